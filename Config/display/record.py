@@ -86,8 +86,7 @@ def svg(screen):
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}">',
         '<rect width="100%" height="100%" rx="8" fill="#1b1f27"/>',
-        '<g font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="14" '
-        'xml:space="preserve">',
+        '<g font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="14">',
     ]
     for row in rows:
         line = screen.buffer[row]
@@ -98,14 +97,14 @@ def svg(screen):
             while column < COLUMNS and (line[column].fg, line[column].bold) == (cell.fg, cell.bold):
                 text += line[column].data
                 column += 1
-            if not text.strip():
-                continue
-            length = (column - first) * CELL
             weight = ' font-weight="bold"' if cell.bold else ""
-            parts.append(
-                f'<text x="{12 + first * CELL:.1f}" y="{26 + row * LINE}" textLength="{length:.1f}" '
-                f'lengthAdjust="spacingAndGlyphs" fill="{COLOURS.get(cell.fg, COLOURS["default"])}"{weight}>'
-                f"{html.escape(text)}</text>")
+            # Only what stands between wide gaps, each at its place: browsers differ in what they make of blanks.
+            for piece in re.finditer(r"\S+( \S+)*", text):
+                start, length = (first + piece.start()) * CELL, len(piece[0]) * CELL
+                parts.append(
+                    f'<text x="{12 + start:.1f}" y="{26 + row * LINE}" textLength="{length:.1f}" '
+                    f'lengthAdjust="spacingAndGlyphs" fill="{COLOURS.get(cell.fg, COLOURS["default"])}"{weight}>'
+                    f"{html.escape(piece[0])}</text>")
     return "\n".join(parts + ["</g>", "</svg>", ""])
 
 

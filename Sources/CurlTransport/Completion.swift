@@ -40,17 +40,15 @@ struct Completion {
     target = .starter(continuation)
   }
 
-  /// The address that answered, where redirects led to another, and the time from the start to the first byte.
-  typealias Answer = (effectiveURL: String?, delay: Duration)
-
   /// The sink accepted the head. A splittable body resumes the starter: as a job, so outside of libcurl's callback.
-  mutating func headArrived(isSplittable: Bool, on loop: CurlLoop, _ answer: @autoclosure () -> Answer) {
+  mutating func headArrived(isSplittable: Bool, on loop: CurlLoop, _ answer: @autoclosure () -> RunningTransfer.Answer)
+  {
     switch target {
-    case .running(let running): Self.tell(running, answer())
+    case .running(let running): running.answered(answer())
     case .starter(let continuation):
       guard isSplittable else { return }
       let running = makeRunning(on: loop)
-      Self.tell(running, answer())
+      running.answered(answer())
       target = .running(running)
       continuation.resume(returning: .success(.underWay(running)))
     }
@@ -59,13 +57,13 @@ struct Completion {
   /// Asks the sink whether to keep a transfer that was cancelled; then the cancelled task gets the error.
   /// - Parameter answer: nil before the sink accepted the head.
   mutating func isKept(
-    by sink: any ByteSink, after reason: Cancellation.Reason, on loop: CurlLoop, _ answer: Answer?,
+    by sink: any ByteSink, after reason: Cancellation.Reason, on loop: CurlLoop, _ answer: RunningTransfer.Answer?,
     _ error: DownloadError
   ) -> Bool {
     switch (target, reason) {
     case (.starter(let continuation), .starter):
       let running = makeRunning(on: loop)
-      if let answer { Self.tell(running, answer) }
+      if let answer { running.answered(answer) }
       guard sink.keep(running) else { return false }
       target = .running(running)
       continuation.resume(returning: .failure(error))
@@ -92,9 +90,5 @@ struct Completion {
     RunningTransfer { [id] waiter in
       loop.inbox.cancel(Cancellation(id: id, reason: waiter.map { .waiter($0) } ?? .order))
     }
-  }
-
-  private static func tell(_ running: RunningTransfer, _ answer: Answer) {
-    running.answered(by: answer.effectiveURL, after: answer.delay)
   }
 }

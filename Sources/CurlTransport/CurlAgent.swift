@@ -271,7 +271,6 @@ actor CurlAgent {
   }
 
   /// Looks for requests that a host leaves unanswered while it answers others.
-  /// - Parameter time: nanoseconds since the last check.
   /// - Returns: whether any request waits for the first answer of its connection.
   func watchUnanswered(after time: UInt64) -> Bool {
     // Under a rate limit, an answer may be there but not read yet.

@@ -4,11 +4,8 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// One thread, one epoll descriptor and one multi handle; the serial executor of `CurlAgent` and, through
-/// `LoopTaskExecutor`, of the tasks that download.
-///
-/// A download runs here from the strategy to the last byte on disk, so a file costs no thread hop. What may wait, as
-/// the index and the renderer do, runs elsewhere.
+/// One thread, one epoll descriptor and one multi handle; the executor of `CurlAgent` and of the tasks that download. A
+/// download runs here from the strategy to the last byte on disk, so a file costs no thread hop.
 ///
 /// `@unchecked Sendable` is sound because: `inbox` and `lateJobs` are Sendable and `owner` is an Atomic. Every other
 /// property is written before the thread starts, and after that is used on the thread alone: by its turns, by libcurl's

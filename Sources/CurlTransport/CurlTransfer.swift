@@ -4,8 +4,7 @@ import Glibc
 
 // Long because: libcurl calls back into one handle from its request to its verdict.
 
-/// One easy handle and the transfer that it runs now; it is kept and used again for the next transfer.
-///
+/// One easy handle and the transfer that it runs now; it is used again for the next transfer.
 /// All of it stays on its loop's thread. The pointer that libcurl holds is unretained; that is safe because the agent
 /// keeps every transfer alive until it has left the multi handle, and its easy handle is cleaned up with it.
 final class CurlTransfer {
@@ -216,14 +215,16 @@ final class CurlTransfer {
   func result(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
     guard let address = run?.exchange.request.address else { return .failure(.cancelled) }
     lastBody = run?.exchange.received
-    report(hasFailed: code != CURLE_OK)
     do throws(DownloadError) {
       let receipt = try run?.exchange.receipt(code) {
         TransferEnd(code, String(cString: errorBuffer), of: easy, isAnswered: run?.exchange.framing != nil)
           .error(at: address, through: options.proxy?.address)
       }
+      // What is broken off since its sink has enough has not failed.
+      report(hasFailed: false)
       return receipt.map { .success($0) } ?? .failure(.cancelled)
     } catch {
+      report(hasFailed: true)
       // The whole run must know a failure of the proxy's login.
       if error.isProxyLogin { options.proxy?.refuse(error) }
       return .failure(error.at(address))
@@ -271,7 +272,7 @@ final class CurlTransfer {
     return run?.completion.isKept(by: sink, after: reason, on: loop, answer, error) == true
   }
 
-  private func answer() -> Completion.Answer {
+  private func answer() -> RunningTransfer.Answer {
     let time = (run?.exchange.hopTime ?? 0) + easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
     return (run?.exchange.effectiveURL, .microseconds(time))
   }

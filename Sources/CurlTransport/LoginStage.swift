@@ -2,7 +2,6 @@ import CCurl
 import DownloadModel
 
 /// How a request sends its login (RFC 9110 §11), and what follows a 401 (HTTP rule 41).
-///
 /// Over TLS, Basic is sent at once; over plain http, where others read it, nothing before a 401 asks for it. A server
 /// that requires Digest or Negotiate says so with a 401, and gets that, once. libcurl takes a second challenge on one
 /// easy handle for a refusal, or ignores it; so a challenge is requested with a handle that has none.

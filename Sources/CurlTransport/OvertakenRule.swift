@@ -1,6 +1,5 @@
 /// When a request on a new connection is left unanswered because other connections have the server's workers: decided
 /// by what is known of its host (HTTP rule 38). Times are in nanoseconds.
-///
 /// A server that binds a worker to each connection lets further ones wait until a kept one is closed. A slow page looks
 /// the same. So one such request is asked again on a connection that brings answers. If it is answered there in less
 /// than half the time that it has waited, and a second one likewise, the connections are the reason.

@@ -48,7 +48,10 @@ public struct ProxyAddress: Sendable, Hashable {
     let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@"))
     let login = bytes[start..<(at ?? start)]
     let authority = bytes[(at.map { $0 + 1 } ?? start)..<end]
-    let hostEnd = try Self.endOfHost(authority)
+    let hostEnd: Int
+    do throws(Address.Malformed) { hostEnd = try Address.endOfHost(authority) } catch {
+      throw error == .noHost ? .noHost : error == .badPort ? .badPort : .badHost
+    }
     let written = authority[..<hostEnd]
     let digits = String(decoding: authority[hostEnd...].dropFirst(), as: UTF8.self)
     guard let port = hostEnd < end ? UInt16(digits) : scheme.port, port > 0 else { throw .badPort }
@@ -57,11 +60,8 @@ public struct ProxyAddress: Sendable, Hashable {
     let text = String(decoding: written, as: UTF8.self).lowercased()
     host = String(text.unicodeScalars.filter { $0 != "[" && $0 != "]" })
     name = "\(scheme.rawValue)://\(text):\(port)"
-    // The login ends at the last `@`, but libcurl ends it at the first, so all but the last are encoded.
-    let plain = login.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).joined(
-      separator: "%40".utf8)
-    wireText =
-      hasLogin ? "\(scheme.rawValue)://\(String(decoding: Array(plain), as: UTF8.self))@\(text):\(port)" : name
+    let plain = String(decoding: Address.plainLogin(login), as: UTF8.self)
+    wireText = hasLogin ? "\(scheme.rawValue)://\(plain)@\(text):\(port)" : name
   }
 
   /// A text that may be a proxy's address without what stands between the scheme and the last `@`, for messages.
@@ -70,20 +70,6 @@ public struct ProxyAddress: Sendable, Hashable {
     let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
     guard let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) else { return String(text) }
     return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
-  }
-
-  /// Where the host of `host[:port]` or `[v6][:port]` ends.
-  private static func endOfHost(_ authority: ArraySlice<UInt8>) throws(Malformed) -> Int {
-    guard let first = authority.first else { throw .noHost }
-    var end = authority.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
-    if first == UInt8(ascii: "[") {
-      guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else { throw .badHost }
-      end = close + 1
-      guard end == authority.endIndex || authority[end] == UInt8(ascii: ":") else { throw .badHost }
-    }
-    guard end > authority.startIndex else { throw .noHost }
-    if authority[..<end].contains(where: { "<>\"\\^`{|}".utf8.contains($0) }) { throw .badHost }
-    return end
   }
 
   private static let speaksTLS = dlm_curl_has_https_proxy() != 0

@@ -1,9 +1,6 @@
 /// Which transfers wait a moment for a connection that they may share (HTTP/2), by host. Times are in nanoseconds.
-///
-/// Until a connection is up, libcurl opens one for each transfer that begins. So the first transfer to a host goes
-/// alone, and others wait until it has ended, but not long: the server may turn out to speak only HTTP/1.1. There those
-/// that wait by libcurl's own options would wait for whole files (CURLOPT_PIPEWAIT), or for ever
-/// (CURLMOPT_MAX_HOST_CONNECTIONS).
+/// Until a connection is up, libcurl opens one for each transfer that begins. So the first to a host goes alone; others
+/// wait, but not long: the server may speak only HTTP/1.1, where by CURLOPT_PIPEWAIT they would wait for whole files.
 struct SharingWait {
   /// How many hosts are remembered, so that memory does not grow with their number.
   static let mostHosts = 1024

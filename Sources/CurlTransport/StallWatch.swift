@@ -31,7 +31,7 @@ struct StallWatch {
   var failure: DownloadError {
     let milliseconds = limit / 1_000_000
     let time = milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
-    return DownloadError(.stalled, cause: .detail("none in \(time)"), activity: "receiving", isTransient: true)
+    return DownloadError(.stalled, cause: .detail("no bytes for \(time)"), activity: "receiving", isTransient: true)
   }
 }
 

@@ -16,8 +16,9 @@ struct TransferEnd {
   fileprivate let offered: Int
   /// CURLINFO_PROXY_ERROR. libcurl 7.88 keeps that of an earlier transfer, so it counts only with CURLE_PROXY.
   fileprivate let proxyError: CURLproxycode
-  /// CURLINFO_PROXY_SSL_VERIFYRESULT: OpenSSL's verdict on an https proxy's certificate; 0 for good.
-  fileprivate let verifyResult: Int
+  /// CURLINFO_SSL_VERIFYRESULT and that of an https proxy: OpenSSL's verdicts on their certificates; 0 for good.
+  private let verifyResult: Int
+  fileprivate let proxyVerifyResult: Int
 
   init(_ code: CURLcode, _ message: String, of easy: borrowing EasyHandle, isAnswered: Bool) {
     (self.code, self.message, self.isAnswered) = (code, message, isAnswered)
@@ -26,7 +27,8 @@ struct TransferEnd {
     connectStatus = easy.long(CURLINFO_HTTP_CONNECTCODE)
     offered = easy.long(CURLINFO_PROXYAUTH_AVAIL)
     proxyError = CURLproxycode(UInt32(truncatingIfNeeded: easy.long(CURLINFO_PROXY_ERROR)))
-    verifyResult = easy.long(CURLINFO_PROXY_SSL_VERIFYRESULT)
+    verifyResult = easy.long(CURLINFO_SSL_VERIFYRESULT)
+    proxyVerifyResult = easy.long(CURLINFO_PROXY_SSL_VERIFYRESULT)
   }
 
   fileprivate var text: String { message.isEmpty ? CurlFailure(code).message : message }
@@ -41,8 +43,11 @@ struct TransferEnd {
     if let proxy, let verdict = ProxyVerdict(self, of: proxy) {
       return DownloadError(verdict, of: proxy, address: address)
     }
+    let isCertificate = kind.code == .certificate
     return DownloadError(
-      kind.code, cause: .curl(code: Int32(code.rawValue), message: text), address: address.key,
+      kind.code,
+      cause: isCertificate ? .certificate(fault, message: text) : .curl(code: Int32(code.rawValue), message: text),
+      address: address.key,
       activity: kind.activity, isTransient: kind.isTransient, isStaleConnection: isStaleConnection,
       wasTurnedAway: wasTurnedAway)
   }
@@ -60,6 +65,19 @@ struct TransferEnd {
     default: return nil
     }
   }
+
+  private var fault: CertificateFault {
+    if code == CURLE_SSL_CACERT_BADFILE { return .badAuthorities }
+    // libcurl compares the names itself, after OpenSSL's verdict.
+    if text.contains("target host") { return .otherHost }
+    return Self.faults[verifyResult] ?? (code == CURLE_SSL_CRL_BADFILE ? .unknownRevocation : .other)
+  }
+
+  /// X509_V_ERR_… (x509_vfy.h).
+  private static let faults: [Int: CertificateFault] = [
+    9: .notYetValid, 10: .expired, 18: .selfSigned, 23: .revoked, 2: .unknownIssuer, 19: .unknownIssuer,
+    20: .unknownIssuer, 21: .unknownIssuer, 3: .unknownRevocation, 11: .unknownRevocation, 12: .unknownRevocation,
+  ]
 
   private var isClosed: Bool {
     !isAnswered && [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING].contains(code)
@@ -144,7 +162,7 @@ struct ProxyVerdict: Equatable {
       CURLE_COULDNT_RESOLVE_HOST where text.hasSuffix(": \(proxy.host)"):
       self.init(.away(text), true)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR:
-      guard proxy.scheme == .https, end.verifyResult != 0 else { return nil }
+      guard proxy.scheme == .https, end.proxyVerifyResult != 0 else { return nil }
       self.init(.insecure(text), false)
     default: return nil
     }

@@ -77,10 +77,8 @@ enum ReceiveBuffer {
   /// For a transfer among thousands, which has its connection for itself.
   static let scant = 2 * 1024
 
-  /// - Parameters:
-  ///   - running: the transfers of the loop, this one included.
-  ///   - lastBody: the length of the last body of this handle; nil at first.
-  ///   - isShared: whether other transfers may use the same connection: a stream that is full holds it up.
+  /// - Parameter running: the transfers of the loop, this one included.
+  /// - Parameter isShared: whether others may use the same connection: a stream that is full holds it up.
   /// - Returns: bytes. There are few different sizes, so that allocations are reused.
   static func size(running: Int, lastBody: Int64?, scheme: Address.Scheme, isShared: Bool = false) -> Int {
     var size = lastBody.map { $0 < small } == true ? small : most

@@ -242,7 +242,7 @@ public struct CacheWarning: Sendable, Equatable {
 
   static func words(_ error: any Error) -> String {
     (error as? Errno) == .distrusted
-      ? "it belongs to another user, or others can write it, so it is not believed" : "\(error)"
+      ? "it belongs to another user, or others can write to it, so it is not trusted" : "\(error)"
   }
 }
 
@@ -261,9 +261,7 @@ struct WrittenFile {
   let row: CacheRow
   let secret: UserSecret
 
-  private var privateName: String {
-    ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name)
-  }
+  private var privateName: String { ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name) }
 
   /// - Parameter beforeRename: runs between the look at the file and its renaming.
   /// - Returns: bytes that it took, as du(1) counts; nil if nothing was removed: it is gone, or another file stands

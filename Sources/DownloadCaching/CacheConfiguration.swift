@@ -74,9 +74,7 @@ public struct FreshnessPolicy: Sendable, Equatable {
   /// Seconds for which an answer may have been stale (`--max-stale`).
   public var maxStale: Int?
 
-  public init(
-    revalidates: Bool = false, guesses: Bool = false, maxAge: Int? = nil, maxStale: Int? = nil
-  ) {
+  public init(revalidates: Bool = false, guesses: Bool = false, maxAge: Int? = nil, maxStale: Int? = nil) {
     (self.revalidates, self.guesses) = (revalidates, guesses)
     (self.maxAge, self.maxStale) = (maxAge, maxStale)
   }

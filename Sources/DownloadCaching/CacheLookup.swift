@@ -67,9 +67,7 @@ enum CacheLookup: Equatable {
     return .ask(question.refreshes ? nil : version(known, question))
   }
 
-  private static func unasked(
-    _ known: KnownFiles, _ question: Question, _ reader: FreshnessReader
-  ) -> CacheLookup? {
+  private static func unasked(_ known: KnownFiles, _ question: Question, _ reader: FreshnessReader) -> CacheLookup? {
     if let own = known.own {
       guard question.allows(own) else { return nil }
       // A matching checksum proves more than an answer of the server could.
@@ -125,14 +123,12 @@ enum CacheLookup: Equatable {
     }
     let isOwn = known.own != nil && known.ownReuse == .asOwn
     guard let row = isOwn ? known.own : known.elsewhere, isOwn || known.elsewhereReuse == .asOwn else {
-      let other =
-        "what is on disk is for another login, certificate or other header lines, or from an unchecked server"
-      return fail(.cache, known.isNothing ? "not on disk" : other, activity)
+      let other = "the cache has it for another login, certificate or header, or from an unverified server"
+      return fail(.cache, known.isNothing ? "not in the cache" : other, activity)
     }
     guard question.allows(row) else {
-      return fail(
-        .tooLarge, "\(row.identity.size) bytes, where at most \(question.maxSize ?? 0) are allowed", "checking",
-        at: row)
+      let detail = "\(row.identity.size) bytes, at most \(question.maxSize ?? 0) are allowed"
+      return fail(.tooLarge, detail, "checking", at: row)
     }
     guard !isOwn || question.hasDigest != false else {
       return fail(.digest, "the file on disk has another checksum", activity, at: row)

@@ -52,9 +52,7 @@ final class CacheResources: Sendable {
   }
 
   /// - Returns: nil if it cannot be opened; then `warn` is called for the first caller only.
-  func index(
-    at folder: FilePath, now: @escaping @Sendable () -> Int64, orElse warn: (Errno) -> Void
-  ) -> CacheIndex? {
+  func index(at folder: FilePath, now: @escaping @Sendable () -> Int64, orElse warn: (Errno) -> Void) -> CacheIndex? {
     let (index, error) = state.withLock { state -> (CacheIndex?, Errno?) in
       if state.indexWasOpened { return (state.index, nil) }
       state.indexWasOpened = true

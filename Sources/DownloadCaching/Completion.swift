@@ -18,9 +18,7 @@ struct Completion {
     let plan = download.plan
     // An asynchronous call without need costs half a per cent of a small file's time.
     var verdict = download.verdict
-    if case .unread(let expected) = verdict {
-      verdict = try await resources.worker.verdict(on: download, expected)
-    }
+    if case .unread(let expected) = verdict { verdict = try await resources.worker.verdict(on: download, expected) }
     guard let proof = try Verification.judge(verdict, proof, of: download) else { return nil }
     if configuration.usesRemoteTime { try download.stamp() }
     // The data first: after a power cut, a name must not stand for bytes that were lost.
@@ -221,9 +219,7 @@ struct Confirmation {
 
   /// - Returns: the row, and whether a checksum proved the file.
   /// - Throws: `.unproven`.
-  nonisolated(nonsending) func confirm(
-    _ own: CacheRow
-  ) async throws(DownloadError) -> (row: CacheRow, isProved: Bool) {
+  nonisolated(nonsending) func confirm(_ own: CacheRow) async throws(DownloadError) -> (row: CacheRow, isProved: Bool) {
     let expected = plan.expectedDigest(named: own.wanted, nil)
     if expected == nil, own.proof < configuration.requiredProof {
       throw Verification.unproven(own.proof, configuration.requiredProof).at(plan.address)

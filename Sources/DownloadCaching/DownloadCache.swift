@@ -42,9 +42,7 @@ public actor DownloadCache: DownloadStore {
     DownloadCache(configuration, resources, executor)
   }
 
-  private init(
-    _ configuration: CacheConfiguration, _ resources: CacheResources, _ executor: any SerialExecutor
-  ) {
+  private init(_ configuration: CacheConfiguration, _ resources: CacheResources, _ executor: any SerialExecutor) {
     shared = SharedConfiguration(configuration)
     self.resources = resources
     self.executor = executor
@@ -119,8 +117,7 @@ public actor DownloadCache: DownloadStore {
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
     var outcome = outcome
     if outcome.kind != .skipped, outcome.kind != .fresh { outcome.kind = .unchanged }
-    outcome.transferred = 0
-    outcome.resumed = 0
+    (outcome.transferred, outcome.resumed, outcome.renamedFrom) = (0, 0, nil)
     meter.begin(at: outcome.size, total: outcome.size)
     return outcome
   }
@@ -247,10 +244,10 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  public func close(_ download: FileDownload, after error: DownloadError) async -> DownloadOutcome? {
+  public func close(_ download: FileDownload, after error: DownloadError, comesAgain: Bool) async -> DownloadOutcome? {
     if error.code == .cancelled, inFlight.handOn(download, of: download.plan.request.key) { return nil }
     completion.abandon(download)
-    let outcome = Freshness.isServerFailure(error) ? await completion.standIn(for: download) : nil
+    let outcome = !comesAgain && Freshness.isServerFailure(error) ? await completion.standIn(for: download) : nil
     land(download, outcome.map { .success($0) } ?? .failure(error))
     return outcome
   }

@@ -83,7 +83,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
-    for index in range where bytes[index] >= 0x41 && bytes[index] <= 0x5A { bytes[index] |= 0x20 }
+    for index in range { bytes[index] = bytes[index].lowercased }
   }
 
   /// - Returns: the scheme, and where its colon stands.
@@ -146,13 +146,15 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
   /// The login ends at the last `@` (WHATWG URL), but libcurl ends it at the first, so all but the last are encoded.
   private static func withPlainLogin(_ bytes: [UInt8], _ start: Int, _ host: Int) -> String {
-    let login = bytes[start..<host - 1].split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-      .joined(separator: "%40".utf8)
-    return String(decoding: Array(bytes[..<start]) + login + bytes[(host - 1)...], as: UTF8.self)
+    String(decoding: bytes[..<start] + plainLogin(bytes[start..<host - 1]) + bytes[(host - 1)...], as: UTF8.self)
+  }
+
+  package static func plainLogin(_ login: ArraySlice<UInt8>) -> [UInt8] {
+    login.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
   }
 
   /// The end of the host in `host[:port]` or `[v6]:port`; throws for an empty host and a port outside 1…65535.
-  private static func endOfHost(_ authority: ArraySlice<UInt8>) throws(Malformed) -> Int {
+  package static func endOfHost(_ authority: ArraySlice<UInt8>) throws(Malformed) -> Int {
     guard let first = authority.first else { throw .noHost }
     var end = authority.endIndex
     if first == UInt8(ascii: "[") {
@@ -322,4 +324,7 @@ extension UInt8 {
   package var isLetterOrDigit: Bool {
     (0x61...0x7A).contains(self | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
   }
+
+  /// The small letter for a large one of ASCII, else itself.
+  var lowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 }

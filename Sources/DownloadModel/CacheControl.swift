@@ -1,8 +1,6 @@
-/// The directives of a `Cache-Control` field (RFC 9111 §5.2), of an answer or of a request. Names are asked for in
-/// lower case.
-///
-/// A directive that restricts counts wherever a comma may begin it, even inside a quoted string. One that permits
-/// counts only in the form of the grammar; malformed, or twice with different arguments, it permits nothing (§4.2.1).
+/// The directives of a `Cache-Control` field (RFC 9111 §5.2); names are asked for in lower case. One that restricts
+/// counts wherever a comma may begin it, even inside a quoted string. One that permits counts only in the form of the
+/// grammar; malformed, or twice with different arguments, it permits nothing (§4.2.1).
 package struct CacheControl: Sendable, Equatable {
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -115,12 +113,8 @@ package struct CacheControl: Sendable, Equatable {
     let text = OptionalWhiteSpace.trimmed(text)
     return name.withUTF8Buffer { name in
       name.count == text.count
-        && (0..<name.count).allSatisfy { lowercased(text[text.startIndex + $0]) == name[$0] }
+        && (0..<name.count).allSatisfy { text[text.startIndex + $0].lowercased == name[$0] }
     }
-  }
-
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
-    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
   }
 }
 

@@ -33,6 +33,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   public enum Cause: Sendable, Equatable {
     case curl(code: Int32, message: String)
+    /// With `.certificate`: what is wrong with the server's, and libcurl's words on it.
+    case certificate(CertificateFault, message: String)
     case errno(Int32)
     case http(status: Int)
     /// A proxy answered in the server's place or could not be reached; with `.connect` it may be temporary.
@@ -148,7 +150,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   /// The cause in words: "No space left on device". Empty if there is none.
   public var reason: String {
     switch self.cause {
-    case .curl(_, let message): message
+    case .curl(_, let message), .certificate(_, let message): message
     case .errno(let number): String(cString: strerror(number))
     case .http(let status): "status \(status)"
     case .proxy(let refusal): "the proxy \(refusal)"
@@ -156,6 +158,13 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case nil: ""
     }
   }
+}
+
+/// What is wrong with a server's certificate; each has a remedy of its own.
+public enum CertificateFault: Sendable {
+  case expired, notYetValid, otherHost, selfSigned, unknownIssuer, revoked, other
+  /// A list of revoked certificates, or the file of those to trust, cannot be used.
+  case unknownRevocation, badAuthorities
 }
 
 /// What a proxy answered in the server's place, or why it did not.

@@ -22,8 +22,12 @@ public struct RunWidth: Sendable, Equatable {
   public var peak: Int
   /// Nil where the user gave the number.
   public var lesson: WidthLesson?
+  /// The most at a time; more than `peak` where files were split.
+  public var connections: Int
 
-  public init(peak: Int, lesson: WidthLesson?) { (self.peak, self.lesson) = (peak, lesson) }
+  public init(peak: Int, lesson: WidthLesson?, connections: Int? = nil) {
+    (self.peak, self.lesson, self.connections) = (peak, lesson, connections ?? peak)
+  }
 }
 
 public enum WidthLesson: Sendable, Equatable {

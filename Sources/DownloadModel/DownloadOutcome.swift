@@ -38,8 +38,11 @@ public struct DownloadOutcome: Sendable, Equatable {
   public var resumed: Int64
   /// What proves that it is right; nil where nothing was fetched and nothing compared.
   public var proof: Proof?
-  /// The path that it should have had, when something else stood there and it got another name.
+  /// The path that it should have had, when something else stood there and it got another name; `path` itself where it
+  /// has replaced that since.
   public var renamedFrom: String?
+  /// Whether it was given a number, because its name was taken: by a file of another address, or of the user's.
+  public var isNumbered = false
   /// Content-Type of a file that was renamed, for a user who decides between the two files.
   public var mediaType: String?
 
@@ -50,6 +53,12 @@ public struct DownloadOutcome: Sendable, Equatable {
     (self.kind, self.path, self.size, self.transferred) = (kind, path, size, transferred)
     (self.resumed, self.proof, self.renamedFrom) = (resumed, proof, renamedFrom)
   }
+
+  public var hasReplaced: Bool { renamedFrom == path }
+
+  /// Of its bytes, those that this run had to fetch: none of earlier runs, and none that came twice or for nothing. Nil
+  /// for a file of which no body came.
+  public var bodyBytes: Int64? { kind == .fetched || transferred > 0 ? size - resumed : nil }
 
   /// The last component of `path`: the name in the output folder.
   public var name: String { Self.lastSegment(path) }

@@ -3,12 +3,9 @@
 public protocol DownloadStore: Sendable {
   associatedtype Download: DownloadTarget
 
-  /// Answers a request from memory or from disk, or begins its download.
-  ///
-  /// Equal requests at one time are coalesced: the task of one of them fills the download, and the others wait in this
-  /// call. When that task is cancelled, another continues the download, and with it the transfer in flight.
-  /// - Throws: `.cancelled` as soon as the calling task is cancelled; a failure of disk or index; the failure of the
-  ///   equal request for which this one waited (`DownloadError.isCoalesced`).
+  /// Answers a request from memory or from disk, or begins its download. Equal requests at one time are coalesced: one
+  /// task fills the download, the others wait here; if it is cancelled, another goes on with the transfer in flight.
+  /// - Throws: `.cancelled` as soon as the calling task is; a failure of disk or index, or of the equal request.
   nonisolated(nonsending) func open(
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<Download>
@@ -20,8 +17,11 @@ public protocol DownloadStore: Sendable {
 
   /// Ends a download that did not finish; keeps the part if it can be resumed. If its task was cancelled and equal
   /// requests wait for it, one of them continues it.
+  /// - Parameter comesAgain: whether the request is opened again later: then no older answer is looked for.
   /// - Returns: an older answer that may be used instead (RFC 5861); nil for none: then the download failed.
-  nonisolated(nonsending) func close(_ download: Download, after error: DownloadError) async -> DownloadOutcome?
+  nonisolated(nonsending) func close(
+    _ download: Download, after error: DownloadError, comesAgain: Bool
+  ) async -> DownloadOutcome?
 }
 
 public enum OpenedDownload<Download: DownloadTarget>: Sendable {
@@ -38,7 +38,6 @@ public protocol SegmentTarget: ByteSink {
 
   /// Judges the end of a transfer that was complete by the protocol. Must be called once for each.
   /// - Returns: false if the server sent less than was asked for; to ask for the rest is then not a retry.
-  /// - Throws: what is wrong with the answer or its length.
   func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool
 }
 

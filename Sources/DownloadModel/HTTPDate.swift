@@ -4,9 +4,8 @@ package import Glibc
 package struct HTTPDate: Equatable, Comparable {
   package let seconds: Int64
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
-  ///
-  /// Read byte by byte, because each file that a cache answers for has a date.
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`, byte by byte:
+  /// each file that a cache answers for has a date.
   package init?(_ text: String) {
     var text = text
     let seconds = text.withUTF8 { text in

@@ -1,10 +1,8 @@
 import Synchronization
 
-/// What happens in a run: transfers write to it, and several readers read it, each at its own pace.
-///
-/// Each reader of events gets all of them after its arrival, once and in order. They are kept until every such reader
-/// has taken them, so memory grows with the backlog of the slowest and with nothing else. Without a reader, neither
-/// events nor files in flight are kept.
+/// What happens in a run: transfers write to it, and several readers read it, each at its own pace. Each reader of
+/// events gets all of them after its arrival, once and in order: memory grows with the backlog of the slowest only.
+/// Without a reader, neither events nor files in flight are kept.
 public final class ProgressFeed: Sendable {
   public enum Detail: Sendable {
     /// Files counted, and bytes received. The feed keeps nothing for such a reader.
@@ -24,9 +22,12 @@ public final class ProgressFeed: Sendable {
     var tally = ProgressTally()
     var active: [Int: ActiveDownload] = [:]
     var prompt: [String] = []
+    /// Which ends are neither told nor counted before they are settled; and those of which that is so.
+    var isUndecided: (@Sendable (DownloadOutcome) -> Bool)?
+    var undecided: [Int: (address: Address, outcome: DownloadOutcome)] = [:]
     var width: Int?
     var hasWaited = false
-    var lookAtHosts: (@Sendable () -> [HostWait])?
+    var lookAtHosts: HostLook?
     var lookAtWatch: (@Sendable () -> WatchStatus)?
     /// What each line of the watched lists came to last; nil unless the run watches its lists.
     var lines: [Int: (result: Result<DownloadOutcome, DownloadError>, kept: Int64)]?
@@ -49,6 +50,17 @@ public final class ProgressFeed: Sendable {
       lines?[request.id] = (result, kept)
       tally.count(result, kept: kept)
     }
+
+    /// Leaves an end undecided, or, with nil for it, decides it.
+    /// - Returns: whether it was undecided before.
+    @discardableResult
+    mutating func leaveOpen(_ id: Int, _ end: (address: Address, outcome: DownloadOutcome)?) -> Bool {
+      let before = undecided.removeValue(forKey: id)
+      undecided[id] = end
+      tally.undecided += (end == nil ? 0 : 1) - (before == nil ? 0 : 1)
+      tally.finishedBytes += (end?.outcome.size ?? 0) - (before?.outcome.size ?? 0)
+      return before != nil
+    }
   }
 
   public init() {}
@@ -63,12 +75,18 @@ public final class ProgressFeed: Sendable {
     }
   }
 
+  /// Takes sizes that are known of more files than before.
+  public func expect(_ sizes: ExpectedSizes) {
+    state.withLock { if sizes.files > 0, sizes.files >= $0.tally.expected.files { $0.tally.expected = sizes } }
+  }
+
   /// A file begins; its transfers add to the meter.
-  public func start(_ request: DownloadRequest) -> TransferMeter {
-    let meter = TransferMeter(counter: counter)
+  /// - Parameter meter: of a file that begins its next attempt.
+  public func start(_ request: DownloadRequest, with meter: TransferMeter? = nil) -> TransferMeter {
+    let meter = meter ?? TransferMeter(counter: counter)
     change { state in
-      state.active[request.id] = ActiveDownload(id: request.id, address: request.address, meter: meter)
-      state.log.append(.began(request))
+      let active = ActiveDownload(id: request.id, address: request.address, meter: meter)
+      if state.active.updateValue(active, forKey: request.id) == nil { state.log.append(.began(request)) }
     }
     return meter
   }
@@ -82,8 +100,7 @@ public final class ProgressFeed: Sendable {
   public func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     change { state in
       state.active[request.id] = nil
-      guard let next, next.delay > .zero else { return }
-      state.log.append(.retry(request.address, next, error: error))
+      if let next, next.delay > .zero { state.log.append(.retry(request.address, next, error: error)) }
     }
   }
 
@@ -100,10 +117,38 @@ public final class ProgressFeed: Sendable {
     _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0
   ) {
     state.withLock { state in
-      state.count(request, result, kept)
-      guard state.readers > 0 else { return }
-      state.active[request.id] = nil
+      if state.readers > 0 { state.active[request.id] = nil }
+      if case .success(let outcome) = result, state.isUndecided?(outcome) == true {
+        state.leaveOpen(request.id, (request.address, outcome))
+      } else {
+        state.count(request, result, kept)
+        state.log.append(.ended(request.address, result))
+      }
+    }
+  }
+
+  /// From now on ends of which that is true wait for `settle`.
+  public func leaveOpen(_ isUndecided: @escaping @Sendable (DownloadOutcome) -> Bool) {
+    state.withLock { $0.isUndecided = isUndecided }
+  }
+
+  public func settle(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    state.withLock { state in
+      // A watched line may have gone meanwhile.
+      guard state.leaveOpen(request.id, nil) else { return }
+      state.count(request, result, 0)
       state.log.append(.ended(request.address, result))
+    }
+  }
+
+  /// Nobody decides any more: what is undecided is told as it is, and stays counted so.
+  public func leaveUndecided() {
+    state.withLock { state in
+      for (_, (address, outcome)) in state.undecided.sorted(by: { $0.key < $1.key }) {
+        state.tally.finishedBytes -= outcome.size
+        state.log.append(.ended(address, .success(outcome)))
+      }
+      state.undecided = [:]
     }
   }
 
@@ -115,17 +160,18 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  /// Who says which hosts keep files waiting, for each sample of a reader of events; nil once the run is over.
-  public func hosts(from look: (@Sendable () -> [HostWait])?) { state.withLock { $0.lookAtHosts = look } }
+  /// Who says which hosts keep files waiting, and how many connections split files have beside their first.
+  public typealias HostLook = @Sendable () -> (waits: [HostWait], further: Int)
+
+  /// Asked for each sample of a reader of events; nil once the run is over.
+  public func hosts(from look: HostLook?) { state.withLock { $0.lookAtHosts = look } }
 
   // MARK: Watching
 
   /// From now on lines may come and go (`--watch`): what each of them came to is kept.
   /// - Parameter look: what the run waits for; asked for each sample of a reader of events.
   public func watch(_ look: @escaping @Sendable () -> WatchStatus) {
-    state.withLock { state in
-      (state.lines, state.lookAtWatch) = ([:], look)
-    }
+    state.withLock { ($0.lines, $0.lookAtWatch) = ([:], look) }
   }
 
   public func relist(_ count: Int) {
@@ -136,6 +182,7 @@ public final class ProgressFeed: Sendable {
   public func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
     state.withLock { state in
       let last = state.lines?.removeValue(forKey: request.id)
+      state.leaveOpen(request.id, nil)
       if let last { state.tally.count(last.result, kept: last.kept, by: -1) }
       if state.readers > 0 {
         state.active[request.id] = nil
@@ -186,8 +233,8 @@ public final class ProgressFeed: Sendable {
     return state.withLock { state in
       ProgressSample(
         tally: state.tally, received: counter.value, active: detail == .totals ? [] : Array(state.active.values),
-        events: share.map { state.log.take($0) } ?? [], hosts: hosts ?? [], watch: watch, prompt: state.prompt,
-        width: state.width)
+        events: share.map { state.log.take($0) } ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
+        watch: watch, prompt: state.prompt, width: state.width)
     }
   }
 

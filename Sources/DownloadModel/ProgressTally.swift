@@ -3,6 +3,8 @@
 public struct ProgressTally: Sendable, Equatable {
   public var listed = 0
   public var listIsComplete = false
+  /// What is known of the files before any of them is asked for.
+  public var expected = ExpectedSizes()
   private var verdicts = Verdicts()
   private var remarks = Remarks()
   /// Files whose bodies came over the network, also those whose bytes were here already.
@@ -14,6 +16,9 @@ public struct ProgressTally: Sendable, Equatable {
   public var resumedBytes: Int64 = 0
   /// Bytes of the finished files that this run fetched, copied, confirmed or left in place.
   public var finishedBytes: Int64 = 0
+  /// Files that were given a number, because their names were taken, and what the first of them are called.
+  public var numbered = 0
+  public private(set) var numberedNames: [String] = []
   /// Bytes of unfinished files that wait for the next run.
   public var keptBytes: Int64 = 0
 
@@ -26,6 +31,8 @@ public struct ProgressTally: Sendable, Equatable {
     public var skipped = 0
     public var failed = 0
     public var cancelled = 0
+    /// Files that have come, whose end somebody has yet to decide.
+    public var undecided = 0
   }
 
   public struct Remarks: Sendable, Equatable {
@@ -36,13 +43,16 @@ public struct ProgressTally: Sendable, Equatable {
     /// Those that were used although they are no longer fresh.
     public var stale = 0
     public var decoded = 0
-    /// Of `failed`, those that a retry cannot help.
+    /// Of `failed`, those that a retry cannot help, and the lines that were no request.
     public var failedForGood = 0
+    public var rejected = 0
     /// Of `cancelled`, those that the user gave up while the run went on.
     public var givenUp = 0
     public var provenByDigest = 0
     /// Files whose end only the closing connection marked.
     public var unproven = 0
+    /// Those that the user had take the place of another file.
+    public var replaced = 0
   }
 
   public init() {}
@@ -62,7 +72,7 @@ public struct ProgressTally: Sendable, Equatable {
 
   public var done: Int { verdicts.fetched + asBefore + verdicts.skipped }
   /// Requests that are no longer under way, and rejected lines, which never were.
-  public var ended: Int { done + verdicts.failed + verdicts.cancelled }
+  public var ended: Int { done + verdicts.failed + verdicts.cancelled + verdicts.undecided }
 
   /// - Parameter one: -1 takes back what was counted for a file that is not of the run any more.
   mutating func count(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0, by one: Int = 1) {
@@ -74,14 +84,16 @@ public struct ProgressTally: Sendable, Equatable {
         verdicts.cancelled += one
         if error.code == .skipped { remarks.givenUp += one }
       } else {
-        reject(error.isTransient, by: one)
+        verdicts.failed += one
+        if !error.isTransient { remarks.failedForGood += one }
       }
     }
   }
 
-  mutating func reject(_ isTransient: Bool = false, by one: Int = 1) {
+  mutating func reject(by one: Int = 1) {
     verdicts.failed += one
-    if !isTransient { remarks.failedForGood += one }
+    remarks.failedForGood += one
+    remarks.rejected += one
   }
 
   private mutating func count(_ outcome: DownloadOutcome, by one: Int) {
@@ -99,17 +111,30 @@ public struct ProgressTally: Sendable, Equatable {
     case .stale: remarks.stale += one
     case .stillCoded, nil: break
     }
+    if outcome.hasReplaced { remarks.replaced += one }
     if outcome.proof == .digest { remarks.provenByDigest += one }
     if outcome.proof == .nothing { remarks.unproven += one }
+    if outcome.isNumbered {
+      numbered += one
+      if numberedNames.count < 3 { numberedNames.append(outcome.name) }
+    }
     let sign = Int64(one)
-    if outcome.kind == .fetched || outcome.transferred > 0 {
+    if let bytes = outcome.bodyBytes {
       bodies += one
-      bodyBytes += (outcome.size - outcome.resumed) * sign
+      bodyBytes += bytes * sign
     }
     finishedBytes += outcome.size * sign
     transferredBytes += outcome.transferred * sign
     resumedBytes += outcome.resumed * sign
   }
+}
+
+/// How many files have a size that their list, the index or the last run of the list gives, and these sizes together.
+public struct ExpectedSizes: Sendable, Equatable {
+  public var files: Int
+  public var bytes: Int64
+
+  public init(files: Int = 0, bytes: Int64 = 0) { (self.files, self.bytes) = (files, bytes) }
 }
 
 /// The state of a run at one moment.
@@ -123,6 +148,8 @@ public struct ProgressSample: Sendable {
   public var events: [ProgressEvent]
   /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
   public var hosts: [HostWait]
+  /// Connections of split files beside the first of each; 0 for a reader without events.
+  public var further: Int
   /// Nil for a run that watches no lists, and for a reader without events.
   public var watch: WatchStatus?
   public var prompt: [String]
@@ -131,10 +158,10 @@ public struct ProgressSample: Sendable {
 
   public init(
     tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
-    hosts: [HostWait] = [], watch: WatchStatus? = nil, prompt: [String] = [], width: Int? = nil
+    hosts: [HostWait] = [], further: Int = 0, watch: WatchStatus? = nil, prompt: [String] = [], width: Int? = nil
   ) {
     (self.tally, self.received, self.active, self.events) = (tally, received, active, events)
-    (self.hosts, self.watch, self.prompt, self.width) = (hosts, watch, prompt, width)
+    (self.hosts, self.further, self.watch, self.prompt, self.width) = (hosts, further, watch, prompt, width)
   }
 }
 

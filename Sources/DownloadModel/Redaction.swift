@@ -4,9 +4,8 @@
 public enum Redaction {
   public static let mark = "…"
 
-  /// A text that may contain addresses, without their logins and the values of their secret parameters.
-  ///
-  ///     https://u:p@host/x?X-Amz-Signature=1f&part=2  →  https://host/x?X-Amz-Signature=…&part=2
+  /// A text that may contain addresses, without their logins and the values of their secret parameters:
+  /// `https://u:p@host/x?X-Amz-Signature=1f&part=2` becomes `https://host/x?X-Amz-Signature=…&part=2`.
   public static func redacted(_ text: some StringProtocol) -> String {
     // Most texts contain neither an @ nor a =.
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "=") }) else { return String(text) }

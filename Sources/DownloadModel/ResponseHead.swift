@@ -83,15 +83,11 @@ public struct ResponseHead: Sendable {
         let colon = start + count
         guard colon < end, bytes[colon] == UInt8(ascii: ":") else { continue }
         var offset = 0
-        while offset < count, bytes[start + offset] | Self.caseBit(bytes[start + offset]) == wanted[offset] {
-          offset += 1
-        }
+        while offset < count, bytes[start + offset].lowercased == wanted[offset] { offset += 1 }
         if offset == count { body(Self.value(block[colon + 1..<end])) }
       }
     }
   }
-
-  private static func caseBit(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? 0x20 : 0 }
 
   /// What stands behind a colon, without the line's end.
   private static func value(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -7,16 +7,17 @@ public enum TransferStage: Sendable {
 
 /// A transfer that goes on while other work is done: its body is arriving, or the sink kept it when its task was
 /// cancelled (`ByteSink.keep`). One task at a time awaits it, or calls `cancel`.
-///
-/// A lock and not an actor, because the transport's thread ends it and must not wait.
 public final class RunningTransfer: Sendable {
   public typealias End = Result<TransferReceipt, DownloadError>
 
   /// One call of `receipt`, so that a late cancellation cannot hit the task that awaits the transfer next.
   public struct Waiter: Sendable, Equatable { fileprivate let number: Int }
 
+  /// The address that answered, where redirects led to another, and the time from the start to the first byte.
+  public typealias Answer = (address: String?, delay: Duration)
+
   private struct State {
-    var answer: (address: String?, delay: Duration)?
+    var answer: Answer?
     var end: End?
     var lastWaiter = 0
     /// The last waiter from which the transfer was detached, as were all before it.
@@ -60,9 +61,7 @@ public final class RunningTransfer: Sendable {
   // MARK: For the transport
 
   /// The head has come, and the sink accepted it.
-  public func answered(by address: String?, after delay: Duration) {
-    state.withLock { $0.answer = (address, delay) }
-  }
+  public func answered(_ answer: Answer) { state.withLock { $0.answer = answer } }
 
   /// The sink kept the transfer when the waiter's task was cancelled: the waiter gets the error.
   public func detach(_ waiter: Waiter, _ error: DownloadError) {

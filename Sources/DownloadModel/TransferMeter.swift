@@ -23,8 +23,11 @@ public final class TransferMeter: Sendable {
   private let currentPhase = Atomic(Phase.idle.rawValue)
   private let expectsDigest = Atomic(false)
   private let split = Lock(Split())
-  /// Weak, since what knows the parts has the meter.
-  private struct Split { weak var source: (any PartsSource)? }
+  private struct Split {
+    /// Weak, since what knows the parts has the meter.
+    weak var source: (any PartsSource)?
+    var earlier: (received: Int64, resumed: Int64)?
+  }
   private let networkBytes: TransferCounter
 
   public init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
@@ -63,6 +66,11 @@ public final class TransferMeter: Sendable {
 
   public func split(_ source: any PartsSource) { split.withLock { $0.source = source } }
 
+  /// What earlier attempts of this run received of the file, and went on with from an earlier run; nil for nothing.
+  public var earlier: (received: Int64, resumed: Int64)? { split.withLock { $0.earlier } }
+
+  public func carry(received: Int64, resumed: Int64) { split.withLock { $0.earlier = (received, resumed) } }
+
   /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
   public var parts: [Range<Int64>]? { split.withLock { $0.source }?.parts }
 
@@ -87,4 +95,47 @@ public final class TransferCounter: Sendable {
 public protocol PartsSource: AnyObject, Sendable {
   /// In the order of the file; nil where that cannot be told without waiting.
   var parts: [Range<Int64>]? { get }
+}
+
+/// When one transfer did what, for reports: a request with the redirects that it followed.
+public struct TransferTimes: Sendable, Equatable {
+  /// Of the request, without credentials (`Address.key`).
+  public var address: String
+  /// On CLOCK_MONOTONIC, in nanoseconds.
+  public var begin: UInt64
+  /// From the start until the host's address was known. This and the next two are nil on a connection that was there.
+  public var lookedUp: Duration?
+  public var connected: Duration?
+  /// Until TLS was agreed on.
+  public var secured: Duration?
+  public var firstByte: Duration?
+  /// Until the last byte, or the failure.
+  public var end: Duration
+  public var bytes: Int64 = 0
+  public var connections = 0
+  public var requests = 1
+  /// Nil without an answer.
+  public var status: Int?
+  public var hasFailed = false
+  public var isSegment = false
+
+  public init(address: String, begin: UInt64, end: Duration) {
+    (self.address, self.begin, self.end) = (address, begin, end)
+  }
+}
+
+/// What is known of a transfer under way beside its bytes.
+public struct TransferDetails: Sendable, Equatable {
+  /// Address and port of the other side; nil while there is no connection.
+  public var peer: String?
+  /// Such as "HTTP/1.1"; nil before an answer.
+  public var httpVersion: String?
+  public var isReused = false
+  /// From the start of the current request; nil until it is so far, and where it did not happen.
+  public var lookedUp: Duration?
+  public var connected: Duration?
+  public var secured: Duration?
+  public var firstByte: Duration?
+
+  public init() {}
 }

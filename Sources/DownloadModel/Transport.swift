@@ -3,7 +3,6 @@ public protocol Transport: Sendable {
   /// Begins one transfer. Returns when it has ended, or as soon as the sink has called its body `.splittable`; then the
   /// task that began it must await it (`RunningTransfer.receipt`). Cancelling that task removes the transfer at once,
   /// unless the sink keeps it (`ByteSink.keep`).
-  /// - Throws: `DownloadError` of the network, of HTTP's framing, or thrown by the sink.
   nonisolated(nonsending) func run(
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage

@@ -1,13 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// A value behind a lock, and the tasks that wait until it has what each of them needs (Hoare's monitor).
-///
-/// A wait is a closure that takes an answer from the value, or finds none yet. It is asked within the lock, at once and
-/// then after each change, in the order in which the tasks came. Each task goes on once, outside the lock: with its
-/// answer or because it was cancelled, whichever takes the lock first.
-///
-/// A lock and not an actor: what changes the value is often a loop's thread, which must not wait.
+/// A value behind a lock, and the tasks that wait until it has what each of them needs (Hoare's monitor). A wait is a
+/// closure that takes an answer from the value, or finds none yet. It is asked within the lock, at once and then after
+/// each change, in the order in which the tasks came; each goes on once, with its answer or because it was cancelled.
+/// No actor: what changes the value is often a loop's thread, which must not wait.
 package final class Waiters<Value: Sendable>: Sendable {
   private typealias Resume = @Sendable () -> Void
   /// Gives what resumes the task with its answer; nil as long as there is none.

@@ -109,9 +109,7 @@ public struct DownloadConfiguration: Sendable {
     var list: ChecksumList?
     if let checksums {
       let parsed = ChecksumList(Array(checksums.utf8))
-      if let line = parsed.malformedLines.first {
-        throw Self.refusal("line \(line) of the checksums is no checksum")
-      }
+      if let line = parsed.malformedLines.first { throw Self.refusal("line \(line) of the checksums is no checksum") }
       list = parsed
     }
     var configuration = CacheConfiguration(

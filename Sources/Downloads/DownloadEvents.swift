@@ -25,9 +25,7 @@ public struct DownloadProgress: Sendable, Equatable {
   /// Length of the whole file; nil while it is unknown.
   public let total: Int64?
   /// From 0 to 1; nil while the length is unknown.
-  public var fraction: Double? {
-    total.map { $0 > 0 ? min(1, max(0, Double(bytes) / Double($0))) : 1 }
-  }
+  public var fraction: Double? { total.map { $0 > 0 ? min(1, max(0, Double(bytes) / Double($0))) : 1 } }
 }
 
 /// A list of downloads, and what happens to its files.
@@ -68,13 +66,9 @@ public struct DownloadEvents: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let owner: Owner
 
-    public mutating func next() async throws(DownloadError) -> DownloadEvent? {
-      try await next(isolation: nil)
-    }
+    public mutating func next() async throws(DownloadError) -> DownloadEvent? { try await next(isolation: nil) }
 
-    public mutating func next(
-      isolation actor: isolated (any Actor)?
-    ) async throws(DownloadError) -> DownloadEvent? {
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(DownloadError) -> DownloadEvent? {
       if !Task.isCancelled, let event = await owner.call.event() { return try event.get() }
       // All outcomes are there once the work has ended.
       owner.cancel()

@@ -20,11 +20,11 @@ package struct RunPlan: Sendable {
   package var order = RequestOrder.list
   /// Whether the list is read ahead for urgent requests from the beginning.
   package var looksAhead = false
+  /// Whether transfers share connections (HTTP/2), so that nobody knows how many there are.
+  package var sharesConnections = false
   var firstLoop = 0
 
-  package init(
-    _ strategy: any DownloadStrategy, _ concurrency: RunConcurrency, ceiling: Int, retry: RetryPolicy
-  ) {
+  package init(_ strategy: any DownloadStrategy, _ concurrency: RunConcurrency, ceiling: Int, retry: RetryPolicy) {
     (self.strategy, self.ceiling, self.retry) = (strategy, ceiling, retry)
     (widths, segments) = (concurrency.widths, concurrency.segments)
   }
@@ -36,6 +36,7 @@ package final class DownloadRun: Sendable {
   private struct Running {
     let queue: RequestQueue
     let downloaders: [Downloader]
+    let news: Downloader.News
     /// Takes the share of one more lane.
     let addLane: AsyncStream<Int>.Continuation
   }
@@ -67,14 +68,14 @@ package final class DownloadRun: Sendable {
   ) async -> RunWidth {
     let queue = queue(over: source)
     scopes?.attach(queue) { news.onEnd($0, .failure(.cancelled)) }
-    feed.hosts(from: { queue.waits })
+    feed.hosts(from: { [plan] in (queue.waits, plan.sharesConnections ? 0 : queue.further) })
     // The queue holds the feed's counter, so the feed must not go on holding the queue.
     defer { feed.hosts(from: nil) }
     await queue.run { shares in
       let downloaders = loops.map { downloader(on: $0, news) }
       let (added, addLane) = AsyncStream<Int>.makeStream()
       let isPaused = state.withLock { state in
-        state.running = Running(queue: queue, downloaders: downloaders, addLane: addLane)
+        state.running = Running(queue: queue, downloaders: downloaders, news: news, addLane: addLane)
         return state.isPaused
       }
       if isPaused { queue.pause(true) }
@@ -84,7 +85,17 @@ package final class DownloadRun: Sendable {
           scopes: scopes)
       }
     }
-    return queue.width
+    for (request, kept) in queue.unfinished { end(request, .cancelled, news, kept: kept) }
+    var width = queue.width
+    if plan.sharesConnections { width.connections = width.peak }
+    return width
+  }
+
+  /// Ends a file that waited in the queue.
+  private func end(_ request: DownloadRequest, _ error: DownloadError, _ news: Downloader.News, kept: Int64) {
+    let result = Downloader.Result.failure(error.at(request.address))
+    feed.end(request, result, kept: kept)
+    news.onEnd(request, result)
   }
 
   /// Runs the strategy's lanes, and beside them, as plain loops, those that are added until the strategy has ended.
@@ -109,9 +120,7 @@ package final class DownloadRun: Sendable {
       received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
       random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
       limitConnections: { [loops] host, quotas in
-        for (index, loop) in loops.enumerated() {
-          loop.transport.keep(connectionsTo: host, atMost: quotas?[index])
-        }
+        for (index, loop) in loops.enumerated() { loop.transport.keep(connectionsTo: host, atMost: quotas?[index]) }
       })
   }
 
@@ -149,9 +158,10 @@ package final class DownloadRun: Sendable {
 
   /// Gives one file up for this run, and keeps what has come of it.
   package func skip(_ id: Int, _ meter: TransferMeter) async {
-    let downloaders = state.withLock { $0.running?.downloaders } ?? []
-    for (index, downloader) in downloaders.enumerated() where await downloader.skip(id, meter) {
-      for (other, downloader) in downloaders.enumerated() where other != index {
+    guard let running = state.withLock({ $0.running }) else { return }
+    for request in running.queue.withdraw([id]) { return end(request, .skipped, running.news, kept: meter.kept) }
+    for (index, downloader) in running.downloaders.enumerated() where await downloader.skip(id, meter) {
+      for (other, downloader) in running.downloaders.enumerated() where other != index {
         await downloader.forgetSkip(id)
       }
       return
@@ -219,8 +229,8 @@ package struct NetworkLoops: Sendable {
 
   package func carryOut(
     _ decision: NameDecision, on outcome: DownloadOutcome, of request: DownloadRequest
-  ) async throws(DownloadError) {
-    _ = try await all.first?.cache.carryOut(decision, on: outcome, of: request)
+  ) async throws(DownloadError) -> String? {
+    try await all[0].cache.carryOut(decision, on: outcome, of: request)
   }
 
   /// The cookies at the start and by now, lines of Netscape's format; nil if there are none. Secrets.

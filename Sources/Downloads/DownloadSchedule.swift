@@ -10,9 +10,7 @@ public struct DownloadSchedule: Sendable {
   let isWhole: Bool
   let mode: DownloadMode
 
-  private init(
-    _ strategy: any DownloadStrategy, _ width: Int?, isWhole: Bool = false, mode: DownloadMode = .parallel
-  ) {
+  private init(_ strategy: any DownloadStrategy, _ width: Int?, isWhole: Bool = false, mode: DownloadMode = .parallel) {
     (self.strategy, self.isWhole, self.mode) = (strategy, isWhole, mode)
     self.width = width.map { max(1, $0) }
   }
@@ -30,9 +28,7 @@ public struct DownloadSchedule: Sendable {
   ///
   /// It must download each request that it draws, once, before `run` returns: the list ends only when all that was
   /// drawn has ended. What it still has then fails as `skipped`; what it leaves in the source has no outcome.
-  public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self {
-    Self(strategy, width, isWhole: true)
-  }
+  public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self { Self(strategy, width, isWhole: true) }
 }
 
 extension DownloadConfiguration {

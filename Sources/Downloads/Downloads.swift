@@ -159,9 +159,7 @@ public final class Downloads: Sendable {
   }
 
   /// Has a call ask servers by its own rules, and not be answered from what the call before it found.
-  private func askAnew() async {
-    if configuration.cacheFolder != nil { await loops.askAnew() }
-  }
+  private func askAnew() async { if configuration.cacheFolder != nil { await loops.askAnew() } }
 
   // MARK: The cache
 
@@ -233,9 +231,7 @@ public struct DownloadWarning: Sendable, Equatable {
   /// The cause, where there is more to say.
   public let detail: String
 
-  init(_ warning: CacheWarning) {
-    (kind, path, detail) = (warning.kind.rawValue, warning.path.string, warning.detail)
-  }
+  init(_ warning: CacheWarning) { (kind, path, detail) = (warning.kind.rawValue, warning.path.string, warning.detail) }
 }
 
 /// Opens a session for a scope, and closes it at the end of that, also when it throws: no download outlives it.

@@ -151,9 +151,7 @@ package struct CacheRow: Sendable {
   }
 
   /// Whether a file is of the version that was written, whoever owns it by now.
-  func describes(_ file: StandingFile) -> Bool {
-    file.identity == self.identity && self.changed.isThat(of: file)
-  }
+  func describes(_ file: StandingFile) -> Bool { file.identity == self.identity && self.changed.isThat(of: file) }
 
   /// The same, though its names or permissions may have changed: it is still dlm's to replace.
   package func isOwn(_ file: StandingFile) -> Bool { file.isUsers && file.identity == self.identity }
@@ -239,9 +237,7 @@ package struct RowKey: Sendable, Hashable {
   /// another fetches elsewhere. A run without an index could not find that, so its folder and name count.
   package func claim(isIndexed: Bool) -> UInt64 {
     var hash = Hash.of(address.utf8)
-    for part in isIndexed ? [] : [directory, requested] where !part.isEmpty {
-      hash = (hash &* 31) ^ Hash.of(part.utf8)
-    }
+    for part in isIndexed ? [] : [directory, requested] where !part.isEmpty { hash = (hash &* 31) ^ Hash.of(part.utf8) }
     return hash
   }
 }
@@ -253,9 +249,7 @@ package struct FreshnessFields: Sendable, Equatable {
   package var age: String?
   package var vary: String?
 
-  package init(
-    cacheControl: String? = nil, expires: String? = nil, age: String? = nil, vary: String? = nil
-  ) {
+  package init(cacheControl: String? = nil, expires: String? = nil, age: String? = nil, vary: String? = nil) {
     (self.cacheControl, self.expires, self.age, self.vary) = (cacheControl, expires, age, vary)
   }
 
@@ -276,9 +270,7 @@ package struct FreshnessFields: Sendable, Equatable {
   }
 
   /// RFC 9111 §5.2.2.5.
-  package var forbidsStoring: Bool {
-    cacheControl != nil && CacheControl(cacheControl).restricts("no-store")
-  }
+  package var forbidsStoring: Bool { cacheControl != nil && CacheControl(cacheControl).restricts("no-store") }
 }
 
 extension FreshnessFields {

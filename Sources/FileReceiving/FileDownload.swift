@@ -16,6 +16,7 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   ) {
     self.plan = plan
     reception = Lock(Reception(plan, meter, claim, resumes: resumes))
+    plan.rules.reader?.begin(self)
   }
 
   /// Runs steps under the lock; their errors get the address.
@@ -122,6 +123,44 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   public func keep(_ running: RunningTransfer) -> Bool { waiting > 0 && look { $0.keep(running) } }
 
   public func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
+}
+
+/// Reads a file while it comes, from its start on. A checksum is compared before anything is read.
+public final class FileReader: Sendable {
+  private let state = Lock<(download: FileDownload?, taken: Int64)>((nil, 0))
+
+  public init() {}
+
+  var taken: Int64 { state.withLock { $0.taken } }
+
+  /// A file that its host refused comes by another download, which goes on with its part.
+  func begin(_ download: FileDownload) { state.withLock { $0.download = download } }
+
+  /// The next bytes; none while none are there. From now on the file cannot start over.
+  public func next() throws(DownloadError) -> [UInt8] {
+    guard let download = state.withLock({ $0.download }) else { return [] }
+    return try download.access { reception throws(DownloadError) in
+      let bytes = try reception.bytes(behind: taken)
+      state.withLock { $0.taken += Int64(bytes.count) }
+      return bytes
+    }
+  }
+}
+
+extension Reception {
+  fileprivate func bytes(behind count: Int64) throws(DownloadError) -> [UInt8] {
+    switch phase {
+    // Of which version the held bytes are is not known before they are compared.
+    case .receiving(.range(_, _, .some)), .idle, .asked, .answered, .closed: return []
+    case .receiving, .finished: break
+    }
+    let isProvedByItsEnd = part.segments.total == nil && plan.rules.requiredProof > .nothing
+    guard part.comparedDigest == nil, !isProvedByItsEnd, let there = part.segments.done.first, there.lowerBound == 0,
+      there.upperBound >= count
+    else { return [] }
+    let size = Int(min(there.upperBound + 1 - count, 1 << 20))
+    return try part.withFile("reading") { file throws(Errno) in try file.read(size, at: count) } ?? []
+  }
 }
 
 /// A further segment of a download, as the transfer that fills it sees it.

@@ -38,9 +38,7 @@ struct PartWriter: ~Copyable {
   var isOpen: Bool { look { $0.descriptor.isOpen } == true }
 
   /// What the staged file says: a value that cannot be copied cannot be looked at with `?.`.
-  func look<Value, Failure: Error>(
-    _ body: (borrowing StagedFile) throws(Failure) -> Value
-  ) throws(Failure) -> Value? {
+  func look<Value, Failure: Error>(_ body: (borrowing StagedFile) throws(Failure) -> Value) throws(Failure) -> Value? {
     switch staged {
     case .some(let file): try body(file)
     case .none: nil
@@ -58,8 +56,7 @@ struct PartWriter: ~Copyable {
       held.mayBeContinued(under: plan.trust)
     {
       version = held
-      segments =
-        metadata.segments(length: opened.foundLength) ?? SegmentMap(length: held.length, total: held.total)
+      segments = metadata.segments(length: opened.foundLength) ?? SegmentMap(length: held.length, total: held.total)
       // What the user calls it goes before what a server called it.
       if plan.rules.useContentDisposition, plan.request.outputName == nil { name = metadata.name }
     }
@@ -285,9 +282,7 @@ struct BlockBuffer: Sendable {
   static func ends(at offset: Int64) -> Bool { offset % Int64(length) == 0 }
 
   /// Passes the buffered bytes to `body` without a copy. The buffer is empty afterwards, also if `body` throws.
-  mutating func drain<Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
-  ) throws(Failure) {
+  mutating func drain<Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
     defer { bytes.removeAll(keepingCapacity: true) }
     try bytes.span.bytes.withUnsafeBytes(body)
   }

@@ -11,6 +11,8 @@ public struct ReceivingRules: Sendable {
   public var splits = true
   /// Whether files get the server's Last-Modified (`--remote-time`).
   public var usesRemoteTime = false
+  /// Who reads the file while it comes; then nothing of it is kept.
+  public var reader: FileReader?
   /// Seconds since 1970: the wall clock, except in tests.
   public var now: @Sendable () -> Int64 = WallClock.seconds
 

@@ -83,6 +83,10 @@ struct Reception: ~Copyable {
     if !part.isStaged {
       try part.stage(resumes: resumes)
       resumed = part.written
+      // Of these, what this run brought itself is no earlier run's.
+      if meter.position > 0, let earlier = meter.earlier {
+        (transferred, resumed) = (earlier.received, min(resumed, earlier.resumed))
+      }
     }
     var request = TransferRequest(address: plan.address, provenance: plan.request.provenance)
     request.meter = meter
@@ -143,7 +147,7 @@ struct Reception: ~Copyable {
       // From a cache without the whole file, or a server without ranges after all: the next one would fare no better.
       part.segments.refuseFurther()
       throw DownloadError(
-        .range, cause: .detail("it answers requests for a part with something else"), activity: "splitting")
+        .range, cause: .detail("it answers requests for a range with something else"), activity: "splitting")
     }
   }
 
@@ -199,8 +203,7 @@ struct Reception: ~Copyable {
   /// Throws if the file is longer than the user allows (`--max-filesize`).
   private func refuseIfTooLarge(_ size: Int64?) throws(DownloadError) {
     guard let size, let most = plan.rules.maxSize, size > most else { return }
-    throw DownloadError(
-      .tooLarge, cause: .detail("\(size) bytes, where at most \(most) are allowed"), activity: "receiving")
+    throw DownloadError(.tooLarge, cause: .detail("\(size) bytes, at most \(most) are allowed"), activity: "receiving")
   }
 
   /// Whether the policy is to leave what stands under the final name (`--on-conflict skip`).
@@ -255,7 +258,7 @@ struct Reception: ~Copyable {
     var good = UnsafeRawBufferPointer(rebasing: bytes.dropLast(surplus))
     if state.repeated != nil { good = try compareTail(good, at: start) }
     if !good.isEmpty {
-      let isShort = part.segments.position - body.heldBefore < PartWriter.worthMetadata
+      let isShort = plan.rules.reader != nil || part.segments.position - body.heldBefore < PartWriter.worthMetadata
       try part.append(good, to: Segment.first, isShort: isShort)
     }
     if surplus > 0, !isShared { throw DownloadError(.longBody, activity: "receiving", isTransient: true) }
@@ -288,7 +291,7 @@ struct Reception: ~Copyable {
   /// What a body of unknown length needs. It cannot be resumed, so nothing is kept of one that is too long.
   private mutating func lookAfterUnmeasured() throws(DownloadError) {
     do throws(DownloadError) { try refuseIfTooLarge(position) } catch {
-      try giveUpHeld()
+      if plan.rules.reader == nil { try giveUpHeld() }
       throw error
     }
     if part.segments.total == nil { try part.growUnmeasured(to: position) }
@@ -354,6 +357,10 @@ struct Reception: ~Copyable {
   }
 
   private mutating func giveUpHeld() throws(DownloadError) {
+    if let reader = plan.rules.reader, reader.taken > 0 {
+      let why = "its first bytes were passed on, and it has changed since, or its server knows no ranges"
+      throw DownloadError(.conflict, cause: .detail(why), activity: "going on with it")
+    }
     (resumed, source) = (0, nil)
     state.stopRepeating()
     try part.giveUp()
@@ -450,6 +457,7 @@ struct Reception: ~Copyable {
     if isSkipped, resumed == 0 { return try part.discard() }
     let kept = try part.leave()
     if kept > 0 { meter.keep(kept) }
+    if transferred > 0 { meter.carry(received: transferred, resumed: resumed) }
   }
 
   // MARK: Hand-over to another request

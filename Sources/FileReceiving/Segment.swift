@@ -53,9 +53,7 @@ struct SegmentMap: Sendable, Equatable {
     }
   }
 
-  init(length: Int64, total: Int64?) {
-    (head.written, head.received, self.total) = (length, length, total)
-  }
+  init(length: Int64, total: Int64?) { (head.written, head.received, self.total) = (length, length, total) }
 
   /// Drops all bytes. Numbers of segments are not used again, because a transfer may still hold an old one.
   mutating func startOver() {

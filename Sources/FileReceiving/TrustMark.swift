@@ -38,9 +38,7 @@ package struct RequestTrust: Sendable, Equatable {
   package let own: TrustMark
   let redirected: TrustMark
 
-  package init(own: TrustMark, redirected: TrustMark) {
-    (self.own, self.redirected) = (own, redirected)
-  }
+  package init(own: TrustMark, redirected: TrustMark) { (self.own, self.redirected) = (own, redirected) }
 
   /// - Parameter effectiveURL: the resource that answered, where redirects led to another one.
   package subscript(effectiveURL: String?) -> TrustMark { effectiveURL == nil ? own : redirected }

@@ -64,7 +64,9 @@ struct ActiveRows: Sendable {
   }
 
   mutating func place(at now: Duration, lines: Int) {
-    order.removeAll { places[$0] == nil }
+    // Where room is short, a file that waits for its next attempt leaves its row to one that is under way.
+    if hidden > 0 { for place in all.indices where all[place].retry != nil { all[place].isPlaced = false } }
+    order.removeAll { places[$0].map { !all[$0].isPlaced } ?? true }
     let waiting = all.indices.filter { !all[$0].isPlaced && now - all[$0].firstSeen >= seasoning }
     let count = order.count + waiting.count
     let room = count <= lines ? count : max(0, lines - 1)
@@ -81,11 +83,11 @@ struct ActiveRows: Sendable {
 
   /// Places of the first in rank. They are selected rather than sorted, as there may be a thousand.
   private func first(_ count: Int, of places: [Int]) -> [Int] {
-    var best: [(rank: (Int, Int), place: Int)] = []
+    var best: [(rank: (Int, Int, Int), place: Int)] = []
     for place in places where count > 0 {
       // Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
       let bytes = max(0, all[place].progress.remaining ?? all[place].progress.position)
-      let rank = (bytes.leadingZeroBitCount, all[place].id)
+      let rank = (all[place].retry == nil ? 0 : 1, bytes.leadingZeroBitCount, all[place].id)
       if best.count == count, best[count - 1].rank <= rank { continue }
       best.insert((rank, place), at: best.firstIndex { rank < $0.rank } ?? best.count)
       if best.count > count { best.removeLast() }

@@ -29,8 +29,9 @@ struct BarsDisplay: Sendable {
     rows = heading == nil ? ActiveRows(glyphs: glyphs) : ActiveRows(glyphs: glyphs, seasoning: .zero)
   }
 
-  private func layout(_ size: TerminalSize) -> FrameLayout {
-    FrameLayout(size: size, glyphs: glyphs, isColored: isColored, heading: heading?.lines ?? [])
+  private func layout(_ size: TerminalSize, isNarrowing: Bool = false) -> FrameLayout {
+    FrameLayout(
+      size: size, glyphs: glyphs, isColored: isColored, heading: heading?.lines ?? [], isNarrowing: isNarrowing)
   }
 
   private func above(_ sample: ProgressSample, _ layout: FrameLayout) -> [String] {
@@ -40,7 +41,7 @@ struct BarsDisplay: Sendable {
   /// - Parameter notes: lines of others that are to stand above.
   /// - Returns: nothing if there is nothing new to show.
   mutating func draw(_ sample: ProgressSample, _ notes: [String], at now: Duration, size: TerminalSize) -> [UInt8] {
-    let layout = layout(size)
+    let layout = layout(size, isNarrowing: writer.isNarrowing(size, at: now))
     waits.take(sample, words)
     let prompt = prompt(sample, at: now)
     // Lines about what waits are counted as in the last frame: those of this one depend on its rows.
@@ -50,7 +51,8 @@ struct BarsDisplay: Sendable {
     outlook.look(at: rows, at: now)
     waits.retries = rows.retries
     var sum = total.update(
-      sample, active: rows.progress, longest: outlook.longest(at: now), hasStalled: outlook.hasStalled, at: now)
+      sample, active: rows.progress, longest: outlook.longest(at: now), hasStalled: outlook.hasStalled,
+      isPaused: screen.isPaused, at: now)
     (sum.isPaused, sum.width) = (screen.isPaused, sample.width)
     if sum.isPaused { (sum.rate, sum.timeLeft) = (0, nil) }
     var content = FrameLayout.Content(waits: waits, total: sum, prompt: prompt, now: now)
@@ -64,7 +66,7 @@ struct BarsDisplay: Sendable {
     content.selected = screen.selected
     content.panel = panel(sample)
     return writer.frame(
-      above: above(sample, layout), whole: notes, region: layout.region(content), size: size,
+      above: above(sample, self.layout(size)), whole: notes, region: layout.region(content), size: size,
       extra: layout.lines > 0 ? taskbarChange(sum.progress) : "")
   }
 
@@ -149,22 +151,17 @@ struct BarsDisplay: Sendable {
 
 /// What the files under way say about the run's end, asked twice a second: to ask a thousand costs more than a frame.
 private struct Outlook {
-  private static let interval = Duration.milliseconds(500)
-
   private var asked: Duration?
-  private var latest: Duration?
+  private var end: Duration?
   private(set) var hasStalled = false
 
   mutating func look(at rows: ActiveRows, at now: Duration) {
-    if let asked, now - asked < Self.interval { return }
+    if let asked, now - asked < .milliseconds(500) { return }
     asked = now
-    latest = rows.all.indices.lazy.compactMap { rows.all[$0].timeLeft(at: now) }.max()
+    end = rows.all.indices.lazy.compactMap { rows.all[$0].timeLeft(at: now) }.max().map { now + $0 }
     hasStalled = rows.all.indices.contains { rows.all[$0].hasStalled(at: now) }
   }
 
   /// Longest time that one of the files still takes; nil where none is known.
-  func longest(at now: Duration) -> Duration? {
-    guard let latest, let asked else { return nil }
-    return max(.zero, latest - (now - asked))
-  }
+  func longest(at now: Duration) -> Duration? { end.map { max(.zero, $0 - now) } }
 }

@@ -47,15 +47,15 @@ struct EventLines {
   }
 
   private func line(_ sign: String, _ signTone: CellLine.Tone, _ text: String, _ tone: CellLine.Tone) -> String {
-    var line = mark(sign, signTone)
+    var line = layout.line(sign, signTone)
     line.append(text, upTo: usable, tone)
     return line.text
   }
 
   /// Name, size and note; sizes stand below one another unless a long name or note needs the room.
   private func done(_ outcome: DownloadOutcome) -> String {
-    var line = mark(glyphs.done, .done)
-    let name = TerminalText.shown(outcome.wantedName, glyphs)
+    var line = layout.line(glyphs.done, .done)
+    let name = TerminalText.shown(outcome.name, glyphs)
     let note = TerminalText.shown(OutcomeNote.text(outcome), glyphs)
     let gap = RowColumns.gap
     let size = gap + RowColumns.bytesWidth
@@ -72,19 +72,12 @@ struct EventLines {
     }
     return line.text
   }
-
-  private func mark(_ sign: String, _ tone: CellLine.Tone) -> CellLine {
-    usable > RowColumns.indent ? layout.line(sign, tone) : layout.line
-  }
 }
 
 extension ProgressEvent {
   /// Whether it is a file that ended well, and that is not only counted.
   var isNamed: Bool {
     guard case .ended(_, .success(let outcome)) = self else { return false }
-    switch outcome.kind {
-    case .fetched, .skipped: return true
-    case .unchanged, .fresh, .copied: return outcome.renamedFrom != nil
-    }
+    return outcome.kind == .fetched || outcome.kind == .skipped
   }
 }

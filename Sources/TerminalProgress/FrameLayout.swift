@@ -9,7 +9,7 @@ struct FrameLayout {
     var waits = WaitLines.Content()
     var total: TotalLine.Content
     var selected: Int?
-    /// What stands in place of the rows.
+    /// What a key has opened.
     var panel: ScreenPanel.Content?
     /// A question, below everything else.
     var prompt: [String] = []
@@ -25,8 +25,8 @@ struct FrameLayout {
   private let heading: ArraySlice<String>
   var usable: Int { columns.usable }
 
-  init(size: TerminalSize, glyphs: Glyphs, isColored: Bool, heading: [String] = []) {
-    columns = RowColumns(columns: size.columns)
+  init(size: TerminalSize, glyphs: Glyphs, isColored: Bool, heading: [String] = [], isNarrowing: Bool = false) {
+    columns = RowColumns(columns: size.columns, isNarrowing: isNarrowing)
     lines = max(0, size.rows - 3)
     self.glyphs = glyphs
     self.isColored = isColored
@@ -38,17 +38,30 @@ struct FrameLayout {
     let waits = waits(content)
     let room = room(besides: waits.count, prompt: content.prompt.count)
     var region = heading.enumerated().map { text($1, $0 == 0 ? .strong : .plain) }
-    if let panel = content.panel {
-      region += ScreenPanel(layout: self).lines(panel, at: content.now, most: room)
-    } else {
-      region += content.rows.prefix(room).map { row($0, content) }
-      if content.hidden > 0, content.rows.count < room {
-        region.append(line(text: "\(glyphs.ellipsis) \(Quantity.count(content.hidden)) more", .dim))
-      }
-    }
-    region += waits
+    region += body(content, room) + waits
     region.append(TotalLine(layout: self).line(content.total))
     return region + content.prompt.prefix(max(0, lines - 1)).map { text($0, .strong) }
+  }
+
+  /// The rows, and below them the panel that is open, which in a low window takes their place.
+  private func body(_ content: Content, _ room: Int) -> [CellLine] {
+    let count = content.rows.count + (content.hidden > 0 ? 1 : 0)
+    let panel = content.panel.map {
+      ScreenPanel(layout: self).lines($0, at: content.now, most: room, leaving: min(count, room / 3))
+    }
+    return rows(content, room - (panel?.count ?? 0)) + (panel ?? [])
+  }
+
+  /// The rows that fit, the selected one among them, and how many more there are.
+  private func rows(_ content: Content, _ room: Int) -> [CellLine] {
+    let all = content.rows.count + content.hidden
+    let count = content.hidden == 0 && all <= room ? all : max(0, min(content.rows.count, room - 1))
+    let selected = content.rows.firstIndex { $0.id == content.selected } ?? 0
+    let shown = content.rows.dropFirst(max(0, selected + 1 - count)).prefix(count)
+    let names = TextCut.apart(shown.map(\.name), to: columns.name, ellipsis: glyphs.ellipsis)
+    let lines = zip(shown, names).map { row($0, name: $1, content) }
+    guard count < all, count < room else { return lines }
+    return lines + [line(text: "\(glyphs.ellipsis) \(Quantity.count(all - count)) more", .dim)]
   }
 
   /// Lines left for rows and "… more", beside `waits` lines about what waits and `prompt` lines of a question.
@@ -93,10 +106,10 @@ struct FrameLayout {
 
   // MARK: Columns
 
-  private func row(_ row: ActiveRow, _ content: Content) -> CellLine {
+  private func row(_ row: ActiveRow, name: String, _ content: Content) -> CellLine {
     let (now, isSelected) = (content.now, row.id == content.selected)
     var line = line(isSelected ? glyphs.selected : "", .strong)
-    line.append(row.name, left: columns.name, isSelected ? .strong : .plain)
+    line.append(name, left: columns.name, isSelected ? .strong : .plain)
     let (progress, status) = (row.progress, content.total.isPaused ? .paused : row.status(at: now))
     // Without a column for it, what happens stands in place of the bar.
     if !columns.hasRate, let status, columns.bar > 0 {
@@ -161,13 +174,14 @@ struct FrameLayout {
   }
 
   /// - Parameter isKnown: false for a file of which nothing has come.
-  func appendBytes(_ progress: FileProgress, isKnown: Bool, to line: inout CellLine) {
+  /// - Parameter isEstimate: whether the total is one.
+  func appendBytes(_ progress: FileProgress, isKnown: Bool, isEstimate: Bool = false, to line: inout CellLine) {
     line.pad(to: line.width + RowColumns.gap)
     let bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""
     line.append(bytes, right: RowColumns.bytesWidth)
     guard columns.hasTotal else { return }
     let end = line.width + 3 + RowColumns.bytesWidth
-    if let total = progress.total { line.append(" / " + Quantity.bytes(total), .dim) }
+    if let total = progress.total { line.append((isEstimate ? " /~" : " / ") + Quantity.bytes(total), .dim) }
     line.pad(to: end)
   }
 
@@ -186,7 +200,9 @@ struct RowColumns: Equatable {
   static let rateWidth = 10
   static let timeWidth = 8
 
-  /// Cells that may be written: one less than the window, as a full line would wrap.
+  /// Cells that may be written: one less than the window, as a full line would wrap, and less a margin. In a narrower
+  /// window tmux breaks longer lines, and what stands at the top goes to its scroll-back, where nothing clears it. So a
+  /// step of the window's edge breaks no row; while it moves, none of many at once does.
   let usable: Int
   let name: Int
   /// 0 for none.
@@ -198,20 +214,20 @@ struct RowColumns: Equatable {
   let hasRate: Bool
   let hasTime: Bool
 
-  init(columns: Int) {
-    usable = max(0, columns - 1)
+  init(columns: Int, isNarrowing: Bool) {
+    usable = max(0, columns - 1 - columns / (isNarrowing ? 4 : 20))
     hasPercent = usable >= 16
     hasRate = usable >= 55
     hasTime = usable >= 69
-    hasTotal = usable >= 99
+    hasTotal = usable >= 93
     var rest = usable - Self.indent
     if hasPercent { rest -= 1 + Self.percentWidth }
     if hasTotal { rest -= 3 + Self.bytesWidth }
     if hasRate { rest -= Self.gap + Self.bytesWidth + Self.gap + Self.rateWidth }
     if hasTime { rest -= Self.gap + Self.timeWidth }
     rest = max(0, rest)
-    // A bar shorter than 8 cells says less than the percentage beside it.
-    bar = usable >= 36 ? min(max(8, (rest - Self.gap) * 2 / 5), 40) : 0
+    // A bar shorter than 8 cells says less than the percentage beside it. Without a rate it makes room for a status.
+    bar = usable >= 36 ? min(max(hasRate ? 8 : 12, (rest - Self.gap) * 3 / 8), 40) : 0
     name = min(rest - (bar > 0 ? bar + Self.gap : 0), 56)
   }
 }
@@ -227,8 +243,8 @@ struct TotalLine {
     var isPaused = false
     /// Files at a time, where the user has said so while the run went on.
     var width: Int?
-    /// Whether `timeLeft` is only a lower bound.
-    var isBound = false
+    /// Whether sizes were estimated for `timeLeft`.
+    var isEstimate = false
   }
 
   let layout: FrameLayout
@@ -244,15 +260,13 @@ struct TotalLine {
     let unknown = progress.bytes > 0 ? ProgressBar.Extent.moving(step: content.step) : .empty
     layout.appendBar(progress.fraction.map { .part($0) } ?? unknown, to: &line, glyphs.totalBar, .done)
     layout.appendPercent(progress.fraction, to: &line)
-    let bytes = FileProgress(position: progress.bytes, start: 0, total: progress.totalBytes)
-    layout.appendBytes(bytes, isKnown: true, to: &line)
+    let total = progress.isByFiles ? nil : progress.totalBytes
+    let bytes = FileProgress(position: progress.bytes, start: 0, total: total)
+    layout.appendBytes(bytes, isKnown: true, isEstimate: progress.unknownSizes > 0, to: &line)
     layout.appendRate(content.rate, to: &line)
     guard columns.hasTime else { return line }
     line.pad(to: line.width + RowColumns.gap)
     line.append(time(content) ?? "", right: RowColumns.timeWidth)
-    // Where a window has room to spare, why the time is only a bound.
-    let note = "  + \(Quantity.count(progress.unknownSizes)) of unknown size"
-    if progress.unknownSizes > 0, line.width + note.utf8.count <= columns.usable { line.append(note, .dim) }
     return line
   }
 
@@ -318,12 +332,11 @@ struct TotalLine {
     return "\(Quantity.count(tally.done))/\(all)\(hasWord ? word : "")"
   }
 
-  private static func width(_ count: Int) -> String { "\(Quantity.count(count)) at a time" }
+  private static func width(_ count: Int) -> String { "\(Quantity.count(count)) at once" }
 
   private func failed(_ tally: ProgressTally) -> String { Quantity.count(tally.failed) + " failed" }
 
   private func time(_ content: Content) -> String? {
-    guard let left = content.timeLeft, content.progress.remaining > 0 else { return nil }
-    return (content.isBound ? glyphs.atLeast : "") + Quantity.countdown(left)
+    content.timeLeft.map { (content.isEstimate ? "~" : "") + Quantity.countdown($0) }
   }
 }

@@ -4,8 +4,18 @@ struct FrameWriter: Sendable {
   /// Without the blanks at the ends of its lines.
   private var region: [CellLine] = []
   private var size: TerminalSize?
+  /// When the window was last seen to have become narrower.
+  private var narrowed: Duration?
+  /// How long its edge is taken to move on after that.
+  private static let settling = Duration.seconds(2)
   /// Whether the cursor is hidden.
   private var isActive = false
+
+  /// Whether the window's edge moves inwards.
+  mutating func isNarrowing(_ size: TerminalSize, at now: Duration) -> Bool {
+    if let last = self.size, isActive, size.columns < last.columns { narrowed = now }
+    return narrowed.map { now - $0 < Self.settling } ?? false
+  }
 
   /// Puts `above`, narrower than the window as `lines` are, and above it `whole`, of any width, where they scroll away.
   /// - Parameter extra: a sequence that takes no cell, such as the taskbar's.
@@ -196,7 +206,8 @@ private enum ControlSequence {
   static let wrapOn = "\u{1B}[?7h"
   static let resetStyle = "\u{1B}[0m"
   static let eraseToLineEnd = "\u{1B}[K"
-  static let eraseBelow = "\u{1B}[J"
+  /// From the first cell of a line on. Not `CSI J` there: at the window's top tmux keeps what that erases.
+  static let eraseBelow = "\u{1B}[K\u{1B}[C\u{1B}[J\r"
   /// The descriptor may be in raw mode, where a line feed alone does not return.
   static let newLine = "\r\n"
 

@@ -11,14 +11,10 @@ struct JSONLog: ProgressLog {
   private var latest: (tally: ProgressTally, received: Int64)?
   /// Files of the last plan line.
   private var planned: Int?
-  /// Lines of the list that were no request.
-  private var rejected: Int
   /// Requests under way, by address: events that end them name the address only.
   private var ids: [Address: [Int]] = [:]
 
-  init(words: ProgressMessages, rejected: Int = 0, heading: RunHeading? = nil) {
-    (self.words, self.rejected, self.heading) = (words, rejected, heading)
-  }
+  init(words: ProgressMessages, heading: RunHeading? = nil) { (self.words, self.heading) = (words, heading) }
 
   mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     var text = lines(sample)
@@ -71,7 +67,6 @@ struct JSONLog: ProgressLog {
       let fields: [String: JSONValue] = ["for": .text("another-process"), "process": .of(process)]
       return line("wait", fields, of: address, ids[address]?.first)
     case .rejected(let rejection):
-      rejected += 1
       return line("error", fields("bad-line", isPassing: false, words.rejection(rejection)))
     case .watch(let news): return self.line(of: news)
     }
@@ -84,7 +79,6 @@ struct JSONLog: ProgressLog {
       ids[request.address]?.removeAll { $0 == request.id }
       return line("removed", ["was": .of(was.rawValue)], of: request.address, request.id)
     case .changed(let change):
-      rejected -= change.mended
       fields = [
         "what": .text("changed"), "list": .of(change.list), "files": .of(change.files), "started": .of(change.started),
         "removed": .of(change.removed), "restarted": .of(change.restarted), "mended": .of(change.mended),
@@ -143,7 +137,7 @@ struct JSONLog: ProgressLog {
   private func counts(_ sample: ProgressSample) -> [String: JSONValue] {
     let tally = sample.tally
     var (received, size) = (tally.finishedBytes, tally.finishedBytes)
-    var isSized = tally.listIsComplete && tally.listed <= tally.ended - rejected + sample.active.count
+    var isSized = tally.listIsComplete && tally.listed <= tally.ended - tally.rejected + sample.active.count
     for file in sample.active {
       let position = file.meter.position
       received += position
@@ -166,11 +160,11 @@ struct JSONLog: ProgressLog {
 }
 
 extension ProgressMessages {
-  /// A run's JSON summary line, with its end: `rejected` lines of the list were no request, `more` stands only here.
+  /// A run's JSON summary line, with its end; `more` stands only here.
   public func summary(
-    _ tally: ProgressTally, transferred: Int64, rejected: Int, elapsed: Duration, more: [String: JSONValue]
+    _ tally: ProgressTally, transferred: Int64, elapsed: Duration, more: [String: JSONValue]
   ) -> String {
     let sample = ProgressSample(tally: tally, received: transferred, active: [], events: [])
-    return JSONLog(words: self, rejected: rejected).summary(sample, elapsed, more)
+    return JSONLog(words: self).summary(sample, elapsed, more)
   }
 }

@@ -53,7 +53,7 @@ struct PlainLog: ProgressLog {
     switch event {
     case .began: return nil
     case .ended(_, .success(let outcome)):
-      let note = OutcomeNote.text(outcome, showsPath: true)
+      let note = OutcomeNote.text(outcome)
       return line("done", .done, "\(outcome.path), \(Quantity.bytes(outcome.size))\(note.isEmpty ? "" : ", \(note)")")
     case .ended(_, .failure(let error)) where error.code == .cancelled: return nil
     case .ended(let address, .failure(let error)):
@@ -81,13 +81,14 @@ struct PlainLog: ProgressLog {
     let bound = tally.listIsComplete ? "" : "at least "
     var parts = ["\(Quantity.count(tally.done)) of \(bound)\(Quantity.count(tally.listed)) files done"]
     if tally.failed > 0 { parts.append("\(Quantity.count(tally.failed)) failed") }
-    let whole = progress.totalBytes.map { " of \(Quantity.bytes($0))" } ?? ""
+    let about = progress.unknownSizes > 0 ? "about " : ""
+    let whole = progress.totalBytes.map { " of \(about)\(Quantity.bytes($0))" } ?? ""
     parts += [Quantity.bytes(progress.bytes) + whole, Quantity.rate(sum.rate)]
-    if let left = sum.timeLeft, progress.remaining > 0 {
+    if let left = sum.timeLeft, left > .zero {
       // A guess has no tenths.
       let seconds = Int64(min(left.inSeconds, 1e15).rounded(.up))
       let time = seconds < 60 ? "\(seconds) s" : Quantity.duration(.seconds(seconds))
-      parts.append("\(sum.isBound ? "at least" : "about") \(time) left")
+      parts.append("about \(time) left")
     }
     return "progress: " + parts.joined(separator: ", ")
   }

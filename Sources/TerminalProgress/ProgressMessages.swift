@@ -68,11 +68,10 @@ enum StatusMessages {
 /// What is worth knowing of a file that ended well, beyond its size.
 enum OutcomeNote {
   static func waits(for process: Int?) -> String {
-    "another dlm has it: waiting until \(process.map { "process \($0)" } ?? "it") is done"
+    "another dlm is fetching it: waiting until \(process.map { "process \($0)" } ?? "it") is done"
   }
 
-  /// - Parameter showsPath: whether the final path stands beside the note already.
-  static func text(_ outcome: DownloadOutcome, showsPath: Bool = false) -> String {
+  static func text(_ outcome: DownloadOutcome) -> String {
     let kind: String? =
       switch outcome.kind {
       case .fetched: outcome.resumed > 0 ? "resumed from \(Quantity.bytes(outcome.resumed))" : nil
@@ -84,14 +83,14 @@ enum OutcomeNote {
     let remark: String? =
       switch outcome.remark {
       case .sameAsHere: "the same as what was here"
-      case .stale: "stale: its server was not asked, or could not be"
+      case .stale: "stale: its server was not asked, or failed"
       case .noContent: "empty: the server answered 204 No Content"
-      case .decoded: "decompressed: the server sent it so unasked"
-      case .stillCoded: "kept in the Content-Encoding that the server sent"
+      case .decoded: "decompressed: the server had compressed it unasked"
+      case .stillCoded: "kept in the server's Content-Encoding"
       case nil: nil
       }
-    let saved = (showsPath ? "as" : "saved as \(outcome.name):") + " \(outcome.wantedName) was there"
-    return [kind, remark, outcome.renamedFrom == nil ? nil : saved].compactMap(\.self).joined(separator: ", ")
+    let replaced = outcome.hasReplaced ? "in place of what was there" : nil
+    return [kind, remark, replaced].compactMap(\.self).joined(separator: ", ")
   }
 }
 
@@ -125,7 +124,7 @@ struct WatchMessages {
 
   private static func text(_ change: WatchNews.Change) -> String {
     let parts = [
-      (change.started, "new"), (change.removed, "removed"), (change.restarted, "begun anew"),
+      (change.started, "new"), (change.removed, "removed"), (change.restarted, "started over"),
       (change.mended, change.mended == 1 ? "bad line gone" : "bad lines gone"),
     ]
     let said = parts.filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }

@@ -32,9 +32,7 @@ public actor ProgressRenderer {
   }
 
   /// Nil for a style that shows nothing, which costs neither a thread nor a timer.
-  /// - Parameters:
-  ///   - detail: the totals alone are for a run that is measured.
-  ///   - clock: monotonic; its `now` is the start of the run.
+  /// - Parameter clock: monotonic; its `now` is the start of the run.
   public init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
     style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,

@@ -57,7 +57,7 @@ struct ScreenState: Sendable {
         panel = .details(id: id)
       }
     case .skip:
-      guard let id = target(rows, at: now) else { return nil }
+      guard let id = target(rows, isOnlyOneEnough: false, at: now) else { return nil }
       say("skipping it: what has come is kept", at: now)
       return .skip(id: id)
     case .pause:
@@ -79,7 +79,7 @@ struct ScreenState: Sendable {
     if let selected { place = rows.firstIndex(of: selected) }
     if case .details(let id) = panel, !isUnderWay(id) {
       panel = nil
-      say("that file has ended", at: now)
+      say("that file is done", at: now)
     }
   }
 
@@ -97,16 +97,16 @@ struct ScreenState: Sendable {
   }
 
   /// The file that a key is about: the one described, the one selected, or the only one.
-  private mutating func target(_ rows: [Int], at now: Duration) -> Int? {
+  private mutating func target(_ rows: [Int], isOnlyOneEnough: Bool = true, at now: Duration) -> Int? {
     if case .details(let id) = panel { return id }
     if let selected, rows.contains(selected) { return selected }
-    if rows.count == 1 { return rows[0] }
-    say(rows.isEmpty ? "no file is under way that could be selected" : "select a file first, with the arrows", at: now)
+    if isOnlyOneEnough, rows.count == 1 { return rows[0] }
+    say(rows.isEmpty ? "there is no file to select" : "select a file first, with the arrows", at: now)
     return nil
   }
 }
 
-/// What stands in place of the rows while a key has opened it: the keys, one file, or what has failed.
+/// What stands beside the rows while a key has opened it: the keys, one file, or what has failed.
 struct ScreenPanel {
   enum Content {
     case help
@@ -122,41 +122,63 @@ struct ScreenPanel {
   private var glyphs: Glyphs { layout.glyphs }
   private var usable: Int { layout.usable }
 
-  func lines(_ content: Content, at now: Duration, most: Int) -> [CellLine] {
+  /// - Parameter rows: how many lines a list that would take them all leaves to rows.
+  func lines(_ content: Content, at now: Duration, most: Int, leaving rows: Int = 0) -> [CellLine] {
     guard most > 0, usable > RowColumns.indent else { return [] }
-    let lines =
-      switch content {
-      case .help: most >= Self.keys.count ? Self.keys.map { entry($0.key, $0.long) } : help
-      case .details(let row, let transfers, let isPaused): details(row, transfers, isPaused, at: now)
-      case .failures(let failures, let skipped, let total):
-        [title(failed: total)]
-          + failures.dropLast(skipped).suffix(most - 1).map {
-            WaitLines(layout: layout).line($0, nameAtLeast: max(8, (usable - RowColumns.indent) / 3))
-          }
-      }
+    let lines: [CellLine]
+    switch content {
+    case .help:
+      let long = Self.keys.flatMap { entry($0.key, $0.long) }
+      lines = long.count <= most ? long : help
+    case .details(let row, let transfers, let isPaused): lines = details(row, transfers, isPaused, at: now)
+    case .failures(let latest, let skipped, let total):
+      lines = failures(latest.dropLast(skipped), total, most: most - rows)
+    }
     return Array(lines.prefix(most))
   }
 
-  private func title(failed: Int) -> CellLine {
-    layout.line(text: failed == 0 ? "Nothing has failed so far." : "\(Quantity.count(failed)) failed so far:", .strong)
+  /// As many as fit whole, the latest last.
+  private func failures(_ failures: ArraySlice<WaitLines.Failure>, _ total: Int, most: Int) -> [CellLine] {
+    let title = total == 0 ? "Nothing has failed so far." : "\(Quantity.count(total)) failed so far:"
+    let lines = failures.suffix(most).flatMap(failure).suffix(max(0, most - 1))
+    return [layout.line(text: title, .strong)] + lines.drop { $0.cells.first?.isBlank == true }
   }
 
-  private func entry(_ label: String, _ text: String) -> CellLine {
-    var line = layout.line
-    line.pad(to: min(RowColumns.indent + 2, usable))
-    line.append(label, upTo: usable, ellipsis: "", .strong)
-    line.pad(to: min(RowColumns.indent + 2 + Self.labelWidth + 1, usable))
-    line.append(TextCut.inMiddle(text, to: usable - line.width, ellipsis: glyphs.ellipsis))
-    return line
+  /// Name and cause, one below the other where they do not fit beside one another.
+  private func failure(_ failure: WaitLines.Failure) -> [CellLine] {
+    let (name, cause) = (TerminalText.shown(failure.name, glyphs), TerminalText.shown(failure.cause, glyphs))
+    let room = usable - RowColumns.indent
+    if CellWidth.of(name) + RowColumns.gap + CellWidth.of(cause) <= room {
+      return [WaitLines(layout: layout).line(failure)]
+    }
+    let texts = TextWrap.filled(name, cells: room) + TextWrap.filled(cause, cells: max(1, room - RowColumns.gap))
+    return texts.filter { !$0.isEmpty }.enumerated().map { index, text in
+      var line = layout.line(index == 0 ? glyphs.failed : "", .failed)
+      line.append(index == 0 ? text : "  " + text, upTo: usable, index == 0 ? .plain : .failed)
+      return line
+    }
+  }
+
+  /// What is named at the left, and broken between words at its right.
+  private func entry(_ label: String, _ text: String) -> [CellLine] {
+    let start = min(RowColumns.indent + 2 + Self.labelWidth + 1, usable)
+    return TextWrap.filled(text, cells: max(1, usable - start)).enumerated().map { index, part in
+      var line = layout.line
+      line.pad(to: min(RowColumns.indent + 2, usable))
+      line.append(index == 0 ? label : "", upTo: usable, ellipsis: "", .strong)
+      line.pad(to: start)
+      line.append(part, upTo: usable)
+      return line
+    }
   }
 
   // MARK: The keys
 
   private static let keys: [(key: String, short: String, long: String)] = [
-    ("p", "pause", "pause: no file begins and no byte comes, until p is pressed again"),
-    ("+ -", "files at a time", "more or fewer files at a time"),
+    ("p", "pause", "pause or resume (no file begins, no byte comes meanwhile)"),
+    ("+ -", "files at once", "more or fewer files at once"),
     ("up, down", "select", "select a file"),
-    ("s", "skip", "skip the selected file: what has come of it is kept"),
+    ("s", "skip", "skip the selected file; what has come of it is kept"),
     ("d", "details", "details of the selected file"),
     ("f", "failures", "what has failed so far"),
     ("q", "stop", "stop, and keep what has come, as Ctrl-C does"),
@@ -182,15 +204,14 @@ struct ScreenPanel {
   private func details(
     _ row: ActiveRow, _ transfers: [TransferDetails], _ isPaused: Bool, at now: Duration
   ) -> [CellLine] {
-    var title = layout.line("")
-    title.append(TextCut.inMiddle(row.name, to: usable - title.width, ellipsis: glyphs.ellipsis), .strong)
+    let title = TextWrap.filled(row.name, cells: usable - RowColumns.indent).map { layout.line(text: $0, .strong) }
     let facts = [
       ("address", row.address.redacted), ("so far", progress(of: row, at: now)),
       ("now", isPaused ? "paused" : state(of: row, at: now)), ("connection", Self.connections(transfers)),
       ("times", Self.times(transfers)), ("segments", Self.segments(row, transfers.count)),
       ("proof", Self.proof(of: row)),
     ]
-    return [title] + facts.filter { !$0.1.isEmpty }.map { entry($0.0, TerminalText.shown($0.1, glyphs)) }
+    return title + facts.filter { !$0.1.isEmpty }.flatMap { entry($0.0, TerminalText.shown($0.1, glyphs)) }
   }
 
   private func progress(of row: ActiveRow, at now: Duration) -> String {
@@ -215,11 +236,9 @@ struct ScreenPanel {
 
   private static func connections(_ transfers: [TransferDetails]) -> String {
     guard let first = transfers.first, let peer = first.peer else { return "" }
-    var text = peer
+    var text = transfers.count > 1 ? "\(transfers.count) of them, the first to \(peer)" : peer
     if let version = first.httpVersion { text += ", \(version)" }
     text += first.isReused ? ", kept from a file before" : ", opened for it"
-    let others = transfers.count - 1
-    if others > 0 { text += " (and \(Quantity.count(others)) more)" }
     return text
   }
 
@@ -243,6 +262,6 @@ struct ScreenPanel {
   private static func proof(of row: ActiveRow) -> String {
     if row.meter.hasDigest { return "its checksum is compared at the end" }
     return row.progress.total != nil
-      ? "its length is compared at the end" : "the server gave no length: how the answer ends says it"
+      ? "its length is compared at the end" : "the server gave no length: only the end of its answer tells"
   }
 }

@@ -38,9 +38,8 @@ public struct TerminalOutput: ProgressOutput {
   /// Nil where keys are left as they are.
   private let mode: TerminalMode?
 
-  /// - Parameters:
-  ///   - takesKeys: whether what is typed is unseen while bars stand.
-  ///   - keepsInput: whether it is left for the program that reads next.
+  /// - Parameter takesKeys: whether what is typed is unseen while bars stand.
+  /// - Parameter keepsInput: whether it is left for the program that reads next.
   public init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: Bool = false) {
     let descriptor = descriptor ?? STDERR_FILENO
     self.descriptor = descriptor
@@ -163,8 +162,6 @@ final class TerminalMode: Sendable {
   private struct State {
     /// The mode as it was found; nil while it stands.
     var found: termios?
-    /// Whether something was typed before, or what is typed is none of ours: it is for whoever reads next.
-    var keepsInput = false
     var isSealed = false
   }
 
@@ -173,6 +170,7 @@ final class TerminalMode: Sendable {
   static let pasteOff = Array("\u{1B}[?2004l".utf8)
 
   private let descriptor: Int32
+  /// Whether what is typed is none of ours: it is for whoever reads next.
   let keepsInput: Bool
   private let state = Lock(State())
 
@@ -192,9 +190,9 @@ final class TerminalMode: Sendable {
         $0[Int(VTIME)] = 0
       }
       // Not TCSADRAIN: with the output stopped (Ctrl-S) that would wait for ever.
+      // What was typed ahead of the bars was meant for nothing that they show.
+      if !keepsInput { tcflush(descriptor, TCIFLUSH) }
       guard tcsetattr(descriptor, TCSANOW, &mode) == 0 else { return false }
-      var waiting: Int32 = 0
-      state.keepsInput = keepsInput || ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0
       state.found = found
       return true
     }
@@ -208,7 +206,7 @@ final class TerminalMode: Sendable {
       guard var found = state.found else { return false }
       state.found = nil
       guard isOurs else { return false }
-      if !state.keepsInput { tcflush(descriptor, TCIFLUSH) }
+      if !keepsInput { tcflush(descriptor, TCIFLUSH) }
       tcsetattr(descriptor, TCSANOW, &found)
       return true
     }

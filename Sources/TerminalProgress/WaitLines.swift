@@ -8,6 +8,8 @@ struct WaitLines {
 
     /// The hosts that take no more for now, the one with most files first.
     var hosts: [HostWait] = []
+    /// Connections of split files beside the first of each.
+    var further = 0
     var retries: [ActiveRow.Retry] = []
     /// Of a run that watches its lists.
     var watch: WatchStatus?
@@ -16,7 +18,7 @@ struct WaitLines {
     private(set) var failures: [Failure] = []
 
     mutating func take(_ sample: ProgressSample, _ words: ProgressMessages) {
-      hosts = sample.hosts
+      (hosts, further) = (sample.hosts, sample.further)
       watch = sample.watch
       for event in sample.events {
         switch event {
@@ -67,11 +69,12 @@ struct WaitLines {
     guard most > 0, usable > RowColumns.indent else { return [] }
     let progress = total.progress
     // While the user holds everything back, nothing else keeps it waiting.
-    let reasons = total.isPaused ? [["paused: p goes on", "paused"]] : reasons(content, at: now)
+    let reasons = total.isPaused ? [["paused, press p to resume", "paused"]] : reasons(content, at: now)
     var lines: [CellLine] = []
     // In the first moment everything waits, and that says nothing.
     let waits = progress.queued > 0 && (progress.running > 0 || now >= Self.firstMoment)
-    if waits || !reasons.isEmpty || progress.tally.asBefore > 0 {
+    let isTold = !reasons.isEmpty || progress.tally.asBefore > 0 || progress.tally.undecided > 1 || content.further > 0
+    if waits || isTold {
       lines.append(state(content, progress, reasons.first ?? [], at: now))
     }
     if let watch = content.watch, progress.running == 0, progress.queued == 0, lines.count < most {
@@ -90,8 +93,11 @@ struct WaitLines {
   private func state(_ content: Content, _ progress: RunProgress, _ reason: [String], at now: Duration) -> CellLine {
     let pausing = content.retries.count
     let (running, waiting) = (max(0, progress.running - pausing), progress.queued + pausing)
-    var counts = "\(Quantity.count(running)) running"
+    let over = "\(Quantity.files(running)) over \(Quantity.count(running + content.further)) connections"
+    var counts = content.further > 0 ? over : "\(Quantity.count(running)) running"
     if waiting > 0 { counts += ", \(Quantity.count(waiting)) waiting" }
+    // One alone is seen below.
+    if progress.tally.undecided > 1 { counts += ", \(Quantity.count(progress.tally.undecided)) questions" }
     let elapsed = Quantity.countdown(.seconds(Int(max(0, now.inSeconds))))
     let (longest, shortest) = (reason.first ?? "", reason.last ?? "")
     var wordings = [[counts, longest, Self.before(progress.tally), elapsed], [counts, longest, elapsed]]
@@ -123,7 +129,7 @@ struct WaitLines {
   private func reason(_ wait: HostWait, _ refusal: (cause: String, isBusy: Bool)?) -> [String] {
     let host = TerminalText.shown(wait.host, glyphs)
     let next = wait.pause.map { "next in \(Quantity.wait($0, isLeft: true))" }
-    let limit = "\(Quantity.count(wait.limit)) at a time"
+    let limit = "\(Quantity.count(wait.limit)) at once"
     guard wait.isLearnt || next != nil else { return ["\(host): \(limit)", limit] }
     let isSilent = refusal?.isBusy == false
     // Once it is asked again, all that is known is what it did before.
@@ -148,26 +154,25 @@ struct WaitLines {
   }
 
   private func watching(_ status: WatchStatus) -> CellLine {
-    var line = layout.line("")
     let text = TerminalText.shown("watching " + WatchMessages.text(status), glyphs)
-    line.append(TextCut.inMiddle(text, to: usable - line.width, ellipsis: glyphs.ellipsis), .dim)
-    return line
+    return layout.line(
+      text: TextCut.inMiddle(text, to: usable - RowColumns.indent, ellipsis: glyphs.ellipsis), .dim)
   }
 
   private func failed(_ failure: Failure, others: Int) -> CellLine {
-    var line = line(failure, nameAtLeast: 12)
+    var line = line(failure)
     let more = others > 0 ? " (and \(Quantity.count(others)) more failed)" : ""
     if line.width + CellWidth.of(more) <= usable { line.append(more, .dim) }
     return line
   }
 
   /// The name is cut first, down to what still tells it from others, then the cause.
-  func line(_ failure: Failure, nameAtLeast least: Int) -> CellLine {
+  func line(_ failure: Failure) -> CellLine {
     var line = layout.line(glyphs.failed, .failed)
     let (name, cause) = (TerminalText.shown(failure.name, glyphs), TerminalText.shown(failure.cause, glyphs))
     let gap = name.isEmpty || cause.isEmpty ? 0 : RowColumns.gap
     let room = usable - line.width
-    let forCause = max(0, min(CellWidth.of(cause), room - min(CellWidth.of(name), least) - gap))
+    let forCause = max(0, min(CellWidth.of(cause), room - min(CellWidth.of(name), 12) - gap))
     line.append(TextCut.inMiddle(name, to: max(0, room - gap - forCause), ellipsis: glyphs.ellipsis))
     guard forCause > 2 else { return line }
     line.pad(to: line.width + gap)

@@ -7,16 +7,7 @@ struct DLM: AsyncParsableCommand {
   static let version = "0.1.0"
 
   static let configuration = CommandConfiguration(
-    commandName: "dlm", abstract: "Downloads lists of files, in parallel, and shows and measures what that gains.",
-    discussion: """
-      EXAMPLES
-        dlm get urls.txt --mode parallel   a list, as many files at a time as help
-        dlm get --mode sequential          the same list again, one by one, to compare
-        dlm get -o disk.iso https://a/b    one file, under a name of your choice
-        make-list | dlm get - -d photos    addresses from a pipe, into a folder
-        dlm compare urls.txt               the three modes on your list, measured
-        dlm demo                           all of it, without network
-      """,
+    commandName: "dlm", abstract: "Downloads lists of files in parallel, and shows and measures what that gains.",
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
       GetCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self, ClearCacheCommand.self,
@@ -30,9 +21,8 @@ struct DLM: AsyncParsableCommand {
     // Scripts ask for the version often, and the parser would first look at every option.
     if CommandLine.arguments.dropFirst() == ["--version"] { end(write(configuration.version)) }
     DescriptorLimit.raise()
-    // The root of the task tree; detached, because the main thread serves no actor. That thread stays and waits: to end
-    // it (`dispatchMain`) has the allocator put away all that it has. The user waits for the task, and its threads
-    // inherit its priority.
+    // Detached, because the main thread serves no actor; to end that (`dispatchMain`) has the allocator put away all
+    // that it has. The user waits for the task, and its threads inherit its priority.
     Task.detached(priority: .userInitiated) { await parseAndRun() }
     while true { pause() }
   }
@@ -59,7 +49,7 @@ struct DLM: AsyncParsableCommand {
     } catch let mistake as ValidationError {
       // The parser would add its own usage text, which does not name this command.
       let name = parsed.map { CommandLineParse.name(of: $0) } ?? "dlm"
-      end(say(["Error: \(mistake.message)", UsageMessages.seeHelp(name)]))
+      end(say([UsageMessages.mistake(mistake.message), UsageMessages.seeHelp(name)]))
     } catch {
       end(say(error))
     }
@@ -74,11 +64,12 @@ struct DLM: AsyncParsableCommand {
   private static func say(_ error: any Error) -> ExitCode {
     // Most commands end with one; `fullMessage` would make its whole usage text for nothing.
     if let code = error as? ExitCode { return code }
-    let (code, text) = (exitCode(for: error), fullMessage(for: error))
+    let (code, words) = (exitCode(for: error), Array(CommandLine.arguments.dropFirst()))
+    let parsers = fullMessage(for: error, columns: code.isSuccess ? HelpText.unwrapped : nil)
+    let text = code.isSuccess ? HelpText.shown(parsers, words) : OptionHint.added(to: parsers, words)
     if text.isEmpty { return code }
     guard code.isSuccess else {
-      let shown = UsageMessages.withoutSecrets(text, Array(CommandLine.arguments.dropFirst()))
-      StandardError.say(shown.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+      _ = say(UsageMessages.lines(ofParser: text))
       return code
     }
     let written = write(text)

@@ -45,6 +45,7 @@ struct Wiring: Sendable {
       plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs)
     }
     plan.order = settings.order.order
+    plan.sharesConnections = options.usesHTTP2
     // What is added to a watched list may have to go first while all lanes are busy.
     plan.looksAhead = settings.order.looksAhead || watches
     downloads = DownloadRun(plan, over: loops, feed: feed)
@@ -70,7 +71,7 @@ struct Wiring: Sendable {
       }, failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,
       refusal: settings.output.cache.offline
         ? DownloadError(
-          .cache, cause: .detail("no list at an address is kept"), activity: "answering offline") : nil)
+          .cache, cause: .detail("lists at addresses are not in the cache"), activity: "answering offline") : nil)
   }
 
   private static func retry(_ settings: Settings) -> RetryPolicy {

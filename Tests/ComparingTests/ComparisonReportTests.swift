@@ -29,10 +29,32 @@ struct ComparisonReportTests {
     Row(
       sequential: [90, 105, 120], parallel: [80, 100, 120], winner: .parallel, reference: .sequential,
       factor: 1.05, certainty: .withinScatter),
-    // By its median parallel is faster, by its mean slower: one odd run, and no winner.
+    // By its median parallel is hardly faster, and one run was odd: no winner.
     Row(
       sequential: [110, 110, 110], parallel: [100, 100, 400], winner: .parallel, reference: .sequential,
-      factor: 0.55, certainty: .withinScatter),
+      factor: 1.1, certainty: .withinScatter),
+    // One slow run of async-let among four once made it "a tie: async-let and sequential".
+    Row(
+      sequential: [3200, 3210, 3190, 3205], asyncLet: [400, 400, 400, 13_000], parallel: [405, 402, 404, 403],
+      winner: .parallel, reference: .sequential, factor: 3202.5 / 403.5, certainty: .clear),
+    // An odd run hides no winner where the others are well before.
+    Row(
+      sequential: [1000, 1000, 1000], parallel: [100, 4000, 100], winner: .parallel, reference: .sequential,
+      factor: 10, certainty: .clear),
+    Row(
+      sequential: [1000, 9000, 1000], parallel: [100, 100, 100], winner: .parallel, reference: .sequential,
+      factor: 10, certainty: .clear),
+    // Two of three are no odd runs.
+    Row(
+      sequential: [1000, 1000, 1000], parallel: [100, 900, 4000], winner: .parallel, reference: .sequential,
+      factor: 1000.0 / 900, certainty: .withinScatter),
+    // A network that gets faster: in each round the one was as many times as fast.
+    Row(
+      sequential: [1000, 700, 400], parallel: [500, 350, 200], winner: .parallel, reference: .sequential,
+      factor: 2, certainty: .clear),
+    Row(
+      sequential: [30, 30, 30], parallel: [19, 19, 19], winner: .parallel, reference: .sequential,
+      factor: 30.0 / 19, certainty: .tooShort),
     // Too small a difference to be called faster, however sure it is.
     Row(
       sequential: [1040, 1040, 1040], parallel: [1000, 1000, 1000], winner: .parallel, reference: .sequential,
@@ -113,6 +135,8 @@ struct ModeResultTests {
   struct Row: Sendable {
     let milliseconds: [Int]
     let warnings: [MeasurementWarning]
+    var unevenIn: Int?
+    var delay: Delay?
   }
 
   @Test(arguments: [
@@ -120,19 +144,45 @@ struct ModeResultTests {
     Row(milliseconds: [100, 102], warnings: [.fewRuns(2)]),
     Row(milliseconds: [100], warnings: [.fewRuns(1)]),
     Row(milliseconds: [90, 100, 110], warnings: []),
-    Row(milliseconds: [88, 100, 112], warnings: [.wideSpread(0.12)]),
-    Row(milliseconds: [4, 4, 4], warnings: [.tooShort(.milliseconds(4))]),
-    Row(milliseconds: [5, 5, 5], warnings: []),
-    Row(
-      milliseconds: [100, 101, 200, 102, 100], warnings: [.wideSpread(50.0 / 101), .outliers(rounds: [3])]),
-    Row(milliseconds: [100, 100, 100, 92], warnings: [.outliers(rounds: [4])]),
-    Row(milliseconds: [100, 100, 100, 107], warnings: []),
-    Row(milliseconds: [100, 110, 120, 130, 140], warnings: [.wideSpread(20.0 / 120)]),
+    Row(milliseconds: [88, 100, 112], warnings: [], unevenIn: 3),
+    Row(milliseconds: [19, 19, 19], warnings: [.tooShort(.milliseconds(19))]),
+    // Of times that are too short nothing more is said.
+    Row(milliseconds: [4, 4, 40], warnings: [.tooShort(.milliseconds(4))]),
+    Row(milliseconds: [20, 20, 20], warnings: []),
+    Row(milliseconds: [100, 101, 200, 102, 100], warnings: [], unevenIn: 3),
+    Row(milliseconds: [100, 100, 100, 92], warnings: []),
+    Row(milliseconds: [100, 110, 120, 130, 140], warnings: [], unevenIn: 5),
+    Row(milliseconds: [200, 100, 100], warnings: [], unevenIn: 1, delay: .first),
+    Row(milliseconds: [100, 100, 20], warnings: [], unevenIn: 3),
   ])
   func warnsOfWhatMakesTheNumbersDoubtful(row: Row) throws {
     let result = try #require(
       ModeResult(mode: .parallel, runs: measured(.parallel, milliseconds: row.milliseconds)))
-    #expect(result.warnings == row.warnings)
+    let uneven = row.unevenIn.map { [MeasurementWarning.uneven(result.times, round: $0, row.delay)] } ?? []
+    #expect(result.warnings == row.warnings + uneven)
+  }
+
+  @Test("what an odd run had that the usual one had not")
+  func whyItWasSlow() throws {
+    func run(_ round: Int, _ wall: Int, firstByte: Int = 20, end: Int = 50, retries: Int = 0) -> RunMeasurement {
+      var details = DrawingTests.details([
+        ("http://h/a", begin: 0, connected: 10, firstByte: firstByte, end: end),
+        ("http://h/b", begin: 0, connected: 10, firstByte: 20, end: 50),
+      ])
+      details.retries = retries
+      return RunMeasurement(
+        mode: .parallel, round: round, wall: .milliseconds(wall), files: 2, bytes: 2, details: details)
+    }
+    func delay(_ odd: RunMeasurement) -> Delay? { Delay(in: [run(9, 55), odd]) }
+    let waited = Delay.file(address: "http://h/a", .waiting, .milliseconds(300))
+    #expect(delay(run(2, 355, firstByte: 320, end: 350)) == waited)
+    #expect(
+      delay(run(2, 355, end: 350)) == .file(address: "http://h/a", .receiving, .milliseconds(300)))
+    // One file's delay says more than that something was tried again, which the pause between the attempts shows.
+    #expect(delay(run(2, 355, firstByte: 320, end: 350, retries: 1)) == waited)
+    #expect(delay(run(2, 1055, retries: 2)) == .retries(2))
+    #expect(delay(run(1, 1055)) == .first)
+    #expect(delay(run(2, 1055)) == nil && delay(run(1, 40, retries: 1)) == nil)
   }
 
   @Test func rateIsBytesByTheMedianTime() throws {

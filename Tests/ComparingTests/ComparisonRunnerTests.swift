@@ -40,7 +40,7 @@ struct ComparisonRunnerTests {
   struct Row: Sendable {
     let step: ComparisonPlan.Step
     let observation: RunObservation
-    let reason: InvalidRun.Reason
+    let reason: ComparisonError.Objection
   }
 
   private static let first = ComparisonPlan.Step(mode: .sequential, round: 1, isWarmUp: true)
@@ -69,7 +69,7 @@ struct ComparisonRunnerTests {
     let runs = ScriptedRuns { step in
       step == row.step ? row.observation : ScriptedRuns.observation()
     }
-    #expect(await failure(runs) == .invalid(InvalidRun(step: row.step, reason: row.reason)))
+    #expect(await failure(runs) == .invalid(row.step, row.reason))
     #expect(runs.made.last == row.step)
   }
 
@@ -123,7 +123,7 @@ struct ComparisonRunnerTests {
   @Test("a list of which all fails is no list without its files")
   func allFail() async {
     let runs = ScriptedRuns { _ in ScriptedRuns.observation(files: 0, failures: [Self.lost]) }
-    await #expect(throws: ComparisonError.invalid(InvalidRun(step: Self.first, reason: .failed([Self.lost])))) {
+    await #expect(throws: ComparisonError.invalid(Self.first, .failed([Self.lost]))) {
       _ = try await ComparisonRunner(plan: plan, isStrict: false).compare(execute: runs.run)
     }
   }

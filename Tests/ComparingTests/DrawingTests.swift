@@ -77,7 +77,10 @@ struct DrawingTests {
     #expect(fall.path(.receiving) == "")
   }
 
-  @Test(arguments: [(0, 12.0), (1, 12), (40, 12), (100, 4.8), (160, 3), (250, 3), (1000, 0.75), (7500, 0.1)])
+  @Test(arguments: [
+    (0, 16.0), (1, 16), (32, 15), (40, 12), (62, 12), (64, 7.5), (100, 4.8), (160, 3), (250, 3), (1000, 0.75),
+    (7500, 0.1),
+  ])
   func rowsGetLower(files: Int, height: Double) {
     #expect(RunWaterfall.rowHeight(files) == height)
   }
@@ -289,10 +292,10 @@ struct MarkupTests {
   @Test(
     arguments: [
       (5.23, 0.31, "5.2 ± 0.3"), (0.482, 0.02, "0.48 ± 0.02"), (10.4, 0.01, "10.40 ± 0.01"), (1, nil, "1.0"),
-      (12.96, nil, "13.0"), (5, 0, "5.0 ± 0.0"),
+      (12.96, nil, "13.0"), (5, 0, "5.00 ± 0.01"),
     ] as [(Double, Double?, String)])
   func factors(factor: Double, deviation: Double?, text: String) {
-    #expect(ReportWords.factor(RelativeSpeed(factor: factor, deviation: deviation)) == text)
+    #expect(RelativeSpeed(factor: factor, deviation: deviation).text == text)
   }
 
   @Test(arguments: [
@@ -306,5 +309,5 @@ struct MarkupTests {
     ("a_b*c|d", "a\\_b\\*c\\|d"), ("1. x", "1\\. x"), ("- x", "\\- x"), ("a - b 1.5", "a - b 1.5"),
     ("<b>&amp;`#", "\\<b\\>\\&amp;\\`\\#"), ("a\n# b", "a \\# b"),
   ])
-  func markdown(text: String, escaped: String) { #expect(ReportMarkdown.escaped(text) == escaped) }
+  func markdown(text: String, escaped: String) { #expect(ReportPages.escaped(text) == escaped) }
 }

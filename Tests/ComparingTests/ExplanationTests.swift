@@ -160,13 +160,19 @@ struct FileTimelineTests {
     #expect(!files[0].hasFailed)
   }
 
-  @Test("further segments are no rows of their own")
+  @Test("further segments are no rows of their own, and their bytes are the file's")
   func segments() {
-    let first = times("a", begin: 0, end: 30) { $0.firstByte = .milliseconds(10) }
-    let segment = times("a", begin: 12, end: 60) { ($0.isSegment, $0.firstByte) = (true, .milliseconds(10)) }
-    let files = FileTimeline.all(
-      RunDetails(transfers: [first, segment], since: SimulatedRun.start, ends: ["a": .milliseconds(61)]))
-    #expect(files.count == 1)
+    let first = times("a", begin: 0, end: 30) { ($0.firstByte, $0.bytes) = (.milliseconds(10), 700) }
+    let segment = times("a", begin: 12, end: 60) {
+      ($0.isSegment, $0.firstByte, $0.bytes) = (true, .milliseconds(10), 400)
+    }
+    var details = RunDetails(
+      transfers: [first, segment], since: SimulatedRun.start, ends: ["a": .milliseconds(61)])
+    #expect(FileTimeline.all(details).map(\.bytes) == [1100])
+    // Where the two meet, some bytes came twice.
+    details.bytes["a"] = 1000
+    let files = FileTimeline.all(details)
+    #expect(files.map(\.bytes) == [1000])
     #expect(spans(files[0]) == ["waiting 0-10", "receiving 10-30", "finishing 30-61"])
   }
 

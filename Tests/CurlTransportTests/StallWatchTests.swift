@@ -36,7 +36,7 @@ struct StallWatchTests {
   }
 
   @Test(
-    arguments: [(.seconds(2), "none in 2 s"), (.milliseconds(1500), "none in 1500 ms")]
+    arguments: [(.seconds(2), "no bytes for 2 s"), (.milliseconds(1500), "no bytes for 1500 ms")]
       as [(Duration, String)])
   func saysHowLong(timeout: Duration, words: String) {
     let error = StallWatch(timeout).failure

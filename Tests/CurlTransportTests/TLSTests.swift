@@ -48,4 +48,44 @@ struct TLSTests {
       #expect(plain.log.isEmpty)
     }
   }
+
+  /// An expired certificate, another host's and a self-signed one are three things, with three remedies. One who
+  /// skips the check is served by all of them.
+  @Test func whatIsWrongWithACertificate() async throws {
+    let authority = try await TestAuthority()
+    try await authority.issue("good")
+    try await authority.issue("old", dates: "-startdate 20200101000000Z -enddate 20210101000000Z")
+    try await authority.issue("new", dates: "-startdate 20900101000000Z -enddate 20910101000000Z")
+    try await authority.issue("other", names: "DNS:other.example")
+    try await authority.issue("back")
+    try await authority.revoke("back")
+    try authority.folder.write(Array("hello".utf8), to: "text")
+    let trusted = authority.certificatePath
+    for (name, file, fault) in [
+      ("old", trusted, .expired), ("new", trusted, .notYetValid), ("other", trusted, .otherHost),
+      (nil, nil, .selfSigned), ("good", nil, .unknownIssuer), ("back", trusted, .revoked),
+      ("good", authority.folder.path("text"), .badAuthorities),
+    ] as [(String?, String?, CertificateFault)] {
+      let identity = name.map {
+        (certificate: authority.folder.path("\($0).pem"), key: authority.folder.path("\($0).key"))
+      }
+      let origin = try await TLSOrigin(["/f": .body("x")], identity: identity)
+      defer { origin.stop() }
+      try await withTransport({ options in
+        options.caFile = file
+        if fault == .revoked { options.tls.revocationList = authority.revocationListPath }
+      }) { transport, _ in
+        let error = try await #require(throws: DownloadError.self) {
+          _ = try await transport.fetch(try Address(origin.url("/f")))
+        }
+        var found: CertificateFault?
+        if case .certificate(let fault, _)? = error.cause { found = fault }
+        #expect(found == fault && error.code == .certificate && !error.isTransient, "\(error)")
+      }
+      try await withTransport({ $0.isInsecure = true }) { transport, _ in
+        let (_, sink) = try await transport.fetch(try Address(origin.url("/f")))
+        #expect(sink.bytes == Array("x".utf8))
+      }
+    }
+  }
 }

@@ -193,7 +193,7 @@ struct TransferFailureTests {
         _ = try await transport.fetch(try origin.address("/f"))
       }
       #expect(error.code == .stalled)
-      #expect(error.cause == .detail("none in 300 ms"))
+      #expect(error.cause == .detail("no bytes for 300 ms"))
     }
   }
 

@@ -36,6 +36,41 @@ struct ProgressTallyTests {
     #expect(reader.take().events.isEmpty)
   }
 
+  /// What is asked about is there, and neither done nor under way.
+  @Test func whatAQuestionDecidesIsToldOnceItIsDecided() throws {
+    let feed = ProgressFeed()
+    let reader = feed.reader(of: .events)
+    feed.leaveOpen { $0.renamedFrom != nil }
+    func renamed(_ name: String) -> DownloadOutcome {
+      DownloadOutcome(kind: .fetched, path: "\(name).1", size: 10, transferred: 10, renamedFrom: name)
+    }
+    for (id, name) in ["a", "b", "c", "d"].enumerated() {
+      _ = feed.start(try request(id))
+      feed.end(try request(id), .success(renamed(name)))
+    }
+    _ = feed.start(try request(4))
+    feed.end(try request(4), .success(DownloadOutcome(kind: .fetched, path: "e", size: 5, transferred: 5)))
+    var sample = reader.take()
+    #expect(sample.active.isEmpty && sample.events.count == 6)  // five began, one ended
+    #expect((sample.tally.done, sample.tally.undecided, sample.tally.ended) == (1, 4, 5))
+    #expect((sample.tally.finishedBytes, sample.tally.transferredBytes) == (45, 5))
+    var (replaced, skipped) = (renamed("a"), renamed("b"))
+    replaced.path = "a"
+    (skipped.kind, skipped.path, skipped.renamedFrom) = (.skipped, "b", nil)
+    feed.settle(try request(0), .success(replaced))
+    feed.settle(try request(1), .success(skipped))
+    feed.settle(try request(2), .failure(DownloadError(.disk)))
+    feed.settle(try request(2), .success(renamed("c")))  // once
+    sample = reader.take()
+    #expect(sample.events.count == 3)
+    #expect((sample.tally.fetched, sample.tally.skipped, sample.tally.replaced) == (2, 1, 1))
+    #expect((sample.tally.failed, sample.tally.undecided, sample.tally.finishedBytes) == (1, 1, 35))
+    feed.leaveUndecided()
+    sample = reader.take()
+    #expect(sample.events.count == 1)
+    #expect((sample.tally.done, sample.tally.undecided, sample.tally.finishedBytes) == (3, 1, 25))
+  }
+
   @Test func aRetryTakesItsBytesBack() throws {
     let feed = ProgressFeed()
     let meter = feed.start(try request(1))

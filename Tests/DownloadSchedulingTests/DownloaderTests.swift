@@ -19,7 +19,9 @@ struct DownloaderTests {
       return DownloadOutcome(kind: .fetched, path: "f", size: bytes, transferred: bytes)
     }
 
-    func close(_ download: Target, after error: DownloadError) async -> DownloadOutcome? { nil }
+    func close(
+      _ download: Target, after error: DownloadError, comesAgain: Bool
+    ) async -> DownloadOutcome? { nil }
   }
 
   private final class Target: DownloadTarget {
@@ -75,8 +77,16 @@ struct DownloaderTests {
       retry: RetryPolicy(retries: retries), clock: clock, random: { 0.5 }, news: ends.news)
   }
 
-  private func queue(_ clock: ManualClock) -> RequestQueue {
-    RequestQueue(RequestList([]), ceiling: 2, retry: RetryPolicy(), clock: clock, random: { 0.5 })
+  private func queue(_ clock: ManualClock, _ requests: DownloadRequest...) -> RequestQueue {
+    RequestQueue(RequestList(requests), ceiling: 2, retry: RetryPolicy(), clock: clock, random: { 0.5 })
+  }
+
+  /// Downloads all that the queue gives, one by one, and says how the last of them ended.
+  private func last(_ downloader: Downloader, _ queue: RequestQueue) async -> Downloader.Result? {
+    await queue.run { shares in
+      while let request = await shares[0].next() { await downloader.download(request, from: shares[0]) }
+    }
+    return ends.last
   }
 
   @Test func aPassingFailureIsTriedAgainAfterItsDelay() async throws {
@@ -84,9 +94,7 @@ struct DownloaderTests {
     let reader = feed.reader(of: .events)
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset), .failure(reset), .ok([1, 2, 3]))
-    let run = Task { [self] in
-      await result(downloader(transport, feed, clock), request, queue(clock))
-    }
+    let run = Task { [self] in await last(downloader(transport, feed, clock), queue(clock, request)) }
     try await clock.waitForSleepers(1)
     clock.advance(by: .milliseconds(825))
     try await clock.waitForSleepers(1)
@@ -100,13 +108,38 @@ struct DownloaderTests {
     #expect(sample.events.count == 4)
   }
 
+  /// One lane: while a file waits for its next attempt the others go, and it keeps its row and its attempts.
+  @Test func othersGoMeanwhile() async throws {
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
+    let reader = feed.reader(of: .events)
+    let list = try (0..<3).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+    transport.answer(list[0].address, .failure(reset))
+    for other in list[1...] { transport.answer(other.address, .ok([1])) }
+    let queue = queue(clock, list[0], list[1], list[2])
+    let run = Task { [self] in await last(downloader(transport, feed, clock, retries: 2), queue) }
+    try await clock.waitForSleepers(1)
+    #expect(transport.attempts.map(\.address) == list.map(\.address.key))
+    let sample = reader.take()
+    #expect(sample.tally.fetched == 2 && sample.active.map(\.id) == [0])
+    clock.advance(by: .milliseconds(825))
+    try await clock.waitForSleepers(1)
+    let again = reader.take()
+    #expect(again.active.first?.meter === sample.active.first?.meter)
+    #expect(again.events.count == 1, "it begins once, and is told to be tried again twice")
+    clock.advance(by: .milliseconds(1650))
+    #expect(await run.value == .failure(reset.at(list[0].address)))
+    #expect(transport.attempts.count == 5)
+  }
+
   private struct Waiting: DownloadStore {
     let error: DownloadError
     func open(
       _ request: DownloadRequest, meter: TransferMeter
     ) async throws(DownloadError) -> OpenedDownload<Target> { throw error }
     func commit(_ download: Target) async throws(DownloadError) -> DownloadOutcome? { nil }
-    func close(_ download: Target, after error: DownloadError) async -> DownloadOutcome? { nil }
+    func close(
+      _ download: Target, after error: DownloadError, comesAgain: Bool
+    ) async -> DownloadOutcome? { nil }
   }
 
   /// Found by trial: who waited for another's download told its 429 as its own, and the host was asked for
@@ -158,9 +191,7 @@ struct DownloaderTests {
     let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
-    let run = Task { [self] in
-      await result(downloader(transport, feed, clock, retries: 1), request, queue(clock))
-    }
+    let run = Task { [self] in await last(downloader(transport, feed, clock, retries: 1), queue(clock, request)) }
     try await clock.waitForSleepers(1)
     clock.advance(by: .seconds(2))
     #expect(await run.value == .failure(reset.at(request.address)))
@@ -181,33 +212,30 @@ struct DownloaderTests {
     #expect(feed.tally.failedForGood == 1)
   }
 
-  /// One file is given up; its task, which may be a lane's, is not cancelled.
-  @Test func skippingEndsTheWait() async throws {
+  /// One file is given up, and the run goes on.
+  @Test func whatWaitsIsTakenOut() async throws {
     let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
-    let downloader = downloader(transport, feed, clock)
-    let run = Task { [self] in await result(downloader, request, queue(clock)) }
+    let queue = queue(clock, request)
+    let run = Task { [self] in await last(downloader(transport, feed, clock), queue) }
     try await clock.waitForSleepers(1)
-    #expect(await downloader.skip(1, TransferMeter()) == false)
-    #expect(await downloader.skip(0, TransferMeter()))
-    #expect(await run.value == .failure(DownloadError.skipped.at(request.address)))
-    #expect(feed.tally.cancelled == 1)
-    #expect(feed.tally.givenUp == 1)
-    #expect(feed.tally.failed == 0)
+    #expect(queue.withdraw([1]).isEmpty)
+    #expect(queue.withdraw([0]).map(\.id) == [0])
+    #expect(await run.value == nil)
+    #expect(queue.unfinished.isEmpty)
   }
 
   @Test func cancellationEndsTheWait() async throws {
     let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
-    let run = Task { [self] in
-      await result(downloader(transport, feed, clock), request, queue(clock))
-    }
+    let queue = queue(clock, request)
+    let run = Task { [self] in await last(downloader(transport, feed, clock), queue) }
     try await clock.waitForSleepers(1)
     run.cancel()
-    #expect(await run.value == .failure(DownloadError.cancelled.at(request.address)))
-    #expect(feed.tally.cancelled == 1)
-    #expect(feed.tally.failed == 0)
+    #expect(await run.value == nil)
+    #expect(queue.unfinished.map(\.request.id) == [0])
+    #expect(transport.attempts.count == 1)
   }
 }

@@ -360,7 +360,7 @@ private struct Simulation {
     case .step(let index): return step(index)
     case .finish(let index): return finish(index)
     case .cancel(let index):
-      if case .waiting(let ticket) = lanes[index].lane { _ = state.lanes.remove(ticket) }
+      if case .waiting(let ticket) = lanes[index].lane { state.lanes.removeAll { $0.ticket == ticket } }
       lanes[index].lane = .free
     case .deliver:
       readerIsWanted = false
@@ -369,7 +369,7 @@ private struct Simulation {
       state.received(tap.next(), SourceOutlook(goesOn: goesOn, hasFirst: isOrdered))
       state.window.readAhead(besides: state.hosts.held) { [tap] in tap.takeAtOnce() }
     case .time: now += .milliseconds(Int.random(in: 1...2000, using: &random))
-    case .acquire: acquire()
+    case .acquire: return acquire()
     case .release(let index):
       let permit = permits.remove(at: index)
       inUse[permit.host]?[permit.share] -= 1
@@ -398,7 +398,7 @@ private struct Simulation {
     case .read: lanes[index].lane = .reading
     case .wait:
       lastTicket += 1
-      state.lanes.add(WaitingLanes.Lane(ticket: lastTicket, share: share))
+      state.lanes.append(WaitingLane(ticket: lastTicket, share: share))
       lanes[index].lane = .waiting(ticket: lastTicket)
     case .end:
       lanes[index].lane = .ended
@@ -446,17 +446,18 @@ private struct Simulation {
     }
   }
 
-  private mutating func acquire() {
+  private mutating func acquire() -> String? {
     guard let id = out.randomElement(using: &random),
       let lane = lanes.first(where: {
         if case .busy(let request, _) = $0.lane { request.id == id } else { false }
       })
-    else { return }
+    else { return nil }
     let host = list[id].address.hostAndPort
-    if state.acquirePermit(at: host, share: lane.share, at: now) {
-      permits.append((host, lane.share))
-      inUse[host]?[lane.share] += 1
-    }
+    guard state.acquirePermit(at: host, share: lane.share, at: now) else { return nil }
+    takeQuotas()
+    permits.append((host, lane.share))
+    inUse[host]?[lane.share] += 1
+    return exceeded(host, lane.share)
   }
 
   private static let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
@@ -493,9 +494,16 @@ private struct Simulation {
     case 26..<30:
       state.requeueUnasked(request, share: share)
       return true
-    case 30..<32: return state.requeueForRoom(request, share: share, at: now) != nil
+    case 30..<32:
+      let error = DownloadError(.resources, isTransient: true)
+      return state.requeue(request, share: share, after: error, at: now, random: 0) != nil
+    case 32..<40:
+      let file = RestingFile(request, TransferMeter())
+      let time = now + .milliseconds(Int.random(in: 1...5000, using: &random))
+      if Bool.random(using: &random), state.rest(file, share: share, until: nil) { return true }
+      return state.rest(file, share: share, until: time)
     default:
-      let broke = dice < 36
+      let broke = dice < 44
       if state.ended(request, share: share, wasAsked: !failsFast && dice < 98, brokenAt: broke ? now : nil) {
         state.measure(
           at: now, received: Int64.random(in: 0...1000, using: &random),
@@ -627,9 +635,9 @@ struct RefusedOnceTests {
           running.append(request)
         case .end where running.isEmpty: break rounds
         case .wait:
-          state.lanes.add(WaitingLanes.Lane(ticket: 1, share: 0))
+          state.lanes.append(WaitingLane(ticket: 1, share: 0))
           if running.isEmpty { now = max(now, state.due(at: now) ?? now) }
-          _ = state.lanes.remove(1)
+          state.lanes.removeAll { $0.ticket == 1 }
           break lanes
         case .read: state.received(nil, SourceOutlook(goesOn: true, hasFirst: false))
         case .end: break lanes

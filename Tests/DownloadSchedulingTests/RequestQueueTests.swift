@@ -171,14 +171,16 @@ struct RequestQueueTests {
     }
   }
 
+  private static let noRoom = DownloadError(.resources, isTransient: true)
+
   /// Too many files are open: from then on no more go at a time than did without the one that came back.
   @Test func fewerWhereThereIsNoRoom() async throws {
     try await Self.queue(try Self.requests("a", "b", "c", "d")).run { shares in
       let queue = shares[0]
       let first = try #require(await queue.next())
       let (second, third) = (try #require(await queue.next()), try #require(await queue.next()))
-      #expect(queue.requeueForRoom(third) == .init(attempt: 2, retry: 1, of: nil, delay: .zero))
-      #expect(queue.requeueForRoom(second) == .init(attempt: 2, retry: 1, of: nil, delay: .zero))
+      #expect(queue.requeue(third, after: Self.noRoom) == .init(attempt: 2, retry: 1, of: nil, delay: .zero))
+      #expect(queue.requeue(second, after: Self.noRoom) == .init(attempt: 2, retry: 1, of: nil, delay: .zero))
       async let next = queue.next()
       queue.ended(first, wasAsked: true)
       let again = try #require(await next)
@@ -196,11 +198,11 @@ struct RequestQueueTests {
     try await Self.queue(try Self.requests("a"), retries: 1, clock: clock).run { shares in
       let queue = shares[0]
       let only = try #require(await queue.next())
-      #expect(queue.requeueForRoom(only) == .init(attempt: 2, retry: 1, of: 1, delay: .seconds(2.2)))
+      #expect(queue.requeue(only, after: Self.noRoom) == .init(attempt: 2, retry: 1, of: 1, delay: .seconds(2.2)))
       async let next = queue.next()
       try await clock.waitForSleepers(1)
       clock.advance(by: .seconds(3))
-      #expect(queue.requeueForRoom(try #require(await next)) == nil)
+      #expect(queue.requeue(try #require(await next), after: Self.noRoom) == nil)
       #expect(await queue.next() == nil)
     }
   }

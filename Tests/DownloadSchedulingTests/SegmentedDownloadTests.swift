@@ -179,7 +179,7 @@ struct SegmentedDownloadTests {
     let first = RunningTransfer { _ in cancelled.withLock { $0 }?.end(.failure(.cancelled)) }
     cancelled.withLock { $0 = first }
     // As from afar, so that it is divided after twenty milliseconds.
-    first.answered(by: nil, after: .milliseconds(20))
+    first.answered((nil, .milliseconds(20)))
     let segmented = SegmentedDownload(
       download: file, transport: further, retry: RetryPolicy(), clock: clock, pulse: FilePulse(clock),
       random: { 0.5 }, share: share, host: "a", ceiling: 2, onChange: { _, _ in })

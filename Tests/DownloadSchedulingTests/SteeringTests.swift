@@ -76,7 +76,7 @@ struct SteeringTests {
     func settle(_ milliseconds: Int) -> [Int?] {
       state.settle(at: .milliseconds(milliseconds), received: { 0 }) { list.popFirst() }.map(\.request?.id)
     }
-    for ticket in 1...8 { state.lanes.add(WaitingLanes.Lane(ticket: ticket, share: 0)) }
+    for ticket in 1...8 { state.lanes.append(WaitingLane(ticket: ticket, share: 0)) }
     #expect(settle(0) == [0, 1])
     #expect(settle(0) == [] && state.due(at: .zero) == .milliseconds(3))
     #expect(settle(1) == [])
@@ -94,7 +94,7 @@ struct SteeringTests {
     var state = RequestQueueState(
       ceiling: 64, widths: [32, 32], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 64))
     var list = try (0..<64).map { try request($0) }[...]
-    for ticket in 1...64 { state.lanes.add(WaitingLanes.Lane(ticket: ticket, share: ticket % 2)) }
+    for ticket in 1...64 { state.lanes.append(WaitingLane(ticket: ticket, share: ticket % 2)) }
     let none = state.settle(at: .zero, received: { 0 }) { nil }
     #expect(none.isEmpty && state.due(at: .zero) == nil)
     state.received(list.popFirst())
@@ -123,7 +123,7 @@ struct SteeringTests {
     #expect(given(first) == 0)
     state.run.isPaused = true
     guard case .wait = state.step(for: 0, at: .zero, { list.popFirst() }) else { return #expect(Bool(false)) }
-    state.lanes.add(WaitingLanes.Lane(ticket: 7, share: 0))
+    state.lanes.append(WaitingLane(ticket: 7, share: 0))
     _ = state.ended(try request(0), share: 0, wasAsked: true)
     let none = state.settle(at: .zero, received: { 0 }) { list.popFirst() }
     #expect(none.isEmpty)
@@ -143,7 +143,7 @@ struct SteeringTests {
     #expect(reads)
     state.received(nil)
     state.run.isPaused = true
-    state.lanes.add(WaitingLanes.Lane(ticket: 7, share: 0))
+    state.lanes.append(WaitingLane(ticket: 7, share: 0))
     let none = state.settle(at: .zero, received: { 0 }) { nil }
     #expect(none.isEmpty)
     _ = state.ended(only, share: 0, wasAsked: true)

@@ -76,6 +76,38 @@ struct TextCutTests {
     #expect(TextCut.inMiddle(text, to: width, ellipsis: "…") == expected)
   }
 
+  private static let stations = ["A", "B"].map { "dataset-2024-01-01-measurements-station-\($0)-calibrated.csv.gz" }
+
+  @Test(
+    "names that differ are told apart where they are cut",
+    arguments: [
+      (["a.bin", "b.bin"], 19, ["a.bin", "b.bin"]), (stations, 19, ["data…on-A-calibrat…", "data…on-B-calibrat…"]),
+      (stations, 40, ["dataset-2024-01-0…on-A-calibrated.csv.gz", "dataset-2024-01-0…on-B-calibrated.csv.gz"]),
+      (stations + ["x"], 19, ["data…on-A-calibrat…", "data…on-B-calibrat…", "x"]),
+      // The same name twice cannot be.
+      ([stations[0], stations[0]], 19, ["dataset-2024…csv.gz", "dataset-2024…csv.gz"]),
+      (
+        [stations[0], stations[0], stations[1]], 19,
+        Array(repeating: "data…on-A-calibrat…", count: 2) + ["data…on-B-calibrat…"]
+      ),
+      (stations, 8, ["data….gz", "data….gz"]),
+    ])
+  func apart(names: [String], width: Int, expected: [String]) {
+    let cut = TextCut.apart(names, to: width, ellipsis: "…")
+    #expect(cut == expected)
+    #expect(cut.allSatisfy { CellWidth.of($0) <= width })
+  }
+
+  @Test("whatever differs, where there is room for a few cells of it", arguments: 12...70)
+  func apart(width: Int) {
+    let text = Array("0123456789-abcdefghijklmnopqrstuvwxyz_東京の地図.tar.gz")
+    let names = [String(text)] + text.indices.map { String(text[..<$0]) + "#" + String(text[($0 + 1)...]) }
+    for name in names.dropFirst() {
+      let cut = TextCut.apart([names[0], name], to: width, ellipsis: "…")
+      #expect(cut[0] != cut[1] && cut.allSatisfy { CellWidth.of($0) <= width }, "\(width): \(cut)")
+    }
+  }
+
   @Test(
     "never wider than asked, whatever the text",
     arguments: [

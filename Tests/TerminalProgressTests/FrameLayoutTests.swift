@@ -61,7 +61,7 @@ struct FrameLayoutTests {
     #expect(region.count == lines)
     #expect(
       region.prefix(shown)
-        == ["run 2 of 9: parall…", "MODE MEDIAN", "sequential 3.30 s", "[2Jevil"][..<shown])
+        == ["run 2 of 9: paral…", "MODE MEDIAN", "sequential 3.30 s", "[2Jevil"][..<shown])
     #expect(region.dropFirst(shown).allSatisfy { $0.hasPrefix("  ") })
   }
 
@@ -73,13 +73,13 @@ struct FrameLayoutTests {
   func usual() throws {
     #expect(
       try region(columns: 80) == [
-        "  debian-12.5.0-a…nst.iso   ╾────────────    7%  48.0 MiB  12.0 MiB/s      0:49",
-        "  東京の地図.pdf            ━━━━─────────   34%  15.6 MiB   3.9 MiB/s      0:08",
-        "  stream.ndjson             ──━━━────────         1.1 MiB   293 KiB/s",
-        "  archive.tar.gz            ━━━━━━╾──────   50%      50 B  again in 0:03 (2/5)",
-        "  waiting.bin               ─────────────                  waiting 4 s",
+        "  debian-12.5.0-…nst.iso   ╾─────────    7%  48.0 MiB  12.0 MiB/s      0:49",
+        "  東京の地図.pdf           ━━━───────   34%  15.6 MiB   3.9 MiB/s      0:08",
+        "  stream.ndjson            ──━━──────         1.1 MiB   293 KiB/s",
+        "  archive.tar.gz           ━━━━━─────   50%      50 B  again in 0:03 (2/5)",
+        "  waiting.bin              ──────────                  waiting 4 s",
         "  5 running, 1,222 waiting · 0:04",
-        "  12/1,240 · 1 failed      ▕  ███        ▏        1.1 GiB  16.2 MiB/s     ≥0:38",
+        "  12/1,240 · 1 failed     ▕▏         ▏   1%   1.1 GiB  16.2 MiB/s  ~2:23:08",
       ])
   }
 
@@ -87,13 +87,13 @@ struct FrameLayoutTests {
   func wide() throws {
     #expect(
       try region(columns: 100) == [
-        "  debian-12.5.0-amd64…tinst.iso   ━───────────────    7%  48.0 MiB / 629 MiB   12.0 MiB/s      0:49",
-        "  東京の地図.pdf                  ━━━━━───────────   34%  15.6 MiB / 45.8 MiB   3.9 MiB/s      0:08",
-        "  stream.ndjson                   ──━━━━──────────         1.1 MiB              293 KiB/s",
-        "  archive.tar.gz                  ━━━━━━━━────────   50%      50 B / 100 B     again in 0:03 (2/5)",
-        "  waiting.bin                     ────────────────                             waiting 4 s",
+        "  debian-12.5.0-amd…tinst.iso   ╾────────────    7%  48.0 MiB / 629 MiB   12.0 MiB/s      0:49",
+        "  東京の地図.pdf                ━━━━─────────   34%  15.6 MiB / 45.8 MiB   3.9 MiB/s      0:08",
+        "  stream.ndjson                 ──━━━────────         1.1 MiB              293 KiB/s",
+        "  archive.tar.gz                ━━━━━━╾──────   50%      50 B / 100 B     again in 0:03 (2/5)",
+        "  waiting.bin                   ─────────────                             waiting 4 s",
         "  5 running, 1,222 waiting · 0:04",
-        "  12/1,240 files · 1 failed      ▕  ████          ▏        1.1 GiB             16.2 MiB/s     ≥0:38",
+        "  12/1,240 files · 1 failed    ▕▏            ▏   1%   1.1 GiB             16.2 MiB/s  ~2:23:08",
       ])
   }
 
@@ -101,10 +101,10 @@ struct FrameLayoutTests {
   func narrow() throws {
     #expect(
       try region(columns: 40) == [
-        "  debian-12.5…st.iso   ╾─────────    7%", "  東京の地図.pdf       ━━━───────   34%",
-        "  stream.ndjson        ──━━──────      ", "  archive.tar.gz       again 0:03   50%",
-        "  waiting.bin          waiting 4 s     ",
-        "  5 running, 1,222 waiting · 0:04", "  12/1,240 · 1 failed · 16.2 MiB/s",
+        "  debian-12.…t.iso   ╾─────────    7%", "  東京の地図.pdf     ━━━───────   34%",
+        "  stream.ndjson      ──━━──────      ", "  archive.tar.gz     again 0:03   50%",
+        "  waiting.bin        waiting 4 s     ",
+        "  5 running, 1,222 waiting · 0:04", "  12/1,240 · 1 failed · 1%",
       ])
   }
 
@@ -112,8 +112,8 @@ struct FrameLayoutTests {
   func ascii() throws {
     let lines = try region(columns: 80, glyphs: .ascii, complete: false)
     #expect(lines.allSatisfy { $0.utf8.allSatisfy { (0x20..<0x7F).contains($0) } })
-    #expect(lines.first == "  debian-12.5.0-..nst.iso  [#............]   7%  48.0 MiB  12.0 MiB/s      0:49")
-    #expect(lines.last == "  12/>=1,240, 1 failed     [..###........]        1.1 GiB  16.2 MiB/s    >=0:38")
+    #expect(lines.first == "  debian-12.5.0..nst.iso  [#.........]   7%  48.0 MiB  12.0 MiB/s      0:49")
+    #expect(lines.last == "  12/>=1,240, 1 failed    [..##......]        1.1 GiB  16.2 MiB/s          ")
   }
 
   @Test("colour changes nothing but colour")

@@ -99,6 +99,30 @@ struct FrameWriterTests {
     #expect(Array(terminal.lines.prefix(2)) == ["done 1", "done 2"])
   }
 
+  @Test("for two seconds after a step inwards more are expected")
+  mutating func narrowing() {
+    let size = { TerminalSize(columns: $0, rows: 8) }
+    for (columns, second, isNarrowing) in [
+      (120, 0, false), (118, 1, true), (118, 2, true), (118, 3, false), (130, 4, false), (129, 5, true), (140, 6, true),
+      (140, 7, false),
+    ] {
+      let found = writer.isNarrowing(size(columns), at: .seconds(second))
+      #expect(found == isNarrowing, "\(columns) \(second)")
+      _ = writer.frame(region: ["a"], size: size(columns))
+    }
+  }
+
+  /// There tmux keeps what `CSI J` erases.
+  @Test("what is erased is not erased from the window's first cell")
+  mutating func erasesBehind() {
+    draw(["a", "b"])
+    terminal.resize(columns: 12, rows: 8)
+    draw(["c"])
+    #expect(terminal.lines == ["c"] && terminal.erasedFromTop == 0)
+    terminal.feed(writer.close())
+    #expect(terminal.lines.isEmpty && terminal.erasedFromTop == 0)
+  }
+
   @Test("a resize alone is reason enough to draw")
   mutating func redraws() {
     draw(["a"])

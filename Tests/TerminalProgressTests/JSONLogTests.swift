@@ -39,7 +39,7 @@ struct JSONLogTests {
     var bytes = log.draw(
       ProgressSample(tally: tally, received: 4, active: active, events: requests.map { .began($0) }),
       at: .seconds(1))
-    (tally.fetched, tally.failed, tally.failedForGood, tally.finishedBytes) = (1, 2, 2, 10)
+    (tally.fetched, tally.failed, tally.failedForGood, tally.rejected, tally.finishedBytes) = (1, 2, 2, 1, 10)
     bytes += log.end(
       ProgressSample(
         tally: tally, received: 10, active: [],

@@ -55,7 +55,7 @@ struct ProgressRendererTests {
     end(first, size: 1000)
     try await clock.step()
     #expect(terminal.lines.count == 3)
-    #expect(terminal.lines.first == "✓ file-0.bin                 1000 B")
+    #expect(terminal.lines.first == "✓ file-0.bin                1000 B")
 
     end(second, size: 0)
     await renderer.finish()
@@ -122,7 +122,7 @@ struct ProgressRendererTests {
     await renderer.run()
     await renderer.finish()
     #expect(terminal.writes == 1)
-    #expect(terminal.lines == ["✓ file-0.bin                    5 B"])
+    #expect(terminal.lines == ["✓ file-0.bin                   5 B"])
     #expect(terminal.emulator.isCursorShown)
   }
 
@@ -277,7 +277,7 @@ struct ProgressRendererTests {
     #expect(terminal.writes == 0)
     end(try Scene.request(0), size: 5)
     await renderer.drawFrame()
-    #expect(terminal.lines == ["✓ file-0.bin                    5 B"])
+    #expect(terminal.lines == ["✓ file-0.bin                   5 B"])
     #expect(terminal.emulator.isCursorShown)
     terminal.with { $0.isInForeground = true }
     await renderer.drawFrame()
@@ -360,8 +360,9 @@ struct ProgressRendererTests {
     let environment = TerminalEnvironment(
       isTerminal: true, variables: ["TERM": "xterm", "LANG": "C.UTF-8", "TERM_PROGRAM": "ghostty"])
     let renderer = try renderer(environment: environment)
-    feed.listed(2, complete: true)
+    feed.listed(2, complete: false)
     await renderer.drawFrame()
+    feed.listed(2, complete: true)
     let meters = [feed.start(try Scene.request(0)), feed.start(try Scene.request(1))]
     for meter in meters { meter.begin(at: 0, total: 100) }
     await renderer.drawFrame()

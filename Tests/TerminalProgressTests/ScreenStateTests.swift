@@ -35,13 +35,14 @@ struct ScreenStateTests {
     Case(keys: [.down, .down, .down, .down], selected: 9), Case(keys: [.down], rows: []),
     // One file.
     Case(keys: [.details], note: selectFirst),
-    Case(keys: [.details], note: "no file is under way that could be selected", rows: []),
+    Case(keys: [.details], note: "there is no file to select", rows: []),
     Case(keys: [.details], panel: .details(id: 5), rows: [5]),
     Case(keys: [.down, .details], panel: .details(id: 7), selected: 7),
     Case(keys: [.down, .details, .details], selected: 7), Case(keys: [.down, .details, .close], selected: 7),
     Case(keys: [.down, .details, .down], panel: .details(id: 3), selected: 3),
     Case(keys: [.skip], note: selectFirst),
-    Case(keys: [.skip], command: .skip(id: 5), note: skipping, rows: [5]),
+    Case(keys: [.skip], note: selectFirst, rows: [5]),
+    Case(keys: [.down, .skip], command: .skip(id: 5), selected: 5, note: skipping, rows: [5]),
     Case(keys: [.up, .skip], command: .skip(id: 9), selected: 9, note: skipping),
     Case(
       keys: [.up, .details, .skip], command: .skip(id: 9), panel: .details(id: 9), selected: 9,
@@ -86,14 +87,14 @@ struct ScreenStateTests {
     #expect(state.panel == .details(id: 3))
     state.settle([7, 9], isUnderWay: { [7, 9].contains($0) }, at: .zero)
     #expect(state.panel == nil)
-    #expect(state.note(at: .zero) == "that file has ended")
+    #expect(state.note(at: .zero) == "that file is done")
     #expect(state.press(.skip, rows: [7, 9], at: .zero) == nil)
     _ = state.press(.down, rows: [7, 9], at: .zero)
     #expect(state.selected == 9)
   }
 }
 
-@Suite("Panels, in place of the rows")
+@Suite("Panels, beside the rows")
 struct ScreenPanelTests {
   private func lines(
     _ content: ScreenPanel.Content, columns: Int = 80, most: Int = 20, glyphs: Glyphs = .unicode
@@ -112,12 +113,12 @@ struct ScreenPanelTests {
   }
 
   @Test func help() {
-    #expect(lines(.help)[1] == "    + -         more or fewer files at a time")
+    #expect(lines(.help)[1] == "    + -         more or fewer files at once")
     #expect(lines(.help).count == 8)
     #expect(
       lines(.help, most: 3) == [
-        "  p pause  + - files at a time  up, down select  s skip  d details  f failures",
-        "  q stop  ? keys",
+        "  p pause  + - files at once  up, down select  s skip  d details",
+        "  f failures  q stop  ? keys",
       ])
     #expect(lines(.help, columns: 20, most: 2).count == 2)
   }
@@ -164,6 +165,36 @@ struct ScreenPanelTests {
         "  601 failed so far:", "✗ file-598.bin  HTTP 404",
       ])
     #expect(lines(.failures([], skipped: 0, total: 0)) == ["  Nothing has failed so far."])
+  }
+
+  @Test("what is too long for a line is broken between words")
+  func wraps() throws {
+    let failure = WaitLines.Failure(name: "a-rather-long-name.tar.gz", cause: "the server answered 404 Not Found")
+    #expect(
+      lines(.failures([failure, failure], skipped: 0, total: 2), columns: 32, most: 5) == [
+        "  2 failed so far:", "✗ a-rather-long-name.tar.gz", "    the server answered 404", "    Not Found",
+      ])
+    #expect(
+      lines(.details(try row(), [], isPaused: false), columns: 40).prefix(6) == [
+        "  a.iso", "    address     https://example.org/a", "                .iso",
+        "    so far      10.0 MiB of 40.0 MiB,", "                25%, 4.0 MiB of it", "                from before",
+      ])
+  }
+
+  /// Nine rows, of which the last is selected, in windows that become lower.
+  @Test(arguments: [(24, 9, 0, 8), (18, 5, 4, 8), (13, 0, 9, 8), (12, 0, 0, 8), (11, 4, 5, 2)])
+  func besideRows(height: Int, rowCount: Int, more: Int, panel: Int) throws {
+    let layout = FrameLayout(size: TerminalSize(columns: 80, rows: height), glyphs: .unicode, isColored: false)
+    var (rows, total) = (ActiveRows(glyphs: .unicode, seasoning: .zero), RunTotal())
+    rows.update(try (0..<9).map { try Scene.active($0) }, retries: [:], at: .zero, lines: 9)
+    let sum = total.update(Scene.sample(listed: 9), active: rows.all.map(\.progress), at: .zero)
+    var content = FrameLayout.Content(rows: rows.shown, total: sum, selected: rows.shown.last?.id, now: .zero)
+    content.panel = .help
+    let region = layout.region(content).map(\.text)
+    #expect(region.count { $0.contains("file-") } == rowCount, "\(region)")
+    #expect(rowCount == 0 || region.contains { $0.hasPrefix("> file-8.bin") }, "\(region)")
+    #expect(region.contains("  … \(more) more") == (more > 0), "\(region)")
+    #expect(region.count == rowCount + min(more, 1) + panel + 1, "\(region)")
   }
 
   private static let rejection = Rejection(list: "list", line: 3, text: "x", reason: .notUTF8)

@@ -21,6 +21,8 @@ struct TerminalEmulator {
   private(set) var frames = 0
   /// How often text ran into the right edge.
   private(set) var overruns = 0
+  /// How often all was erased from the first cell on.
+  private(set) var erasedFromTop = 0
   private(set) var operatingSystemCommands: [String] = []
   private(set) var unknown: [String] = []
 
@@ -165,10 +167,12 @@ struct TerminalEmulator {
     case ("?7", "l"): wrapsLines = false
     case ("", "K"): erase(row: cursor.row, from: cursor.column)
     case ("", "J"):
+      if cursor == (0, 0) { erasedFromTop += 1 }
       erase(row: cursor.row, from: cursor.column)
       for row in (cursor.row + 1)..<max(rows, cursor.row + 1) { erase(row: row, from: 0) }
     case (_, "A"): cursor.row = max(0, cursor.row - (Int(parameters) ?? 1))
     case (_, "B"): cursor.row = min(rows - 1, cursor.row + (Int(parameters) ?? 1))
+    case (_, "C"): cursor.column = min(columns - 1, cursor.column + (Int(parameters) ?? 1))
     case (_, "G"): cursor.column = min(columns, max(1, Int(parameters) ?? 1)) - 1
     case (_, "L"):
       let count = min(Int(parameters) ?? 1, rows - cursor.row)

@@ -12,7 +12,7 @@ struct WaitLinesTests {
     let layout = FrameLayout(
       size: TerminalSize(columns: columns, rows: 24), glyphs: glyphs, isColored: false)
     let active = (0..<running).map { _ in FileProgress(position: 0, start: 0, total: nil) }
-    let progress = RunProgress(sample.tally, rejected: 0, active: active)
+    let progress = RunProgress(sample.tally, active: active)
     return WaitLines(layout: layout).lines(
       content, TotalLine.Content(progress: progress, step: 0, rate: 0), tellsFailure: tellsFailure,
       at: .seconds(seconds), most: most
@@ -46,10 +46,20 @@ struct WaitLinesTests {
     content.watch = WatchStatus(lists: ["urls.txt"], files: 40, nextLook: .seconds(598))
     let sample = Scene.sample(listed: 40, fetched: 40)
     #expect(lines(content, sample, running: 0) == ["  watching urls.txt; 40 files, next look in 9:58"])
-    #expect(lines(content, sample, running: 0, columns: 30) == ["  watching urls.txt…k in 9:58"])
+    #expect(lines(content, sample, running: 0, columns: 30) == ["  watching urls.txt… in 9:58"])
     content.watch = WatchStatus(lists: ["urls.txt"], files: 1)
     #expect(lines(content, sample, running: 0) == ["  watching urls.txt; 1 file"])
     #expect(lines(content, sample, running: 1).isEmpty)
+  }
+
+  @Test("split files say how many connections they have together")
+  func connections() {
+    var (content, sample) = (WaitLines.Content(), Scene.sample(listed: 1))
+    (sample.further, sample.tally.listed) = (31, 1)
+    content.take(sample, Scene.words)
+    #expect(lines(content, sample, running: 1) == ["  1 file over 32 connections · 1:23"])
+    sample.tally.listed = 14
+    #expect(lines(content, sample) == ["  2 files over 33 connections, 12 waiting · 1:23"])
   }
 
   @Test("files wait for their turn; what was here is a count")
@@ -67,8 +77,8 @@ struct WaitLinesTests {
   @Test(
     "a busy host: how many at a time and when next, whatever does not fit left out",
     arguments: [
-      (100, "  2 running, 40 waiting · example.org is busy, 2 at a time, next in 4 s: HTTP 503 · 1:23"),
-      (84, "  2 running, 40 waiting · example.org is busy, 2 at a time, next in 4 s · 1:23"),
+      (100, "  2 running, 40 waiting · example.org is busy, 2 at once, next in 4 s: HTTP 503 · 1:23"),
+      (84, "  2 running, 40 waiting · example.org is busy, 2 at once, next in 4 s · 1:23"),
       (64, "  2 running, 40 waiting · is busy, next in 4 s · 1:23"),
       (44, "  2 running, 40 waiting · next in 4 s"), (30, "  next in 4 s"), (20, "  next in 4 s"),
       (10, "  2 runni"), (3, ""),
@@ -97,7 +107,7 @@ struct WaitLinesTests {
     content.hosts[0].pause = nil
     #expect(
       lines(content, Scene.sample(listed: 1), running: 1)
-        == ["  1 running · example.org did not answer, 8 at a time: connect · 1:23"])
+        == ["  1 running · example.org did not answer, 8 at once: connect · 1:23"])
   }
 
   @Test("the user's own limit is no fault of the host")
@@ -105,7 +115,7 @@ struct WaitLinesTests {
     var content = WaitLines.Content()
     content.hosts = [HostWait(host: "a.example", limit: 2, isLearnt: false, waiting: 3, pause: nil)]
     #expect(
-      lines(content, Scene.sample(listed: 5)) == ["  2 running, 3 waiting · a.example: 2 at a time · 1:23"])
+      lines(content, Scene.sample(listed: 5)) == ["  2 running, 3 waiting · a.example: 2 at once · 1:23"])
   }
 
   @Test("files that are tried again, by cause, each on a line of its own; the last failure above them")
@@ -123,14 +133,14 @@ struct WaitLinesTests {
     #expect(
       lines(content, sample, running: 5) == [
         "✗ a.iso  HTTP 404 (and 2 more failed)",
-        "  2 running, 37 waiting · example.org is busy, 2 at a time, next in 4 s: HTTP 503 · 1:23",
+        "  2 running, 37 waiting · example.org is busy, 2 at once, next in 4 s: HTTP 503 · 1:23",
         "  2 files again in 2 s: reset[2J", "  1 file again in 1 s: timeout",
       ])
     // A panel of all failures has it already.
     #expect(lines(content, sample, running: 5, tellsFailure: false).first?.hasPrefix("  2 running") == true)
     #expect(
       lines(content, sample, running: 5, most: 1) == [
-        "  2 running, 37 waiting · example.org is busy, 2 at a time, next in 4 s: HTTP 503 · 1:23"
+        "  2 running, 37 waiting · example.org is busy, 2 at once, next in 4 s: HTTP 503 · 1:23"
       ])
   }
 

@@ -27,6 +27,9 @@ struct AskingTests {
     try await origin.wait(path: "/slow", bodyBytesSent: 1)
     let asked = try await terminal.wait(for: "^a is here already \\(4 B")
     #expect(!asked.text.contains("b is here already"), "one at a time")
+    // No row, and no count, says what an answer will decide; what waits for one says so.
+    #expect(!asked.text.contains("✓") && !asked.text.contains("saved as"), "\(asked.text)")
+    #expect(asked.text.contains("0/5 files") && asked.text.contains("1 running, 4 questions"), "\(asked.text)")
     try await terminal.type("x")
     try await terminal.wait(for: "Not one of these keys")
     try await terminal.type("r")
@@ -39,6 +42,12 @@ struct AskingTests {
     gate.open()
     let end = try await terminal.waitForEnd()
     #expect(end.status == 0, "\(end.text)")
+    for row in [
+      "✓ a .*in place of what was there", "✓ b .*skipped: a file is there", "✓ c.1 ",
+      "✓ d.1 ", "4 fetched .*1 of them in place of what was here, 1 skipped .a file was",
+    ] {
+      #expect(try end.everything.contains { try Regex(row).firstMatch(in: $0) != nil }, "\(row): \(end.text)")
+    }
     #expect(try place.names() == ["a", "b", "c", "c.1", "d", "d.1", "slow"])
     #expect(try place.file("a") == [0])
     for name in ["b", "c", "d"] { #expect(try place.file(name) == Array("mine".utf8)) }
@@ -67,15 +76,41 @@ struct AskingTests {
   @Test func interrupted() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
-    for name in ["a", "b"] { origin.route("/\(name)", .file([1])) }
+    for name in ["a", "b", "c"] { origin.route("/\(name)", .file([1])) }
     let place = try Self.place()
-    let terminal = try TerminalRun(
-      place, ["get", "--on-conflict", "ask", origin.url("/a"), origin.url("/b")])
+    let urls = ["a", "b", "c"].map { origin.url("/\($0)") }
+    let terminal = try TerminalRun(place, ["get", "-j", "1", "--on-conflict", "ask", "--summary-json", "s"] + urls)
     defer { terminal.stop() }
-    try await terminal.wait(for: "is here already")
+    try await terminal.wait(for: "0 running, 3 questions")
+    try await terminal.type("r")
+    try await terminal.wait(for: "^b is here already")
     try await terminal.type("\u{03}")
-    #expect(try await terminal.waitForEnd().status == 130)
-    #expect(try place.names() == ["a", "a.1", "b", "b.1", "c", "d"])
+    let end = try await terminal.waitForEnd()
+    #expect(end.status == 130)
+    #expect(end.text.contains("Interrupted: 1 of 3 done, 2 not answered;"), "\(end.text)")
+    #expect(end.text.contains("✓ b.1 "), "\(end.text)")
+    #expect(try place.names() == ["a", "b", "b.1", "c", "c.1", "d", "s"])
+    #expect(String(decoding: try place.file("s"), as: UTF8.self).contains("\"done\":1"))
+  }
+
+  /// The bytes of what was copied are counted as such only where they stay.
+  @Test func copies() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for name in ["a", "b", "c"] { origin.route("/\(name)", .file([1])) }
+    let place = try Self.place()
+    let urls = ["a", "b", "c"].map { origin.url("/\($0)") }
+    #expect(try await place.start(["get", "-d", "other"] + urls).waitForExit().status == 0)
+    let terminal = try TerminalRun(place, ["get", "-j", "1", "--on-conflict", "ask"] + urls, columns: 100)
+    defer { terminal.stop() }
+    for (name, key) in [("a", "r"), ("b", "s"), ("c", "k")] {
+      try await terminal.wait(for: "^\(name) is here already")
+      try await terminal.type(key)
+    }
+    let end = try await terminal.waitForEnd()
+    #expect(
+      end.text.contains("2 from cache, 1 of them in place of what was here, 1 skipped (a file was there)"),
+      "\(end.text)")
   }
 
   @Test func withoutATerminalBothAreKept() async throws {
@@ -110,6 +145,7 @@ struct AskingTests {
     try await terminal.type("\r")
     let end = try await terminal.waitForEnd()
     #expect(end.status == 0, "\(end.text)")
+    #expect(end.text.contains("✓ first.bin ") && !end.text.contains("✓ one "), "\(end.text)")
     #expect(try place.names() == ["a", "b", "c", "d", "first.bin", "two"])
     #expect(try place.file("first.bin") == [1])
     #expect(try await place.dlm("get", origin.url("/one")).errorText.contains("1 unchanged"))

@@ -63,7 +63,7 @@ struct CacheCommandTests {
     #expect(lines.first.map(String.init) == url)
     for text in [
       "here/a: 3 B, intact", "there/mine: 3 B, intact", "ETag: \"one\"", "Status: 200", "Name chosen: mine",
-      "Key: asked for with a login, certificate or header lines of its own",
+      "Key: asked for with its own login, certificate or header lines",
     ] {
       #expect(shown.outputText.contains(text), "\(shown.outputText)")
     }
@@ -197,7 +197,7 @@ struct CacheCommandTests {
     let refused = try await place.start("setsid", [try DLMExecutable.path(), "clear-cache", "--files"])
       .waitForExit()
     #expect(refused.status == 64)
-    #expect(refused.errorText.contains("2 files (8.0 KiB) that dlm wrote and nobody changed since would be"))
+    #expect(refused.errorText.contains("2 files (8.0 KiB) that dlm wrote and nobody has changed since would be"))
     #expect(refused.errorText.contains("--yes"), "\(refused.errorText)")
     #expect(try place.names(in: "out") == ["a", "b", "c", "own"])
 
@@ -228,7 +228,7 @@ struct CacheCommandTests {
     ] {
       let command = "'\(try DLMExecutable.path())' clear-cache --files"
       let run = try place.start("script", ["-qefc", command, "/dev/null"], input: .open)
-      try await run.wait(forOutput: "Remove 2 files (8.0 KiB) that dlm wrote and nobody changed since? ")
+      try await run.wait(forOutput: "Remove 2 files (8.0 KiB) that dlm wrote and nobody has changed since? ")
       run.write(Array("\(answer)\n".utf8))
       let result = try await run.waitForExit()
       #expect(result.status == Int32(status), "\(result.outputText)")
@@ -310,7 +310,7 @@ struct CacheCommandTests {
     #expect(try #require(try await Self.cache(place, "status")["storeBytes"] as? Int) < 6 << 20)
     let pruned = try await place.dlm("cache", "prune", "--max-size", "0")
     #expect(
-      pruned.outputText.contains("; 1 of the cache's own removed, 5.0 MiB freed; your files stay"),
+      pruned.outputText.contains("; 1 copy of the cache removed, 5.0 MiB freed; your files stay"),
       "\(pruned.outputText)")
     #expect(try #require(try await Self.cache(place, "status")["storeBytes"] as? Int) < 1 << 20)
     #expect(try await Self.cache(place, "status")["entries"] as? Int == 2)

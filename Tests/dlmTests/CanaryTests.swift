@@ -155,7 +155,7 @@ struct CanaryTests {
         try look(place, again, "cache list after \(outcome.name)")
       }
     }
-    #expect(found > 500, "the runs were to say something")
+    #expect(found > 400, "the runs were to say something")
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
@@ -170,7 +170,7 @@ struct CanaryTests {
       try await origin.wait(for: "most of the file") { $0.bodyBytesSent.values.contains { $0 >= 3 << 20 } }
       run.send(signal)
       let result = try await run.waitForExit()
-      #expect(result.errorText.contains("to go on: dlm get"), "\(result.errorText)")
+      #expect(result.errorText.contains("to resume"), "\(result.errorText)")
       try look(place, result, "interrupted \(spelling.testDescription)")
     }
   }
@@ -244,6 +244,6 @@ struct CanaryTests {
     _ = try place.folder.write(Array("X-One: 1\nno header\n".utf8), to: "work/lines")
     let bad = try await place.dlm("get", "-H", "@lines", origin.url("/f"))
     #expect(
-      bad.status == 64 && bad.errorText.contains("lines, line 2 holds no header line"), "\(bad.errorText)")
+      bad.status == 64 && bad.errorText.contains("lines, line 2 is not a header line"), "\(bad.errorText)")
   }
 }

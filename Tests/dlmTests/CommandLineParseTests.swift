@@ -77,10 +77,12 @@ struct CommandLineParseTests {
   @Test(
     arguments: [
       (["gte", "x"], "Did you mean \"dlm get\"?"), (["ge"], "dlm get"), (["Get", "x"], "dlm get"),
-      (["cache", "lits"], "\"dlm cache list\""), (["cache", "x", "--json"], "knows status, "),
-      (["."], "no list"), (["", "x"], "no command"),
-      (["nothere"], "is no command (get, compare, demo, cache, "), (["nothere"], "no list (there is no such"),
-      (["nothere"], "no address (those begin with http:// or https://)"), (["nothere"], "dlm get LIST"),
+      (["cache", "lits"], "\"dlm cache list\""), (["cache", "x", "--json"], "It has status, "),
+      (["."], "no list"), (["", "x"], "not a command"),
+      (["nothere"], "is not a command, and no list has that name. Commands are get, compare, demo, cache, "),
+      (["nothere"], "addresses begin with http:// or https://"),
+      (["help", "nothing"], "\"nothing\" is not a command of dlm. It has get, "),
+      (["help", "compar"], "Did you mean \"dlm compare\"?"), (["help", "cache", "lits"], "\"dlm cache list\""),
       (["example.org/x.iso", "-o", "y"], "write https://example.org/x.iso"),
     ])
   func wordsThatAreNothing(words: [String], says: String) {
@@ -102,6 +104,8 @@ struct CommandLineParseTests {
       let command = try CommandLineParse.command([source, "-q"]) as? GetCommand
       #expect(command?.sources == [source] && command?.display.quiet == true)
     }
+    let typed = ["-q", "-o", "-", "http://a/b"]
+    #expect(CommandLineParse.withCommand(typed) == ["get"] + typed)
     // Commands, options, and what may be a mistyped command.
     for words in [[], ["get"], ["help"], ["cache", list], ["-q", list], ["urls.tx"], [folder.path], ["-"]] {
       #expect(CommandLineParse.withCommand(words) == words)

@@ -21,7 +21,7 @@ struct ComparingTests {
     let value = option == "--no-keys" ? [] : ["file"]
     let run = try await place.start([command] + (command == "compare" ? ["urls.txt"] : []) + [option] + value)
       .waitForExit()
-    #expect(run.status == 64 && run.errorText.contains("Unknown option '\(option)'"), "\(run.errorText)")
+    #expect(run.status == 64 && run.errorText.contains("dlm: unknown option '\(option)'"), "\(run.errorText)")
     let help = try await place.dlm(command, "--help")
     #expect(help.status == 0 && !help.outputText.contains(option))
     #expect(help.outputText.contains("--report") && help.outputText.contains("--progress"))
@@ -72,6 +72,24 @@ struct ComparingTests {
       run.errorText.contains("/proc/none") && run.errorText.contains("name another in TMPDIR"),
       "\(run.errorText)")
     #expect(!run.errorText.contains("--directory"), "\(run.errorText)")
+  }
+
+  /// It said "dlm compare dlm demo", and of no option.
+  @Test func thePageHasTheCommandThatWasTyped() async throws {
+    let (origin, urls) = try Self.served()
+    defer { origin.stop() }
+    let place = try Workplace()
+    _ = try place.list(urls)
+    let run = try await place.dlm(
+      "compare", "urls.txt", "--runs", "1", "-HX-Key: s3cret", "--modes", "sequential", "parallel",
+      "--report", "a b.html")
+    #expect(run.status == 0 && run.outputText.contains("byte for byte"), "\(run.errorText)")
+    let page = try String(contentsOfFile: "\(place.work)/a b.html", encoding: .utf8)
+    #expect(
+      page.contains(
+        "dlm compare urls.txt --runs 1 &#39;-H…&#39; --modes sequential parallel --report &#39;a b.html&#39;</code>"),
+      "\(page.components(separatedBy: "<pre>").last ?? "")")
+    #expect(!page.contains("s3cret"))
   }
 
   // MARK: What a kill leaves
@@ -126,7 +144,7 @@ struct ComparingTests {
     _ = try await killed.waitForExit()
     #expect(try place.names(in: "out").count == names.count + 1)
     let next = try await place.dlm("get", "-m", "sequential")
-    #expect(next.errorText.contains("The same bytes as here"), "\(next.errorText)")
+    #expect(next.errorText.contains("unchanged; what was fetched to compare is removed"), "\(next.errorText)")
     #expect(try place.names(in: "out") == names)
   }
 
@@ -164,6 +182,8 @@ struct ComparingTests {
     gate.open()
     let end = try await terminal.waitForEnd()
     #expect(end.status == 0 && end.isCursorShown, "\(end.text)")
+    #expect(end.lines.last { !$0.isEmpty }?.hasSuffix(".") == true, "the verdict is last: \(end.text)")
+    if rows >= 24 { #expect(end.lines.contains { $0.hasPrefix("MODE") }, "\(end.text)") }
     #expect(end.everything.count { $0.hasPrefix("MODE") } == 1, "\(end.everything)")
     #expect(!end.everything.contains { $0.hasPrefix("run ") }, "\(end.everything)")
     // The table of the last run had what three runs said: of each mode a row.

@@ -4,10 +4,9 @@ import Testing
 
 @testable import dlm
 
-@Suite("Pictures of a comparison in a terminal")
-struct ComparisonPictureTests {
+enum SampleComparison {
   /// Four files of 30 ms, 10 of them waiting: one by one, and all at once.
-  private static let report: ComparisonReport = {
+  static let report: ComparisonReport = {
     func run(_ mode: ComparedMode, isStaircase: Bool, stretch: Int) -> RunMeasurement {
       var transfers: [TransferTimes] = []
       var ends: [String: Duration] = [:]
@@ -33,29 +32,38 @@ struct ComparisonPictureTests {
         ]
       })
   }()
+}
+
+@Suite("Pictures of a comparison in a terminal")
+struct ComparisonPictureTests {
+  private static let report = SampleComparison.report
+
+  private static func lines(_ picture: ComparisonPicture) -> [String] {
+    picture.bars + (picture.waterfall.isEmpty ? [] : [""] + picture.waterfall)
+  }
 
   private func picture(_ width: Int, isUnicode: Bool = true) -> [String] {
-    ComparisonPicture(report: Self.report, width: width, isUnicode: isUnicode).lines
+    Self.lines(ComparisonPicture(report: Self.report, width: width, isUnicode: isUnicode))
   }
 
   @Test func aTerminalOfEightyColumns() {
     #expect(
       picture(80) == [
-        "sequential  ███████████████████████████████████████████████████▌──  126 ms ± 5 %",
-        "parallel    ████████████▋  31 ms ± 3 %",
+        "sequential  ████████████████████████████████████████████████████████▍──  126 ms",
+        "parallel    █████████████▉  31.0 ms",
         "",
         "sequential, files:",
-        "  …long-name-0.bin ▒▒▒░░██████████",
-        "  …long-name-1.bin ···············░░░░░██████████",
-        "  …long-name-2.bin ······························░░░░░██████████",
-        "  …long-name-3.bin ·············································░░░░░██████████",
+        "  …her-long-name-0.bin ▒▒░░░█████████",
+        "  …her-long-name-1.bin ··············░░░░░█████████",
+        "  …her-long-name-2.bin ····························░░░░░█████████",
+        "  …her-long-name-3.bin ··········································░░░░░█████████",
         "parallel, files:",
-        "  …long-name-0.bin ▒▒▒░░██████████",
-        "  …long-name-1.bin ░░░░░██████████",
-        "  …long-name-2.bin ░░░░░██████████",
-        "  …long-name-3.bin ░░░░░██████████",
-        "                   0                                                     120 ms",
-        "                   · queued   ▒ connecting   ░ waiting   █ receiving",
+        "  …her-long-name-0.bin ▒▒░░░█████████",
+        "  …her-long-name-1.bin ░░░░░█████████",
+        "  …her-long-name-2.bin ░░░░░█████████",
+        "  …her-long-name-3.bin ░░░░░█████████",
+        "                       0                                                 120 ms",
+        "                       · queued   ▒ connecting   ░ waiting   █ receiving",
       ])
   }
 
@@ -73,7 +81,8 @@ struct ComparisonPictureTests {
 
   @Test("escape sequences are in it where it is coloured, and what is seen is the same")
   func colors() {
-    let colored = ComparisonPicture(report: Self.report, width: 80, isUnicode: true, isColored: true).lines
+    let colored = Self.lines(
+      ComparisonPicture(report: Self.report, width: 80, isUnicode: true, isColored: true))
     #expect(colored.joined().contains("\u{1b}[32m"))
     let plain = colored.map { $0.replacing(/\u{1b}\[[0-9]*m/, with: "") }
     #expect(plain == picture(80))
@@ -86,7 +95,7 @@ struct ComparisonPictureTests {
         RunMeasurement(
           mode: $0, round: 1, wall: .milliseconds(100), files: 1, bytes: 1)
       })
-    #expect(ComparisonPicture(report: report, width: 60, isUnicode: true).lines.count == 2)
+    #expect(Self.lines(ComparisonPicture(report: report, width: 60, isUnicode: true)).count == 2)
   }
 
   @Test("of many files some are shown, the first and the last among them")
@@ -102,9 +111,8 @@ struct ComparisonPictureTests {
     let run = RunMeasurement(
       mode: .sequential, round: 1, wall: .seconds(1), files: 1000, bytes: 1,
       details: RunDetails(transfers: transfers, since: 0, ends: ends))
-    let lines = ComparisonPicture(
-      report: ComparisonReport(measurements: [run]), width: 80, isUnicode: true
-    ).lines
+    let lines = Self.lines(
+      ComparisonPicture(report: ComparisonReport(measurements: [run]), width: 80, isUnicode: true))
     #expect(lines.contains("sequential, 16 of 1,000 files:"))
     #expect(lines.contains { $0.hasPrefix("  0 ") } && lines.contains { $0.hasPrefix("  999 ") })
     #expect(lines.count == 1 + 1 + 1 + 16 + 2)
@@ -155,10 +163,65 @@ struct ComparisonPictureTests {
       mode: .sequential, round: 1, wall: .milliseconds(1), files: 1, bytes: 1,
       details: RunDetails(
         transfers: [times], since: 0, ends: [times.address: .milliseconds(1)]))
-    let lines = ComparisonPicture(
-      report: ComparisonReport(measurements: [run]), width: 80, isUnicode: true
-    ).lines
+    let lines = Self.lines(
+      ComparisonPicture(report: ComparisonReport(measurements: [run]), width: 80, isUnicode: true))
     #expect(!lines.joined().contains("\u{1b}"))
+  }
+}
+
+@Suite("The verdict of a comparison")
+struct ComparisonVerdictTests {
+  private typealias Times = (mode: ComparedMode, milliseconds: [Int])
+
+  private func messages(_ all: [Times]) -> ComparisonMessages {
+    let runs = all.flatMap { mode, times in
+      times.enumerated().map { index, time in
+        RunMeasurement(mode: mode, round: index + 1, wall: .milliseconds(time), files: 3, bytes: 3000)
+      }
+    }
+    return ComparisonMessages(ComparisonReport(measurements: runs), jobs: 16, adapts: true)
+  }
+
+  /// A tie once had the winner's figure: "parallel and async-let are 13.93 ± 0.02 times as fast".
+  @Test("each mode has its own figure, and what is uneven is called so")
+  func figures() {
+    let three = messages([
+      (.sequential, [3310, 3310, 3310]), (.asyncLet, [240, 240, 620]), (.parallel, [239, 238, 239]),
+    ])
+    #expect(
+      three.headline
+        == "parallel and async-let tie: 13.85 ± 0.03 and 13.8 ± 4.9 (uneven) times as fast as sequential.")
+    #expect(
+      three.warnings == [
+        "Note, async-let: uneven, from 240 ms to 620 ms: round 3 is far from the others; is something else going on?"
+      ])
+    let one = messages([(.sequential, [3310, 3312]), (.parallel, [239, 238])])
+    #expect(one.headline == "parallel is 13.88 ± 0.05 times as fast as sequential.")
+    let tie = messages([(.sequential, [300, 301, 302]), (.asyncLet, [301, 301, 302]), (.parallel, [400, 401, 402])])
+    #expect(tie.headline == "A tie: sequential and async-let took the same time.")
+    let all = messages([(.sequential, [300, 301, 302]), (.asyncLet, [301, 301, 302]), (.parallel, [300, 300, 300])])
+    #expect(all.headline == "A tie: parallel, async-let and sequential took the same time.")
+    let short = messages([(.sequential, [12, 12, 12]), (.parallel, [5, 5, 5])])
+    #expect(short.headline == "Too short to compare: sequential 12.0 ms and parallel 5.00 ms.")
+    #expect(short.warnings == ["Note: runs under 20 ms are too short to compare; a longer list says more"])
+  }
+
+  @Test("stands last, with the table, on a screen of any height", arguments: [12, 24, 30, 60, nil] as [Int?])
+  func standsLast(rows: Int?) throws {
+    let messages = messages([
+      (.sequential, [3310, 3310, 3310]), (.asyncLet, [240, 240, 620]), (.parallel, [239, 238, 239]),
+    ])
+    let report = SampleComparison.report
+    let picture = ComparisonPicture(report: report, width: 80, isUnicode: true)
+    let lines = messages.lines(picture, rows: rows)
+    #expect(lines.last == messages.headline)
+    let alone = self.messages([(.sequential, [3310, 3310, 3310])]).lines(rows: rows)
+    #expect(alone.last?.hasPrefix("Every run fetched the same 3 files") == true, "\(alone)")
+    let screen = lines.suffix((rows ?? .max) - 1)
+    #expect(screen.contains { $0.hasPrefix("MODE") } && screen.contains { $0.hasPrefix("parallel ") }, "\(screen)")
+    // What else there is room for, and all of it where all is asked for.
+    #expect(lines.contains { $0.hasSuffix("126 ms") } == (rows.map { $0 >= 24 } ?? true))
+    #expect(lines.contains("parallel, files:") == (rows.map { $0 >= 30 } ?? true))
   }
 }
 

@@ -37,10 +37,16 @@ struct DownloadSessionTests {
       status: .success, files: ["a"], isRemembered: true),
     Case(
       what: "the report has no place", list: "/a", arguments: ["--report", "taken/x.html"], standing: ["taken": "x"],
-      status: .diskFailed, files: ["taken"], isRemembered: false, says: "--report"),
+      status: .folderUnusable, files: ["taken"], isRemembered: false, says: "--report"),
     Case(
-      what: "the summary is refused", list: "/a", arguments: ["--summary-json", "none/x.json"], status: .diskFailed,
-      files: ["a"], isRemembered: true, says: "--summary-json"),
+      what: "the summary has no place", list: "/a", arguments: ["--summary-json", "none/x.json"],
+      status: .folderUnusable, files: [], isRemembered: false, says: "--summary-json"),
+    Case(
+      what: "nor has what fails", list: "/a", arguments: ["--failed", "none/f.txt"], status: .folderUnusable, files: [],
+      isRemembered: false, says: "none/f.txt cannot be written"),
+    Case(
+      what: "a report where the files go", list: "/a", arguments: ["-d", "new", "--report", "new/r.md"],
+      status: .success, files: ["new"], isRemembered: true),
     Case(
       what: "all that can be kept", list: "/a /dead",
       arguments: ["--failed", "f.txt", "--summary-json", "s.json", "--report", "r.md", "--events", "e.jsonl"],

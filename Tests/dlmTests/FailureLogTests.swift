@@ -42,7 +42,7 @@ struct FailureLogTests {
     _ = try place.list((0..<count).map { origin.url("/\($0)") })
     let result = try await place.dlm("get", "urls.txt", "-q", "--failed", "again.txt")
     #expect(result.status == 1)
-    #expect(result.errorText.contains("and 50 more"), "\(result.errorText.suffix(300))")
+    #expect(result.errorText.contains("dlm: 50 more failed; --failed FILE"), "\(result.errorText.suffix(300))")
     let lines = String(decoding: try place.file("again.txt"), as: UTF8.self).split(separator: "\n")
     #expect(Set(lines.filter { !$0.hasPrefix("#") }).count == count)
   }

@@ -33,7 +33,7 @@ struct FailureTests {
     let place = try Workplace()
     let run = try await place.dlm("get", "--retries", "0", refused.url("/x"))
     #expect(run.status == 75)
-    #expect(run.errorText.contains("no connection"), "\(run.errorText)")
+    #expect(run.errorText.contains("cannot connect"), "\(run.errorText)")
     #expect(try place.names().isEmpty)
   }
 
@@ -85,6 +85,7 @@ struct FailureTests {
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.file("f") == body)
     #expect(try place.names() == ["f"])
+    #expect(!run.errorText.contains("kept from before"), "all of it came in this run: \(run.errorText)")
   }
 
   @Test func credentialsAreNeverShown() async throws {
@@ -147,10 +148,7 @@ struct FailureTests {
   }
 
   @Test(arguments: [
-    (["get", "-o", "../up", "http://127.0.0.1:9/x"], 64, "--directory"),
     (["get", "-o", "", "http://127.0.0.1:9/x"], 64, "--output"),
-    // The story: what was meant for a pipe became a file called `-`.
-    (["get", "-o", "-", "http://127.0.0.1:9/x"], 64, "standard output"),
     (["get", "--cacert", "missing.pem", "https://127.0.0.1:9/x"], 64, "missing.pem"),
     (["get", "www.example.org"], 66, "https://www.example.org"),
     (["get", "--offline", "http://127.0.0.1:9/x"], 1, "without --offline"),
@@ -172,12 +170,12 @@ struct FailureTests {
     _ = try place.folder.write(Array("jbos = 3\nmode = sequential\n".utf8), to: "work/.dlm.conf")
     let run = try await place.dlm("get", origin.url("/a"))
     #expect(run.status == 0)
-    #expect(run.errorText.contains("jbos is no setting"), "\(run.errorText)")
+    #expect(run.errorText.contains("jbos is not a setting"), "\(run.errorText)")
     #expect(run.errorText.contains("sequential"), "\(run.errorText)")
     _ = try place.folder.write(Array("mode = parallel\njobs 3\n".utf8), to: "work/.dlm.conf")
     let broken = try await place.dlm("get", origin.url("/a"))
     #expect(broken.status == 64)
-    #expect(broken.errorText.contains(".dlm.conf:2: this is no setting"), "\(broken.errorText)")
+    #expect(broken.errorText.contains(".dlm.conf:2: this is not a setting"), "\(broken.errorText)")
   }
 
   /// A service or a container may run without HOME: nothing is written into the root folder.
@@ -206,7 +204,7 @@ struct FailureTests {
     _ = try place.list((0..<1000).map { server.url("/f\($0)") })
     let first = try await place.dlm("get", "urls.txt", "-d", "out", "--failed", "again.txt")
     #expect(first.status == 1)
-    #expect(first.errorText.contains("10 × the server answered 404"), "\(first.errorText.suffix(2000))")
+    #expect(first.errorText.contains("10 files: the server answered 404"), "\(first.errorText.suffix(2000))")
     for index in missing {
       try server.write(SplitMix64.bytes(count: 500 + index, seed: UInt64(index)), to: "f\(index)")
     }

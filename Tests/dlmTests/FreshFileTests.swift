@@ -251,7 +251,7 @@ struct FreshFileTests {
       let run = try await place.start(
         ["get", origin.url("/f"), "-d", "b", "--on-conflict", "skip"] + options
       ).waitForExit()
-      #expect(run.errorText.contains("1 left as they stood"), "\(run.errorText)")
+      #expect(run.errorText.contains("1 skipped (a file was there)"), "\(run.errorText)")
       #expect(!run.errorText.contains("stale"), "\(run.errorText)")
       #expect(try place.file("b/f") == Self.two)
     }
@@ -305,7 +305,7 @@ struct FreshFileTests {
     #expect(offline.errorText.contains("sha256"), "\(offline.errorText)")
     let run = try await place.dlm("get", origin.url("/f"), "-d", "b", "--checksum", checksum)
     #expect(run.status == 0, "\(run.errorText)")
-    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(run.errorText.contains("1 verified by checksum"), "\(run.errorText)")
     #expect(try place.file("b/f") == Self.one)
     #expect(try place.names(in: "b") == ["f"])
     #expect(origin.record.bodyBytesSent["/f"] == 2 * Self.one.count)
@@ -378,7 +378,7 @@ struct FreshFileTests {
     #expect(run.status == 1, "\(run.errorText)")
     #expect(run.errorText.contains("run it once without --offline"), "\(run.errorText)")
     #expect(
-      run.errorText.contains("To try these again: dlm get \(origin.url("/f")) --jobs 4 "), "\(run.errorText)")
+      run.errorText.contains("not fetched again):\n    dlm get \(origin.url("/f")) --jobs 4\n"), "\(run.errorText)")
   }
 
   @Test func offlineAndRevalidateContradict() async throws {

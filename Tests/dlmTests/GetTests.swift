@@ -148,7 +148,7 @@ struct GetTests {
     _ = try place.folder.write(Array("jobs = many\n".utf8), to: "work/.dlm.conf")
     let bad = try await place.dlm("get", origin.url("/a"))
     #expect(bad.status == 64)
-    #expect(bad.errorText.contains("\"many\" is no value for jobs"), "\(bad.errorText)")
+    #expect(bad.errorText.contains("\"many\" is not a value for jobs"), "\(bad.errorText)")
   }
 
   /// By a name that libcurl must look up in a thread of its own, which all other tests do without. It once

@@ -21,7 +21,7 @@ struct InterruptionTests {
     let ended = try await run.waitForExit(within: .seconds(20))
     #expect(ended.status == status, "\(ended.errorText)")
     let word = signal == SIGINT ? "Interrupted" : "Stopped"
-    let standing = "\(word): 1 of 2 done, 1 begun, 5.0 MiB kept; to go on: dlm get urls.txt --directory out"
+    let standing = "\(word): 1 of 2 done, 1 begun, 5.0 MiB kept; to resume:\n    dlm get urls.txt --directory out"
     #expect(ended.errorText.contains(standing), "\(ended.errorText)")
 
     let again = try await place.dlm("get", "urls.txt", "-d", "out")
@@ -82,7 +82,7 @@ struct InterruptionTests {
     #expect(ended.status == 130)
     #expect(
       ended.errorText.contains("0 of at least 1 done, 1 begun")
-        && ended.errorText.contains("; to go on: … | dlm get -   (the pipe"),
+        && ended.errorText.contains("; to resume (the pipe"),
       "dlm get alone would take another list: \(ended.errorText)")
     // Half a list must not be taken for the whole by the next run.
     let runs = place.folder.path("home/state/dlm/runs")

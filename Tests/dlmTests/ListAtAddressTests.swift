@@ -27,7 +27,7 @@ struct ListAtAddressTests {
     let place = try Workplace()
     let result = try await place.dlm("get", origin.url("/files/lists/urls.txt"), "--list")
     #expect(result.status == 1, "\(result.errorText)")
-    #expect(result.errorText.contains("urls.txt:5: \"mailto:x\" is no address"), "\(result.errorText)")
+    #expect(result.errorText.contains("urls.txt:5: \"mailto:x\" is not an address"), "\(result.errorText)")
     #expect(try place.names() == ["a.bin", "b.bin", "c.bin"])
     // By name it is an address like any other.
     #expect(try await place.dlm("get", origin.url("/files/lists/urls.txt"), "-d", "plain").status == 0)
@@ -106,7 +106,7 @@ struct ListAtAddressTests {
     let result = try await place.dlm("get", origin.url("/urls.txt?key=secret"), "--list", "--retries", "0")
     #expect(result.status == exit, "\(result.errorText)")
     #expect(
-      result.errorText.contains("/urls.txt") && result.errorText.contains("the list cannot be read")
+      result.errorText.contains("/urls.txt") && result.errorText.contains("cannot be read")
         && result.errorText.contains("\(status)"), "\(result.errorText)")
     #expect(!result.errorText.contains("secret"), "\(result.errorText)")
     #expect(try place.names().isEmpty)

@@ -71,7 +71,7 @@ struct ListDoubtTests {
     let run = try await place.dlm("get", name)
     #expect(run.status == 66, "\(run.errorText)")
     #expect(Self.refused(run) == 1, "\(run.errorText)")
-    #expect(run.errorText.contains("\(name): ") && run.errorText.contains(words), "\(run.errorText)")
+    #expect(run.errorText.contains("\(name) is ") && run.errorText.contains(words), "\(run.errorText)")
     #expect(run.errorText.utf8.count < 1500, "\(run.errorText)")
     #expect(try place.names() == [name])
   }

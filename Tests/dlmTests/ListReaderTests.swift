@@ -112,7 +112,17 @@ struct ListReaderTests {
       _ = await ListReader(sources, onRead: { reading in last.withLock { $0 = reading } }).all()
       let reading = try #require(last.withLock { $0 })
       #expect(reading.count == 1 && reading.isWhole == isWhole && !reading.isKept && !reading.spooledLogins)
+      #expect(reading.listDigest == (isWhole ? await ListReader.digest(of: [list]) : nil))
     }
+  }
+
+  /// What the bar goes by before anything is asked for.
+  @Test func sizesOfTheList() async throws {
+    let feed = ProgressFeed()
+    let folder = try TestSupport.TemporaryFolder()
+    let text = "http://h/a\tsize=12\nhttp://h/b\nhttp://h/c\tsize=1K\n"
+    _ = await ListReader([Source(try folder.write(Array(text.utf8), to: "list"))], feed: feed).all()
+    #expect(feed.tally.expected == ExpectedSizes(files: 2, bytes: 1036))
   }
 
   @Test func anInterruptedReaderEnds() async throws {

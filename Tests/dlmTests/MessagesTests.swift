@@ -46,7 +46,8 @@ struct MessagesTests {
 
   private func report(_ failures: [DownloadError] = [], signal: Int32? = nil) -> RunReport {
     var tally = ProgressTally()
-    (tally.listed, tally.fetched, tally.finishedBytes, tally.failed) = (1000, 1000, 64 << 20, failures.count)
+    (tally.listed, tally.fetched, tally.failed) = (1000, 1000, failures.count)
+    (tally.finishedBytes, tally.bodyBytes) = (64 << 20, 64 << 20)
     return RunReport(
       mode: .parallel, jobs: 16, tally: tally, received: 64 << 20, elapsed: .seconds(4), failures: failures,
       rejections: [], signal: signal)
@@ -54,70 +55,88 @@ struct MessagesTests {
 
   @Test func aGoodRunIsOneLine() {
     #expect(
-      SummaryMessages(report(), comparedWith: nil, again: "dlm get urls.txt").lines
-        == ["1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), parallel, 16 at a time"])
+      SummaryMessages(report: report(), again: "dlm get urls.txt").lines
+        == ["1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), parallel, 16 at once"])
   }
 
   /// `-q` leaves out what went well and no more.
   @Test func aQuietRunThatWasInterruptedSaysHowToGoOn() {
-    let quiet = SummaryMessages(report(signal: 2), comparedWith: nil, again: "dlm get urls.txt").quietLines
-    #expect(quiet == ["Interrupted: 1,000 of 1,000 done; to go on: dlm get urls.txt"])
-    #expect(SummaryMessages(report(), comparedWith: nil, again: "dlm get urls.txt").quietLines.isEmpty)
+    let quiet = SummaryMessages(report: report(signal: 2), again: "dlm get urls.txt").quietLines
+    #expect(quiet == ["Interrupted: 1,000 of 1,000 done; to resume:", "    dlm get urls.txt"])
+    #expect(SummaryMessages(report: report(), again: "dlm get urls.txt").quietLines.isEmpty)
   }
 
   /// It said "0 files, 0 B in 2.1 s (3.5 MiB/s)" beside "7.5 MiB kept".
   @Test func aRunThatWasBrokenOffSaysWhatCame() {
     var report = report(signal: 2)
-    (report.tally.fetched, report.tally.finishedBytes) = (0, 0)
+    (report.tally.fetched, report.tally.finishedBytes, report.tally.bodyBytes) = (0, 0, 0)
     (report.tally.cancelled, report.tally.keptBytes) = (16, 60 << 20)
     #expect(
-      SummaryMessages(report, comparedWith: nil, again: "dlm get urls.txt").lines == [
-        "0 files, 64.0 MiB received in 4.0 s (16.0 MiB/s), parallel, 16 at a time",
-        "Interrupted: 0 of 1,000 done, 16 begun, 60.0 MiB kept; to go on: dlm get urls.txt",
+      SummaryMessages(report: report, again: "dlm get urls.txt").lines == [
+        "0 files, 64.0 MiB received in 4.0 s (16.0 MiB/s), parallel, 16 at once",
+        "Interrupted: 0 of 1,000 done, 16 begun, 60.0 MiB kept; to resume:", "    dlm get urls.txt",
       ])
+  }
+
+  /// It said "3.5 MiB in 0.2 s (476 B/s)" of files that were here, and "0 B in 13.1 s (297 KiB/s)" of a file that failed.
+  @Test(
+    arguments: [
+      (64, 64, 65, "64.0 MiB in 4.0 s (16.0 MiB/s)"),
+      (64, 3, 3, "64.0 MiB, 3.0 MiB of it fetched in 4.0 s (768 KiB/s)"),
+      (64, 0, 0, "64.0 MiB in 4.0 s"), (64, 0, 1, "64.0 MiB in 4.0 s"),
+      (0, 0, 4, "4.0 MiB received in 4.0 s (1.0 MiB/s)"),
+      (0, 0, 0, "0 B in 4.0 s"),
+    ] as [(Int64, Int64, Int64, String)])
+  func theRateIsOfTheBytesBeforeIt(finished: Int64, fetched: Int64, received: Int64, amount: String) {
+    var report = report()
+    (report.tally.finishedBytes, report.tally.bodyBytes) = (finished << 20, fetched << 20)
+    report.received = received << 20
+    #expect(
+      SummaryMessages(report: report).headline
+        == "1,000 files, \(amount), parallel, 16 at once")
   }
 
   @Test func aRunThatFoundOutHowManySaysTheMost() {
     var report = report()
     (report.adaptsJobs, report.jobs) = (true, 36)
-    let lines = SummaryMessages(report, comparedWith: nil, again: "").lines
+    let lines = SummaryMessages(report: report).lines
     #expect(lines == ["1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), parallel, up to 36 at once"])
   }
 
   /// What a run in mode auto says of its choice: a line below the first, and a word in JSON.
   @Test(
     arguments: [
-      (.nothing, 1, "one after the other: there was no more to do at a time", "too-short"),
-      (.nothing, 2, "a task group of up to 2: the list was over before more could show a gain", "too-short"),
+      (.nothing, 1, "one after the other: there was no more to do at once", "too-short"),
+      (.nothing, 2, "a task group of up to 2: the list ended before more could show a gain", "too-short"),
       (
         .littleWasLeft, 2, "a task group of up to 2: more would not have paid for what was left",
         "little-was-left"
       ),
       (
         .allowed(gain: 1.456), 64,
-        "a task group of up to 64: as many as may be, which brought 1.46 times what half as many did",
+        "a task group of up to 64: the most allowed, which brought 1.46 times what half as many did",
         "as-many-as-allowed"
       ),
       (
         .noGain(from: 64, limit: 32, gain: 1.02), 64,
-        "a task group of 32: 64 at a time brought no more (1.02 times)", "no-gain"
+        "a task group of 32: 64 at once brought no more (1.02 times)", "no-gain"
       ),
       (
         .noGain(from: 64, limit: 32, gain: 1.08), 64,
-        "a task group of 32: 64 at a time brought 1.08 times as much, which may be chance", "no-gain"
+        "a task group of 32: 64 at once brought 1.08 times as much, which may be chance", "no-gain"
       ),
       (.gained(1.9), 8, "a task group of up to 8: the last doubling brought 1.90 times as much", "gained"),
       (
         .slowAnswers, 64,
-        "a task group of up to 64: answers took their time, so as many as may be were asked for at once",
+        "a task group of up to 64: answers were slow, so the most allowed were asked for at once",
         "slow-answers"
       ),
-      (.broke, 12, "a task group of up to 12: transfers broke, so it took fewer", "transfers-broke"),
+      (.broke, 12, "a task group of up to 12: transfers broke off, so it used fewer", "transfers-broke"),
     ] as [(WidthLesson, Int, String, String)])
   func autoSaysWhy(lesson: WidthLesson, atOnce: Int, text: String, word: String) {
     var report = report()
-    (report.mode, report.adaptsJobs, report.jobs, report.lesson) = (.auto, true, atOnce, lesson)
-    let lines = SummaryMessages(report, comparedWith: nil, again: "").lines
+    (report.mode, report.adaptsJobs, report.jobs, report.width.lesson) = (.auto, true, atOnce, lesson)
+    let lines = SummaryMessages(report: report).lines
     #expect(
       lines == [
         "1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), auto, up to \(atOnce) at once",
@@ -129,9 +148,9 @@ struct MessagesTests {
   /// "Unchanged" was said of files that had been fetched whole.
   @Test func whatCameAndStoodHereAlreadyIsSaid() {
     var report = report()
-    (report.tally.sameAsHere, report.tally.withoutContent, report.tally.transferredBytes) = (3, 1, 64 << 20)
+    (report.tally.sameAsHere, report.tally.withoutContent) = (3, 1)
     #expect(
-      SummaryMessages(report, comparedWith: nil, again: "").lines.last
+      SummaryMessages(report: report).lines.last
         == "  1,000 fetched (64.0 MiB), 3 of them the same as what was here, 1 empty (204 No Content)")
   }
 
@@ -147,16 +166,104 @@ struct MessagesTests {
 
   @Test func failuresAreGroupedByCauseWithTheirAddresses() {
     let lines = SummaryMessages(
-      report([
+      report: report([
         temporary, permanent,
         DownloadError(.reset, cause: .detail("x"), address: "http://a/3", isTransient: true),
       ]),
-      comparedWith: nil, again: "dlm get urls.txt"
+      again: "dlm get urls.txt"
     ).lines
-    #expect(lines.contains { $0.hasPrefix("2 × the server broke off") })
+    #expect(lines.contains { $0 == "dlm: 2 files: the server closed the connection" })
     #expect(lines.contains("    http://a/1") && lines.contains("    http://a/3"))
-    #expect(lines.contains { $0.hasPrefix("1 × the server answered 404 Not Found") })
+    #expect(lines.contains { $0 == "dlm: the server answered 404 Not Found: nothing at this address" })
     #expect(lines.last?.contains("dlm get urls.txt") == true)
+  }
+
+  /// A remedy that fits, and the command only where it may do better than it did.
+  @Test(
+    arguments: [
+      (DownloadError(.certificate, cause: .certificate(.expired, message: "")), "has expired", "clock", false),
+      (.init(.certificate, cause: .certificate(.notYetValid, message: "")), "is not valid yet", "clock", false),
+      (.init(.certificate, cause: .certificate(.otherHost, message: "")), "is for another host", "address", false),
+      (.init(.certificate, cause: .certificate(.selfSigned, message: "")), "is self-signed", "--cacert FILE", false),
+      (.init(.certificate, cause: .certificate(.unknownIssuer, message: "")), "unknown issuer", "--cacert FILE", false),
+      (.init(.certificate, cause: .certificate(.revoked, message: "")), "was revoked", "do not trust", false),
+      (.init(.certificate, cause: .certificate(.other, message: "why")), "was refused: why", "skips this check", false),
+      (.init(.status, cause: .http(status: 404)), "404 Not Found: nothing at this address", "check the address", false),
+      (.init(.status, cause: .http(status: 500), isTransient: true), "500 Internal", "try again later", true),
+      (.init(.status, cause: .http(status: 451)), "451 Unavailable", "owner", false),
+      (
+        .init(.digest, cause: .detail("wanted md5:0, got 1"), path: "f.rejected"),
+        "wrong checksum: wanted md5:0, got 1",
+        "kept as f.rejected", false
+      ),
+      (
+        .init(.cache, cause: .detail("not in the cache"), activity: "answering offline"), "not in the cache",
+        "without --offline", true
+      ),
+      (.init(.redirect, cause: .detail("more than 20 in a row")), "more than 20", "in a circle", false),
+      (.init(.redirect, cause: .detail("it leads from https to http://h/")), "from https", "fetch it instead", false),
+      (.init(.diskFull, cause: .errno(28)), "the disk is full", "free space", true),
+      (
+        .init(.tls, cause: .curl(code: 35, message: "OpenSSL/3: error:0A:SSL routines::wrong version number")),
+        "no secure connection: wrong version number", "is this an https server", false
+      ),
+    ] as [(DownloadError, String, String, Bool)])
+  func aFailureHasThreeLines(error: DownloadError, what: String, remedy: String, isWorthRepeating: Bool) {
+    var report = report([error.of(address)])
+    report.tally.listed = 2
+    let lines = SummaryMessages(report: report, again: "dlm get x", note: "a note").lines.dropFirst()
+    #expect(lines.first?.hasPrefix("dlm: ") == true && lines.first?.contains(what) == true, "\(lines)")
+    #expect(Array(lines)[1] == "    http://h/f")
+    #expect(Array(lines)[2].hasPrefix("  ") && Array(lines)[2].contains(remedy), "\(lines)")
+    let again = ["To try again (files that are here are not fetched again; a note):", "    dlm get x"]
+    #expect(Array(lines.dropFirst(3)) == (isWorthRepeating ? again : []))
+  }
+
+  private let address: Address
+
+  init() throws { address = try Address("http://h/f") }
+
+  @Test func anEmptyListIsNamed() {
+    var report = report()
+    report.tally.listed = 0
+    func lines(_ lists: String...) -> [String] {
+      SummaryMessages(report: report, again: "", lists: lists).lines
+    }
+    #expect(lines("urls.txt") == ["dlm: urls.txt has no addresses"])
+    #expect(lines("a.txt", "standard input") == ["dlm: a.txt, standard input have no addresses"])
+    report.rejections = [unreadable]
+    #expect(
+      lines("urls.txt")
+        == ["dlm: urls.txt cannot be read: No such file or directory; if it is an address, write https://urls.txt"])
+  }
+
+  @Test(
+    arguments: [
+      (.malformed(.noScheme), "\"x\" is not an address: it does not begin with http:// or https://; fix or remove it"),
+      (.malformed(.unsupportedScheme("ftp")), "\"x\": ftp is not supported, only http and https are; fix or remove it"),
+    ] as [(Rejection.Reason, String)])
+  func aBadLine(reason: Rejection.Reason, words: String) {
+    let line = Rejection(list: "urls.txt", line: 7, text: "x", reason: reason)
+    #expect(RejectionMessages(line).said == "dlm: urls.txt:7: " + words)
+    // What was typed has no line, and nothing to be removed from.
+    let typed = Rejection(list: "command line", line: nil, text: "x", reason: reason)
+    #expect(RejectionMessages(typed).said == "dlm: " + words.replacing("; fix or remove it", with: ""))
+  }
+
+  @Test func theParsersMistakesHaveTheSameVoice() {
+    let text = """
+      Error: The value 'many' is invalid for '--jobs <N|auto>'
+      Help:  --jobs <N|auto>  Files at once.
+      Usage: dlm get [<options>] [<source> ...]
+        See 'dlm get --help' for more information.
+      """
+    #expect(
+      UsageMessages.lines(ofParser: text) == [
+        "dlm: the value 'many' is invalid for '--jobs <N|auto>'", "  --jobs <N|auto>  Files at once.",
+        "  See dlm get --help",
+      ])
+    #expect(UsageMessages.mistake("DLM_JOBS: no.") == "dlm: DLM_JOBS: no")
+    #expect(UsageMessages.withoutSecrets("'fancy'", ["--progress", "fancy"]) == "'fancy'")
   }
 
   /// A `where` in Swift is for the last pattern of a case only: so a plain 429 "asked to be left alone for 0
@@ -180,7 +287,7 @@ struct MessagesTests {
       endedAt: 0)
     let fair = RunTimes.Comparison(run: then, isFair: true)
     #expect(
-      SummaryMessages(report(), comparedWith: fair, again: "").lines.last
+      SummaryMessages(report: report(), comparison: fair, again: "").lines.last
         == "The same list in mode sequential took 12.0 s: this run was 3.0 times as fast.")
     let tie = RunTimes.Comparison(
       run: PastRun(
@@ -188,11 +295,11 @@ struct MessagesTests {
         endedAt: 0),
       isFair: true)
     #expect(
-      SummaryMessages(report(), comparedWith: tie, again: "").lines.last
+      SummaryMessages(report: report(), comparison: tie, again: "").lines.last
         == "The same list in mode async-let took 4.1 s: a tie.")
     let unfair = RunTimes.Comparison(run: then, isFair: false)
     #expect(
-      SummaryMessages(report(), comparedWith: unfair, again: "").lines.last?.contains("cannot be compared")
+      SummaryMessages(report: report(), comparison: unfair, again: "").lines.last?.contains("cannot be compared")
         == true)
   }
 
@@ -241,7 +348,7 @@ struct MessagesTests {
     let unknown = RepeatPlan(mode: mode, other: other, otherRun: nil, ownRun: nil, list: "urls.txt")
     #expect(
       RepeatMessages.announcement(unknown).first?.hasSuffix(
-        "\(other.rawValue), of which no time is known yet")
+        "\(other.rawValue), whose time is not known yet")
         == true)
   }
 

@@ -51,4 +51,25 @@ struct NamesTests {
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try Self.files(place) == ["out", "out/_\u{301}bashrc"])
   }
+
+  /// One line says it, whoever had the name: another address of the list, another one's suggestion, or the user.
+  @Test func numbered() async throws {
+    let (origin, place) = (try FaultyOrigin(), try Workplace())
+    defer { origin.stop() }
+    let paths = ["/a/data.csv", "/b/data.csv", "/c/data.csv", "/d/notes.txt", "/e", "/f"]
+    let named = FileOptions(headers: ["Content-Disposition: attachment; filename=named.txt"])
+    for (index, path) in paths.enumerated() {
+      origin.route(path, .file([UInt8(index)], path.hasPrefix("/e") || path == "/f" ? named : FileOptions()))
+    }
+    _ = try place.folder.write(Array("mine".utf8), to: "work/notes.txt")
+    let command = ["get", "-j", "1", "--progress", "plain"] + paths.map { origin.url($0) }
+    let run = try await place.start(command).waitForExit()
+    #expect(run.status == 0)
+    let line = "  Numbered, because the name was taken: data.1.csv, data.2.csv, notes.1.txt and 1 more\n"
+    #expect(run.errorText.contains(line), "\(run.errorText)")
+    #expect(run.errorText.components(separatedBy: "taken").count == 2 && !run.errorText.contains("was there"))
+    #expect(try place.names().contains("named.1.txt"))
+    let again = try await place.start(command).waitForExit()
+    #expect(!again.errorText.contains("Numbered"), "\(again.errorText)")
+  }
 }

@@ -32,28 +32,51 @@ struct PastRunTests {
   ])
   func sparks(values: [Double], text: String) { #expect(HistoryMessages.sparks(values) == text) }
 
-  @Test("a table a list, the one that was run last at the end")
-  func tables() {
+  @Test("one table, the newest run last, and how equal work has moved")
+  func table() {
     let runs = [
       run(1, list: "a"), run(2, list: "b"), run(3, list: "a", seconds: 0.75),
       run(4, mode: .sequential, list: "a"),
     ]
-    let lines = HistoryMessages(runs: runs, folder: "/home/a b", most: 2).lines
-    #expect(lines.count == 2 + 1 + 1 + 2 + 1 + 2 + 1)
-    #expect(lines[0] == "urls.txt" && lines[3].isEmpty && lines[4] == "urls.txt")
-    #expect(lines.contains("(1 earlier)"))
-    #expect(lines.last == "parallel: 2 runs of the same work, 750 ms to 1.50 s, the last 750 ms  █▅")
+    let lines = HistoryMessages(runs: runs, folder: "/home/a b", pipedList: nil, most: 2).lines
+    #expect(lines.count == 1 + 1 + 2 + 1 + 1)
+    #expect(lines[0] == "WHEN              MODE             FILES   FETCHED     TIME  WHAT")
+    #expect(lines[1] == "(2 earlier)")
+    #expect(lines[2].hasSuffix("parallel           36    1000 B   750 ms  urls.txt, compare"), "\(lines[2])")
+    #expect(lines[3].hasSuffix("sequential         36    1000 B   1.50 s  urls.txt"), "\(lines[3])")
+    #expect(lines.last == "urls.txt, parallel: 2 runs of the same work, 750 ms to 1.50 s, the last 750 ms  █▅")
   }
 
-  @Test("for programs: the newest of each list, without what signs an address")
+  /// A single address once had a table of its own, and a pipe the name of dlm's file.
+  @Test(
+    "says what was fetched, in full where there is room",
+    arguments: [
+      (["/home/urls.txt"], 80, "urls.txt"), (["http://h/a-long-folder/of-files/disk.iso"], 80, "disk.iso"),
+      (["http://h/a-long-folder/of-files/disk.iso"], 120, "http://h/a-long-folder/of-files/disk.iso"),
+      (["http://h/a-long-folder/of-files/disk.iso"], nil, "http://h/a-long-folder/of-files/disk.iso"),
+      (["http://h/1", "http://h/2", "http://h/3"], nil, "http://h/1 and 2 more"),
+      (["/state/runs/x.list"], 80, "a list from a pipe"), (["/dev/fd/63"], 80, "a list from a pipe"),
+      (["/dev/stdin"], nil, "a list from a pipe"), (["/proc/self/fd/0"], nil, "a list from a pipe"),
+      ([], 20, "a list from a pipe"),
+      (["https://h/f?X-Amz-Signature=sEcret"], nil, "'https://h/f?X-Amz-Signature=…'"),
+    ] as [([String], Int?, String)])
+  func what(sources: [String], columns: Int?, name: String) throws {
+    var past = run(2)
+    past.sources = sources
+    let messages = HistoryMessages(
+      runs: [past], folder: "/home", pipedList: "/state/runs/x.list", most: 9, columns: columns)
+    #expect(try #require(messages.lines.last).hasSuffix("1.50 s  \(name)"), "\(messages.lines)")
+  }
+
+  @Test("for programs: the newest, without what signs an address")
   func json() {
     var signed = (0..<3).map { run($0) }
     signed[2].sources = ["https://h/a?X-Amz-Signature=sEcret&n=1", "/home/urls.txt"]
-    let text = HistoryMessages(runs: signed + [run(7, list: "other")], folder: "/", most: 2).json
+    let text = HistoryMessages(runs: signed + [run(7, list: "other")], folder: "/", pipedList: nil, most: 2).json
     let lines = text.split(separator: "\n")
-    #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
+    #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
     #expect(
-      lines[1].contains(#""sources":["https://h/a?X-Amz-Signature=…&n=1","/home/urls.txt"]"#), "\(text)")
+      lines[0].contains(#""sources":["https://h/a?X-Amz-Signature=…&n=1","/home/urls.txt"]"#), "\(text)")
     #expect(!text.contains("sEcret"))
   }
 
@@ -67,15 +90,15 @@ struct PastRunTests {
     origin.route("/dead", .status(404))
     _ = try place.list((0..<3).map { origin.url("/f\($0)") } + [origin.url("/dead")])
     let none = try await place.dlm("history")
-    #expect(none.status == 66 && none.errorText.contains("no run in this folder"), "\(none.errorText)")
+    #expect(none.status == 66 && none.errorText.contains("no finished run in this folder"), "\(none.errorText)")
     #expect(try await place.dlm("get", "urls.txt", "-d", "out").status == 1)
     // Nothing is fetched, and nothing measured.
     #expect(try await place.dlm("get", "urls.txt", "-d", "out").status == 1)
     #expect(try await place.dlm("compare", "urls.txt", "--runs", "2", "--mode", "parallel").status == 1)
     let text = try await place.dlm("history")
-    #expect(text.status == 0 && text.outputText.contains("urls.txt\n"), "\(text.outputText)")
+    #expect(text.status == 0 && text.outputText.contains("  urls.txt, 1 failed\n"), "\(text.outputText)")
     #expect(
-      text.outputText.split(separator: "\n").count { $0.hasSuffix("  1 failed") } == 3, "\(text.outputText)")
+      text.outputText.split(separator: "\n").count { $0.hasSuffix(", 1 failed") } == 3, "\(text.outputText)")
     let json = try await place.dlm("history", "urls.txt", "--json")
     let lines = json.outputText.split(separator: "\n")
     #expect(lines.count == 3, "\(json.outputText)")

@@ -107,7 +107,7 @@ struct PolitenessTests {
     let run = try await place.start(["get", "urls.txt", "-d", "out", "--retries", "2"])
       .waitForExit(within: .seconds(60))
     #expect(run.status == 75)
-    #expect(run.errorText.contains("300 × no connection"), "\(run.errorText.suffix(3000))")
+    #expect(run.errorText.contains("300 files: cannot connect"), "\(run.errorText.suffix(3000))")
     #expect(try place.names(in: "out").count == 20)
   }
 }

@@ -24,7 +24,7 @@ struct ProofTests {
     let sum = try await Self.sum(Self.body, algorithm + "sum")
     let run = try await place.dlm("get", origin.url("/f"), "--checksum", "\(algorithm):\(sum)")
     #expect(run.status == 0, "\(run.errorText)")
-    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(run.errorText.contains("1 verified by checksum"), "\(run.errorText)")
     #expect(try place.file("f") == Self.body)
   }
 
@@ -38,7 +38,7 @@ struct ProofTests {
     for again in 0...1 {
       let run = try await place.dlm("get", origin.url("/f"), "--checksum", "sha256:\(sum)")
       #expect(run.status == 1)
-      #expect(run.errorText.contains("checksum is wrong"), "\(run.errorText)")
+      #expect(run.errorText.contains("wrong checksum"), "\(run.errorText)")
       #expect(run.errorText.contains(sum), "\(run.errorText)")
       #expect(run.errorText.contains("f.rejected"), "\(run.errorText)")
       #expect(try place.names() == (again == 0 ? ["f.rejected"] : ["f.rejected", "f.rejected.1"]))
@@ -74,7 +74,7 @@ struct ProofTests {
     let run = try await place.dlm("get", origin.url("/f"), "--checksum", sum)
     #expect(run.status == 0, "\(run.errorText)")
     #expect(origin.log.last?.headers["range"] == "bytes=\(2 << 20)-")
-    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(run.errorText.contains("1 verified by checksum"), "\(run.errorText)")
     #expect(try place.file("f") == body)
   }
 
@@ -88,7 +88,7 @@ struct ProofTests {
     let right = try await place.dlm(
       "get", origin.url("/f"), "--checksum", "sha256:\(try await Self.sum(Self.body))")
     #expect(right.status == 0)
-    #expect(right.errorText.contains("1 unchanged") && right.errorText.contains("1 proved by checksum"))
+    #expect(right.errorText.contains("1 unchanged") && right.errorText.contains("1 verified by checksum"))
     let wrong = try await place.dlm(
       "get", origin.url("/f"), "--checksum", "sha256:\(try await Self.sum(Self.other))")
     #expect(wrong.status == 1)
@@ -117,7 +117,7 @@ struct ProofTests {
     #expect(run.status == 1)
     #expect(run.errorText.contains("SUMS:3"), "\(run.errorText)")
     #expect(run.errorText.contains("not in this run: d"), "\(run.errorText)")
-    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(run.errorText.contains("1 verified by checksum"), "\(run.errorText)")
     #expect(try place.names(in: "out") == ["a", "b.rejected", "c"])
     let failed = String(decoding: try place.file("again"), as: UTF8.self)
     #expect(failed.hasSuffix("\n\(origin.url("/b"))\n"), "\(failed)")
@@ -138,7 +138,7 @@ struct ProofTests {
     let place = try Workplace()
     let run = try await place.dlm("get", origin.url("/empty"), origin.url("/wrong"))
     #expect(run.status == 1)
-    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(run.errorText.contains("1 verified by checksum"), "\(run.errorText)")
     #expect(try place.names() == ["empty", "wrong.rejected"])
   }
 
@@ -156,7 +156,7 @@ struct ProofTests {
     #expect(run.status == (suffices ? 0 : 1), "\(run.errorText)")
     // What came is kept beside: with less to prove, the next run need not fetch it again.
     #expect(try place.names().contains("f") == suffices)
-    if !suffices { #expect(run.errorText.contains("nothing proves"), "\(run.errorText)") }
+    if !suffices { #expect(run.errorText.contains("cannot be verified"), "\(run.errorText)") }
   }
 
   @Test(arguments: [

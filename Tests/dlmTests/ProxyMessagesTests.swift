@@ -9,19 +9,19 @@ struct ProxyMessagesTests {
 
   private static let cases: [(ProxyRefusal.Answer, Bool, String)] = [
     (.login, true, "the proxy \(proxy) refused the login; check user and password"),
-    (.login, false, "the proxy \(proxy) wants a login; give one in its address"),
-    (.status(403), false, "no connection: the proxy \(proxy) answered 403 Forbidden; its rules"),
+    (.login, false, "the proxy \(proxy) wants a login; put user and password before the host"),
+    (.status(403), false, "cannot connect: the proxy \(proxy) answered 403 Forbidden; ask the proxy's owner"),
     (
       .status(503), false,
-      "no connection: the proxy \(proxy) answered 503 Service Unavailable; is the server up"
+      "cannot connect: the proxy \(proxy) answered 503 Service Unavailable; is the server up"
     ),
-    (.forbidden, false, "the proxy \(proxy) does not allow a connection to this host; its rules"),
+    (.forbidden, false, "the proxy \(proxy) does not allow a connection to this host; ask the proxy's owner"),
     (
       .unreachable("host unreachable"), false,
-      "no connection: the proxy \(proxy) said host unreachable; is the server"
+      "cannot connect: the proxy \(proxy) said host unreachable; is the server"
     ),
-    (.away("why"), false, "no connection to \(proxy): why; is the proxy up"),
-    (.misunderstood("why"), false, "the proxy \(proxy) is not understood: why; is it a proxy of this kind"),
+    (.away("why"), false, "cannot connect to \(proxy): why; is the proxy up"),
+    (.misunderstood("why"), false, "the proxy \(proxy) gave an invalid answer: why; is it a proxy of this kind"),
     (.insecure("why"), false, "no secure connection to the proxy \(proxy): why; if you know its issuer"),
   ]
 
@@ -30,7 +30,7 @@ struct ProxyMessagesTests {
       let refusal = ProxyRefusal(proxy: Self.proxy, hadLogin: hadLogin, answer: answer)
       let line = FailureMessages(DownloadError(.proxy, cause: .proxy(refusal))).line
       #expect(
-        line.replacing("no connection to the proxy", with: "no connection to").hasPrefix(words), "\(line)")
+        line.replacing("cannot connect to the proxy", with: "cannot connect to").hasPrefix(words), "\(line)")
       // The gate takes logins out of addresses: an @ in the words behind one would take the proxy's name with
       // it.
       #expect(Redaction.redacted(line) == line)

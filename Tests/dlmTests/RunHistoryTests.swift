@@ -1,3 +1,4 @@
+import ArgumentParser
 import DownloadModel
 import Glibc
 import SystemPackage
@@ -26,6 +27,29 @@ struct RunHistoryTests {
   }
 
   private static func history(_ events: [RunEvent]) -> RunHistory? { RunEvents(events).history(of: "/w") }
+
+  /// What a second run goes by, and a first one does not look for.
+  @Test func sizesOfTheLastRun() throws {
+    let folder = try TestSupport.TemporaryFolder()
+    let list = try folder.write(Array("http://h/a".utf8), to: "list")
+    func memory() throws -> RunMemory {
+      RunMemory(
+        RunHistoryStore(state: FilePath(folder.path("state")), folder: folder.path), [Source(list)],
+        RememberedOptions(try GetCommand.parse([list])), RunLog(isVerbose: false), directory: folder.path,
+        mode: .parallel)
+    }
+    let reading = ListReader.Reading(count: 1, isWhole: true, listDigest: "d")
+    let first = try memory()
+    #expect(first.read(reading) == nil)
+    var tally = ProgressTally()
+    (tally.listed, tally.fetched, tally.bodies, tally.bodyBytes) = (3, 3, 3, 700)
+    let report = RunReport(
+      mode: .parallel, jobs: 1, tally: tally, received: 900, elapsed: .seconds(1), failures: [], rejections: [])
+    #expect(first.ended(report, listDigest: "d", isTrial: false))
+    #expect(try memory().read(reading) == ExpectedSizes(files: 3, bytes: 700))
+    #expect(try memory().read(ListReader.Reading(count: 1, isWhole: true, listDigest: "other")) == nil)
+    #expect(try memory().read(ListReader.Reading(count: 1, isWhole: false)) == nil)
+  }
 
   // MARK: What events come to
 

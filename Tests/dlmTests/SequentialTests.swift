@@ -43,7 +43,8 @@ struct SequentialTests {
     let run = try await place.dlm(
       "demo", "--runs", "1", "--mode", "sequential", "--files", "1x2M", "--connection-rate", "1M")
     #expect(run.status == 0, "\(run.errorText)")
-    let row = try #require(run.outputText.split(separator: "\n").first { $0.hasPrefix("sequential") })
+    let table = run.outputText.split(separator: "\n").drop { !$0.hasPrefix("MODE") }
+    let row = try #require(table.first { $0.hasPrefix("sequential") })
     let time = row.split(separator: " ").dropFirst().prefix(2)
     let number = try #require(time.first.flatMap { Double($0) })
     #expect(time.last == "s" && number > 1.7, "\(run.outputText)")

@@ -25,6 +25,25 @@ struct SleepingLaneTests {
     #expect(try place.names(in: "out").count == 60)
   }
 
+  /// The story: four addresses that answered 500 held `-j 4` for half a minute, and one by one for two, while another
+  /// server's files waited. Here they would hold it for ever.
+  @Test(arguments: ["sequential", "async-let", "parallel"], ["1", "2"])
+  func filesThatWaitForTheirNextAttemptHoldNoPlace(mode: String, loops: String) async throws {
+    let (failing, good) = (try FaultyOrigin(), try FaultyOrigin())
+    defer { for origin in [failing, good] { origin.stop() } }
+    for number in 0..<4 { failing.route("/\(number)", .status(500, headers: ["Retry-After: 500"])) }
+    for number in 0..<20 { good.route("/g\(number)", .file([1])) }
+    let place = try Workplace(["DLM_LOOPS": loops])
+    let list = try place.list((0..<4).map { failing.url("/\($0)") } + (0..<20).map { good.url("/g\($0)") })
+    let run = try place.start(["get", list, "-j", "4", "--mode", mode, "-d", "out"])
+    for number in 0..<20 { try await place.wait(forSize: 1, of: "out/g\(number)") }
+    run.send(SIGINT)
+    let result = try await run.waitForExit()
+    #expect(result.status == 130)
+    #expect(result.errorText.contains("20 of 24 done, 4 begun"), "\(result.errorText)")
+    #expect(failing.log.count == 4, "each was asked for once")
+  }
+
   /// The story: five attempts could be over within a second.
   @Test func aServerThatIsKilledAndComesBack() async throws {
     let script = """

@@ -26,6 +26,7 @@ struct SplittingTests {
     #expect(try place.file("large.bin") == Self.body)
     #expect(try place.names() == ["large.bin"])
     let isSplit = options != ["-s", "1"]
+    #expect(result.errorText.contains(" over ") == isSplit, "connections are said: \(result.errorText)")
     let log = try await server.accessLog(atLeast: isSplit ? 2 : 1)
     #expect((Set(log.map(\.connection)).count > 1) == isSplit)
     #expect(log.filter { $0.status == 200 }.count == 1)

@@ -111,7 +111,7 @@ struct StandardStreamTests {
       ["get", origin.url("/f"), "-v", "-d", file + "d"], ["get", "--dry-run", origin.url("/f"), "-d", file],
       ["get", origin.url("/f"), "--checksums", file], ["cache", "list"], ["cache", "verify"], ["get", file],
       ["get", "--progress", "json", "--refresh", origin.url("/f"), "-d", file + "d"], ["get", evil],
-      ["get", "--\(evil)"], ["get", "--jobs", evil, "x"], ["get", "-o", "a/\(evil)", "http://h/x"],
+      ["get", "--\(evil)"], ["get", "--jobs", evil, "x"], ["get", "-o", "a/\(evil)/", "http://h/x"],
       ["get", "--failed", "/no/\(evil)", "http://h:0/"], ["compare", file], ["demo", evil],
       ["get", "--user-agent", evil, "x"],
       ["get", "-H", "@\(evil)", "x"], ["get", "--cacert", evil, "x"],

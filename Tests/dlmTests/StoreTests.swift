@@ -201,7 +201,7 @@ struct StoreTests {
     let place = try Workplace(["XDG_CACHE_HOME": disk.path])
     let run = try await place.dlm("get", origin.url("/f"), origin.url("/g"), "--store", kind)
     #expect(run.status == 0, "\(run.errorText)")
-    let said = run.errorText.split(separator: "nothing can be kept in").count - 1
+    let said = run.errorText.split(separator: "no copies can be stored in").count - 1
     #expect(said == (kind == "auto" ? 0 : 1), "\(run.errorText)")
     if kind != "auto" { #expect(run.errorText.contains("store: copy"), "\(run.errorText)") }
   }

@@ -283,7 +283,7 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     case .secret:
       // It is read where a name has to be made of it.
       let run = try await here.dlm("get", "--refresh", "--store", "copy", address)
-      return (!run.errorText.contains("not believed"), run)
+      return (!run.errorText.contains("not trusted"), run)
     case .history:
       let run = try await here.dlm("history")
       return (run.status == 0, run)
@@ -341,13 +341,14 @@ struct OwnStateTests {
     #expect(try await here.dlm("get", here.origin.url("/x")).status == 0)
     let path = here.place.folder.path("home/\(folder)/dlm")
     for (owner, mode, word) in [
-      (OtherUsersPlace.victim, 0o777, "others can write it"), (OtherUsersPlace.other, 0o755, "another user"),
+      (OtherUsersPlace.victim, 0o777, "others can write to it"), (OtherUsersPlace.other, 0o755, "another user"),
       (0, 0o755, "another user"),
     ] as [(uid_t, mode_t, String)] {
       #expect(lchown(path, owner, owner) == 0 && chmod(path, mode) == 0)
       let run = try await here.dlm("get", here.origin.url("/x"))
       #expect(run.status == 0, "\(run.errorText)")
-      #expect(run.errorText.components(separatedBy: "\(path) is not believed").count == 2, "\(run.errorText)")
+      #expect(
+        run.errorText.components(separatedBy: "\(path) is not trusted and not used").count == 2, "\(run.errorText)")
       #expect(run.errorText.contains(word), "\(run.errorText)")
     }
   }

@@ -1,8 +1,7 @@
 public import DownloadModel
 
-/// Which mode runs when. The modes are interleaved and the order moves on by one each round, so that a network that
-/// gets faster or a cache that gets warmer favours none. After as many rounds as there are modes the order is drawn
-/// anew, so that none always comes behind the same other.
+/// Which mode runs when: interleaved, the order moving on by one each round, so that a network that gets faster favours
+/// none. After as many rounds as there are modes the order is drawn anew, so that none always follows the same other.
 public struct ComparisonPlan: Sendable, Equatable {
   public struct Step: Sendable, Hashable {
     public let mode: ComparedMode

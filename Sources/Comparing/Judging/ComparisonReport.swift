@@ -1,4 +1,5 @@
 public import DownloadModel
+import TerminalProgress
 
 /// What a comparison found; the front door makes the words of it.
 public struct ComparisonReport: Sendable, Equatable {
@@ -26,10 +27,13 @@ public struct ComparisonReport: Sendable, Equatable {
 
   public func result(of mode: ComparedMode) -> ModeResult? { results.first { $0.mode == mode } }
 
+  /// The fastest of the modes that fetch several files at once.
+  var widest: ModeResult? { results.filter { $0.mode != .sequential }.min { $0.times.median < $1.times.median } }
+
   /// How many times as fast `mode` is as `reference`; nil when either was not measured.
   public func speed(of mode: ComparedMode, against reference: ComparedMode) -> RelativeSpeed? {
     guard let own = result(of: mode), let other = result(of: reference) else { return nil }
-    return RelativeSpeed(of: own.times, against: other.times)
+    return RelativeSpeed(of: own, against: other)
   }
 }
 
@@ -81,7 +85,7 @@ public struct RunMeasurement: Sendable, Equatable {
 
 /// "parallel is 5.2 ± 0.3 times as fast as sequential", as data.
 public struct Conclusion: Sendable, Equatable {
-  /// The mode with the smallest median time.
+  /// The mode with the smallest median time; where other medians tie with it, the one with the smallest mean.
   public let winner: ComparedMode
   /// What it is compared with: sequential, or, when that won, the next fastest.
   public let reference: ComparedMode
@@ -91,7 +95,8 @@ public struct Conclusion: Sendable, Equatable {
   public let certainty: Certainty
 
   public enum Certainty: String, Sendable {
-    /// The factor is above 1 by more than two standard deviations: chance alone hardly does that.
+    /// The factor is above 1 by more than two standard deviations, which chance alone hardly does, or all runs of the
+    /// one were before all of the other.
     case clear
     /// A factor below 1.05, which is shown as 1.0: there is no winner, however sure the difference is.
     case tie
@@ -99,20 +104,22 @@ public struct Conclusion: Sendable, Equatable {
     case withinScatter = "within-scatter"
     /// A mode ran only once, so nothing is known of its scatter.
     case unknown
+    /// The winner took less than twenty milliseconds: nothing can be said of such times.
+    case tooShort = "too-short"
 
     /// Below this factor two times are called equal.
     public static let leastFactor = 1.05
 
-    var isTie: Bool { self == .tie || self == .withinScatter }
+    var hasNoWinner: Bool { self != .clear && self != .unknown }
 
     init(_ speed: RelativeSpeed, _ fast: SampleSummary, against slow: SampleSummary) {
-      // However much the runs scatter, there is a winner if its slowest was well before the other's fastest.
-      let areApart = slow.minimum > fast.maximum * Self.leastFactor
-      // Medians rank, means give the factor: an odd run can set them at odds, and then nothing is clear.
-      if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1, !areApart {
-        self = .withinScatter
-      } else if speed.factor < Self.leastFactor {
+      // However much the runs scatter, there is a winner if its slowest was well before the other's fastest, or all but
+      // its odd ones half as fast again.
+      let areApart = slow.minimum > min(fast.maximum * Self.leastFactor, fast.usualMaximum * 1.5)
+      if speed.factor < Self.leastFactor {
         self = .tie
+      } else if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1, !areApart {
+        self = .withinScatter
       } else {
         self = speed.deviation == nil ? .unknown : .clear
       }
@@ -121,41 +128,47 @@ public struct Conclusion: Sendable, Equatable {
 
   /// nil with fewer than two modes, or with times of zero.
   init?(_ results: [ModeResult]) {
+    func certainty(of fast: ModeResult, _ slow: ModeResult) -> Certainty? {
+      RelativeSpeed(of: fast, against: slow).map { Certainty($0, fast.times, against: slow.times) }
+    }
     let ranked = results.sorted { $0.times.median < $1.times.median }
-    guard ranked.count > 1, let best = ranked.first else { return nil }
-    let others = ranked.dropFirst()
+    guard ranked.count > 1, let first = ranked.first else { return nil }
+    let best = ranked.filter { certainty(of: first, $0) == .tie }.min { $0.times.mean < $1.times.mean } ?? first
+    let others = ranked.filter { $0.mode != best.mode }
     guard let reference = others.first(where: { $0.mode == .sequential }) ?? others.first,
-      let speed = RelativeSpeed(of: best.times, against: reference.times)
+      let speed = RelativeSpeed(of: best, against: reference)
     else { return nil }
     (winner, self.reference, self.speed) = (best.mode, reference.mode, speed)
-    certainty = Certainty(speed, best.times, against: reference.times)
-    equals = others.filter { other in
-      guard other.mode != reference.mode, let lead = RelativeSpeed(of: best.times, against: other.times)
-      else { return false }
-      return Certainty(lead, best.times, against: other.times).isTie
-    }.map(\.mode)
+    let isShort = first.times.median < MeasurementWarning.shortestRun
+    self.certainty = isShort ? .tooShort : Certainty(speed, best.times, against: reference.times)
+    equals = others.filter { $0.mode != reference.mode && certainty(of: best, $0)?.hasNoWinner == true }.map(\.mode)
   }
 }
 
 /// How many times as fast one thing is as another.
 public struct RelativeSpeed: Sendable, Equatable {
-  /// Ratio of the mean times: above 1 is faster.
+  /// Ratio of the median times: above 1 is faster.
   public let factor: Double
-  /// One standard deviation of the factor; nil when one side ran only once.
+  /// One standard deviation of the ratios of the rounds; nil with fewer than two.
   public let deviation: Double?
+
+  /// `5.2 ± 0.3`, or `5.2` of one run; with two decimals where one would say little: `0.48 ± 0.02`.
+  public var text: String {
+    let parts = factor < 0.95 || deviation.map { $0 < 0.05 } == true ? 100 : 10
+    return Quantity.decimal(factor, parts) + (deviation.map { " ± \(Quantity.decimal(max($0, 0.01), parts))" } ?? "")
+  }
 }
 
 extension RelativeSpeed {
-  /// As hyperfine does: r = μ₂/μ₁, and σ of r by propagation, r · √((σ₁/μ₁)² + (σ₂/μ₂)²), the runs of the two being
-  /// independent. nil when a mean is no time at all.
-  init?(of sample: SampleSummary, against reference: SampleSummary) {
-    guard sample.mean > .zero, reference.mean > .zero else { return nil }
-    factor = reference.mean / sample.mean
-    if let own = sample.standardDeviation, let other = reference.standardDeviation {
-      let (ownPart, otherPart) = (own / sample.mean, other / reference.mean)
-      deviation = factor * (ownPart * ownPart + otherPart * otherPart).squareRoot()
-    } else {
-      deviation = nil
+  /// No odd run moves the medians. The scatter is that of the rounds, since a network that gets faster is as fast for
+  /// both runs of a round. nil when a median is no time at all.
+  init?(of own: ModeResult, against other: ModeResult) {
+    guard own.times.median > .zero, other.times.median > .zero else { return nil }
+    factor = other.times.median / own.times.median
+    let rounds = Dictionary(own.runs.map { ($0.round, $0.wall) }) { first, _ in first }
+    let ratios = other.runs.compactMap { run in
+      rounds[run.round].flatMap { $0 > .zero ? Duration.seconds(run.wall / $0) : nil }
     }
+    deviation = SampleSummary(ratios)?.standardDeviation.map { $0 / .seconds(1) }
   }
 }

@@ -59,7 +59,7 @@ public struct ComparisonRunner: Sendable {
       // A cancelled run may look whole or broken; it is neither slow nor wrong, it was stopped.
       if Task.isCancelled { throw .cancelled(measurements) }
       if !run.failures.isEmpty, run.files > 0, mayBeginAnew { return (measurements, run.failures) }
-      if let reason = Self.objection(to: run, first) { throw .invalid(InvalidRun(step: step, reason: reason)) }
+      if let reason = Self.objection(to: run, first) { throw .invalid(step, reason) }
       first = first ?? (step, run.manifest)
       onNews(.ran(step, run))
       if step.isWarmUp { continue }
@@ -73,7 +73,7 @@ public struct ComparisonRunner: Sendable {
 
   private static func objection(
     to run: RunObservation, _ first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
-  ) -> InvalidRun.Reason? {
+  ) -> ComparisonError.Objection? {
     if !run.failures.isEmpty { return .failed(run.failures) }
     if run.files == 0 { return .nothingDownloaded }
     guard let first else { return nil }
@@ -84,17 +84,11 @@ public struct ComparisonRunner: Sendable {
 public enum ComparisonError: Error, Sendable, Equatable {
   /// With what had been measured by then.
   case cancelled([RunMeasurement])
-  /// A run downloaded something else, or not all of it.
-  case invalid(InvalidRun)
+  /// A run downloaded something else, or not all of it: times are comparable only when the work was the same.
+  case invalid(ComparisonPlan.Step, Objection)
   case broken(ComparisonPlan.Step, DownloadError)
-}
 
-/// Times are comparable only when the work was the same.
-public struct InvalidRun: Sendable, Equatable {
-  public let step: ComparisonPlan.Step
-  public let reason: Reason
-
-  public enum Reason: Sendable, Equatable {
+  public enum Objection: Sendable, Equatable {
     case failed([DownloadError])
     /// No file was downloaded, and none failed.
     case nothingDownloaded

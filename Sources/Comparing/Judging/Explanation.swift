@@ -20,7 +20,7 @@ public enum Explanation: Sendable, Equatable {
       let wide = report.widest, let one = Facts(narrow), let many = Facts(wide)
     else { return [] }
     var all: [Explanation] = []
-    if !conclusion.certainty.isTie, conclusion.winner != .sequential {
+    if !conclusion.certainty.hasNoWinner, conclusion.winner != .sequential {
       all.append(.sideBySide(waiting: one.waitingShare, bytesPerConnection: one.bytesPerConnection))
     }
     let limits = wide.runs.flatMap(\.details.hostLimits).filter { $0.value < many.mostAtOnce }
@@ -73,12 +73,6 @@ public enum Explanation: Sendable, Equatable {
   }
 }
 
-extension ComparisonReport {
-  fileprivate var widest: ModeResult? {
-    results.filter { $0.mode != .sequential }.min { $0.times.median < $1.times.median }
-  }
-}
-
 /// What a run in mode auto would have done with the list, by the rule of `AdaptiveConcurrency`.
 public enum AutoForecast: Sendable, Equatable {
   /// A file takes so long that many are asked for before the first has ended.
@@ -92,7 +86,6 @@ public enum AutoForecast: Sendable, Equatable {
   private static let longFile = Duration.milliseconds(20)
   /// A run of two at a time that takes no longer is left as it is.
   private static let shortRun = Duration.milliseconds(40)
-  private static let leastGain = 1.05
 
   /// - Returns: nil where auto was one of the modes, or the runs do not show it.
   public static func of(_ report: ComparisonReport) -> AutoForecast? {
@@ -104,8 +97,8 @@ public enum AutoForecast: Sendable, Equatable {
     let perFile = run.wall / run.files
     if perFile > longFile { return .manyAtOnce(perFile: perFile) }
     if run.wall / 2 < shortRun { return .fewForShort }
-    if report.conclusion?.certainty.isTie == true { return .fewForNoGain }
+    if report.conclusion?.certainty.hasNoWinner == true { return .fewForNoGain }
     let gain = one.times.median / max(wide.times.median, .nanoseconds(1))
-    return gain > leastGain ? .moreAndMore(gain: gain) : .fewForNoGain
+    return gain > Conclusion.Certainty.leastFactor ? .moreAndMore(gain: gain) : .fewForNoGain
   }
 }

@@ -6,6 +6,8 @@ public struct RunDetails: Sendable, Equatable {
   public var transfers: [Transfer] = []
   /// When each file stood under its name, since the start of the run, by its address without credentials.
   public var ends: [String: Duration] = [:]
+  /// How many bytes of each file were fetched, by its address: transfers also bring some twice, or for nothing.
+  public var bytes: [String: Int64] = [:]
   /// All threads of the process.
   public var processorTime = Duration.zero
   /// Bytes of the process at their peak; nil where the kernel does not tell.
@@ -56,6 +58,8 @@ public enum FilePhase: String, Sendable, CaseIterable {
   case receiving
   /// All of it is there, and is checked and put in its place.
   case finishing
+
+  public var name: String { PhaseLook(self).name }
 }
 
 /// The way of one file through a run: a row of the waterfall.
@@ -79,17 +83,17 @@ public struct FileTimeline: Sendable, Equatable {
 
   /// Every file of a run, in the order in which they began, without further segments: they come while it is received.
   public static func all(_ details: RunDetails) -> [FileTimeline] {
-    let byAddress = Dictionary(grouping: details.transfers.lazy.filter { !$0.times.isSegment }, by: \.times.address)
+    let byAddress = Dictionary(grouping: details.transfers, by: \.times.address)
     return byAddress.map { address, transfers in
-      FileTimeline(address, transfers.sorted { $0.begin < $1.begin }, end: details.ends[address])
+      FileTimeline(address, transfers, bytes: details.bytes[address], end: details.ends[address])
     }.sorted { ($0.begin, $0.address) < ($1.begin, $1.address) }
   }
 
-  private init(_ address: String, _ transfers: [RunDetails.Transfer], end: Duration?) {
+  private init(_ address: String, _ transfers: [RunDetails.Transfer], bytes: Int64?, end: Duration?) {
     self.address = address
-    bytes = transfers.reduce(0) { $0 + $1.times.bytes }
+    self.bytes = bytes ?? transfers.reduce(0) { $0 + $1.times.bytes }
     hasFailed = end == nil
-    for transfer in transfers {
+    for transfer in transfers.sorted(by: { $0.begin < $1.begin }) where !transfer.times.isSegment {
       let (begin, times) = (transfer.begin, transfer.times)
       add(.queued, until: begin)
       add(.lookingUp, until: times.lookedUp.map { begin + $0 })

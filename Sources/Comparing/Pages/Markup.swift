@@ -51,15 +51,4 @@ enum ReportWords {
   }
 
   static func percent(_ part: Double) -> String { "± \(Int(min(part * 100, 1e6).rounded())) %" }
-
-  /// `5.2 ± 0.3`, or `5.2` of one run; with two decimals where one would say little: `0.48 ± 0.02`.
-  static func factor(_ speed: RelativeSpeed) -> String {
-    let isFine = speed.factor < 0.95 || speed.deviation.map { $0 > 0 && $0 < 0.05 } == true
-    let parts = isFine ? 100 : 10
-    return decimal(speed.factor, parts) + (speed.deviation.map { " ± \(decimal($0, parts))" } ?? "")
-  }
-
-  private static func decimal(_ value: Double, _ parts: Int) -> String {
-    value.isFinite ? Quantity.decimal(value, parts) : missing
-  }
 }

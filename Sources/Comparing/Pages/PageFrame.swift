@@ -27,8 +27,11 @@ enum PageFrame {
     cursor:pointer}
     .own input{accent-color:var(--accent);margin:0;width:1.05em;height:1.05em}
     .runs{display:grid;gap:48px 32px;align-items:start}
-    .runs.many{grid-template-columns:repeat(auto-fit,minmax(min(300px,100%),1fr))}
-    .mode{min-width:0}
+    .runs.many{grid-template-columns:repeat(auto-fit,minmax(min(320px,100%),1fr))}
+    .mode{min-width:0;display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);align-items:start}
+    .mode>*{grid-column:2;min-width:0}.mode>h3,.mode>.told{grid-column:1/-1}
+    .mode>.names{grid-column:1;grid-row:2;list-style:none;margin:0;padding:0 .8em 0 0;font-size:11px;color:var(--soft)}
+    .names li{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
     .fall{position:relative}
     .hand{position:absolute;top:0;left:0;right:0;cursor:crosshair;touch-action:pan-y}
     .hand:focus-visible,.scroll:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:2px}
@@ -37,11 +40,14 @@ enum PageFrame {
     .told{font-size:.8125rem;line-height:1.45;color:var(--soft);overflow-wrap:anywhere}
     .told.on{min-height:5.8em;margin-top:.5em}
     .told b{font-weight:600;color:var(--ink)}
-    .scroll{overflow-x:auto;margin-top:.7em}
+    .scroll{overflow-x:auto;margin-top:.7em;\
+    background:linear-gradient(to left,var(--paper) 40%,transparent) right/36px 100% no-repeat local,\
+    linear-gradient(to left,var(--line),transparent) right/18px 100% no-repeat scroll}
     table{border-collapse:collapse;font-size:.9rem;min-width:min(100%,34rem)}
     th,td{padding:.42em 0 .42em 2.2em;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
     th{font-weight:600}
-    tbody th{font-weight:400;text-align:left;padding-left:0;color:var(--soft);white-space:normal}
+    tbody th{font-weight:400;text-align:left;padding-left:0;color:var(--soft);white-space:normal;min-width:5.5rem}
+    tbody th,thead td{position:sticky;left:0;background:var(--paper)}
     .notes ul{margin:.5em 0 0;padding:0;list-style:none}
     .notes li{border-left:3px solid var(--accent);padding:.1em 0 .1em .9em;margin:.6em 0;overflow-wrap:anywhere;\
     max-width:46em}
@@ -53,14 +59,14 @@ enum PageFrame {
     .about p+p{margin-top:.35em}
     .about p{max-width:46em}
     @media (max-width:600px){main{padding:32px 16px 48px}main>section{margin-top:44px}\
-    th,td{padding-left:1.2em}table{min-width:100%}}
+    table{min-width:100%;font-size:.8rem}th,td{padding-left:.8em}}
     @media print{@page{margin:14mm}\
     body{font-size:10pt;line-height:1.45;print-color-adjust:exact;-webkit-print-color-adjust:exact}\
     main{max-width:none;padding:0}main svg text{font-size:9px}.hand,.told,.own{display:none}\
     figure,.fall,.mode>svg,.legend,table,tr,dl,pre,.notes li,header{break-inside:avoid}\
     h2,h3,h4,.caption,.legend{break-after:avoid}.legend{gap:.3em 1em;font-size:8.5pt;margin-bottom:1.2em}\
-    main>section{margin-top:22px}.runs{gap:24px 18px}.scroll{overflow:visible}\
-    .runs.many{grid-template-columns:repeat(auto-fit,minmax(190px,1fr))}\
+    main>section{margin-top:22px}.runs{gap:24px 18px}.scroll{overflow:visible;background:none}\
+    .runs.many{grid-template-columns:repeat(auto-fit,minmax(300px,1fr))}\
     table{font-size:8.5pt;min-width:0}th,td{padding-top:.3em;padding-bottom:.3em;padding-left:1em;white-space:normal}}
 
     """
@@ -93,7 +99,7 @@ enum PageFrame {
       const hint = () => {
         for (const fall of falls) {
           fall.mark.hidden = true; fall.at = -1;
-          fall.told.textContent = "Point at a row, or use the arrow keys, to see which file it is.";
+          fall.told.textContent = "Point at a row, or use the arrow keys, to see its file and times.";
         }
       };
       const show = (fall, at) => {

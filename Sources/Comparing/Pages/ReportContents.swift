@@ -37,7 +37,7 @@ struct ReportContents {
       report.results.count < 2
       ? nil : report.result(of: .sequential)?.mode ?? conclusion?.reference ?? report.results.first?.mode
     self.baseline = baseline
-    let winners = conclusion.map { $0.certainty.isTie ? [] : [$0.winner] + $0.equals } ?? []
+    let winners = conclusion.map { $0.certainty.hasNoWinner ? [] : [$0.winner] + $0.equals } ?? []
     modes = report.results.map { result in
       let run = result.medianRun
       let files = FileTimeline.all(run.details)
@@ -58,16 +58,14 @@ struct ReportContents {
     SpeedBars(
       bars: modes.map { mode in
         let median = mode.result.times.median
-        let factor = mode.isBaseline ? "1" : mode.speed.map(ReportWords.factor)
+        let factor = mode.isBaseline ? "1" : mode.speed?.text
         return SpeedBars.Bar(
           name: mode.name, label: ReportWords.time(median) + (factor.map { " · \($0) ×" } ?? ""), median: median,
           runs: mode.result.runs.map(\.wall), hasWon: mode.hasWon)
       })
   }
 
-  var phases: [FilePhase] {
-    FilePhase.allCases.filter { phase in modes.contains { $0.shares[phase] > .zero } }
-  }
+  var phases: [FilePhase] { FilePhase.allCases.filter { phase in modes.contains { $0.shares[phase] > .zero } } }
 
   var anyFailed: Bool { modes.contains { $0.files.contains(where: \.hasFailed) } }
 
@@ -85,7 +83,7 @@ struct ReportContents {
       all(isComparison || hasSeveralRuns ? "Time, median" : "Time") { ReportWords.time($0.result.times.median) },
       hasSeveralRuns
         ? all("Spread") { $0.result.times.count > 1 ? ReportWords.percent($0.result.times.spread) : nil } : nil,
-      baseline.map { all("Speed, \($0.name) = 1") { $0.isBaseline ? "1" : $0.speed.map(ReportWords.factor) } },
+      baseline.map { all("Speed, \($0.name) = 1") { $0.isBaseline ? "1" : $0.speed?.text } },
       all("Goodput") { $0.result.bytesPerSecond.map(Quantity.rate) },
       detail("Time to first byte, median") { $0.timeToFirstByte.map(ReportWords.time) },
       all("CPU time") { $0.details.processorTime > .zero ? ReportWords.time($0.details.processorTime) : nil },
@@ -116,13 +114,11 @@ struct ReportContents {
 
   /// What readers of the numbers cannot guess.
   var definitions: [String] {
-    let isOfMedian = isDetailed && hasSeveralRuns
-    return [
-      hasSeveralRuns
-        ? "Spread: half the way from the fastest to the slowest run, as a part of the median." : nil,
-      baseline.map { "Speed: the mean time of \($0.name) through that of the mode; ± is one standard deviation." },
-      isOfMedian
-        ? "Drawings over time and details are of the run whose time is nearest to its mode's median." : nil,
+    [
+      hasSeveralRuns ? "Spread: half the range between fastest and slowest run, as a part of the median." : nil,
+      baseline.map { "Speed: the median time of \($0.name) by the mode's own; ± is one standard deviation." },
+      isDetailed && hasSeveralRuns
+        ? "Charts over time and details are of the run whose time is nearest to its mode's median." : nil,
       isDetailed
         ? "Throughput: the bytes of a transfer, spread evenly over the time in which they came. It and the "
           + "files at work are means over steps of \(ReportWords.milliseconds(axis.end / RunCurve.pieces))." : nil,

@@ -85,6 +85,8 @@ struct ReportPage {
   private var runs: [String] {
     let rates = contents.modes.map { RunCurve.throughput($0.details.transfers, on: contents.axis) }
     let atWork = contents.modes.map { RunCurve.filesAtWork($0.files, on: contents.axis) }
+    let addresses = contents.modes.flatMap(\.files).map(\.address)
+    let names = RowNames(addresses, cells: RunWaterfall.nameCells, more: "…")
     func count(_ files: Double) -> String { Markup.number((files * 10).rounded() / 10) }
     return contents.modes.enumerated().map { index, mode in
       let fall = RunWaterfall(files: mode.files, axis: contents.axis, alone: contents.isComparison ? mode.axis : nil)
@@ -92,13 +94,14 @@ struct ReportPage {
       return """
         <section class="mode" aria-labelledby="m\(index)">
         <h3 id="m\(index)">\(name) <span>\(Markup.text(ReportWords.time(mode.run.wall)))</span></h3>
+        \(fall.names(names))\
         <div class="fall" data-run="\(index)" data-rows="\(Markup.number(fall.height))" \
         data-name="\(name)">\(Self.drawing(
           "fall\(index)", height: fall.totalHeight, title: "\(mode.name): its files over time",
           words: words(of: mode), fall.markup))</div>
         <p class="told"></p>
         \(curve("rate", "Throughput", of: index, in: rates, words: Quantity.rate))
-        \(curve("work", "Files at work", of: index, in: atWork, words: count, unit: " at a time"))
+        \(curve("work", "Files at work", of: index, in: atWork, words: count, unit: " at once"))
         </section>
 
         """
@@ -148,8 +151,7 @@ struct ReportPage {
 
   private var notes: String {
     if facts.notes.isEmpty { return "" }
-    return Self.section(
-      "notes", "Notes", "<ul>\(facts.notes.map { "<li>\(Markup.text($0))</li>" }.joined())</ul>\n")
+    return Self.section("notes", "Notes", "<ul>\(facts.notes.map { "<li>\(Markup.text($0))</li>" }.joined())</ul>\n")
   }
 
   private var about: String {

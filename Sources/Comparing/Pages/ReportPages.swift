@@ -19,7 +19,7 @@ public struct ReportPages: Sendable {
   /// - `version`: 1, until a field changes its meaning.
   /// - `list`, `command`, `date`, `headline`, `notes`, `machine` (`name`, `value`): the facts.
   /// - `conclusion`: `winner`, `reference`, `equals` (names of modes), `speed` (`factor`, `deviation`), `certainty`
-  ///   (`clear`, `tie`, `within-scatter`, `unknown`).
+  ///   (`clear`, `tie`, `within-scatter`, `unknown`, `too-short`).
   /// - `modes`: each with `name`, `mode`, `jobs`; `median`, `mean`, `minimum`, `maximum`, `standardDeviation`; `spread`
   ///   (a part of the median), `speed` (against sequential, or else the conclusion's reference), `bytesPerSecond`;
   ///   `runs`; `medianRound`, the round of the run that stands for the mode; and of that one `files`: `url`, `bytes`,
@@ -32,47 +32,12 @@ public struct ReportPages: Sendable {
   public var json: String { value.text }
 
   /// The same, as part of another.
-  public var value: JSONValue { ReportJSON(contents: contents, facts: facts).value }
-
-  /// For an issue or a chat: the headline, the table and the notes.
-  public var markdown: String { ReportMarkdown(contents: contents, facts: facts).text }
-}
-
-/// What a page says that is not in its report. Each text may come from outside.
-public struct ReportFacts: Sendable {
-  public var list: String
-  /// As typed.
-  public var command: String
-  /// ISO 8601.
-  public var date: String
-  /// The judgement in one sentence.
-  public var headline: String
-  /// Reasons to trust the numbers less, a sentence each.
-  public var notes: [String]
-  /// What it was measured on: kernel, cores, versions.
-  public var machine: [(name: String, value: String)]
-
-  public init(
-    list: String, command: String, date: String, headline: String, notes: [String] = [],
-    machine: [(name: String, value: String)] = []
-  ) {
-    (self.list, self.command, self.date) = (list, command, date)
-    (self.headline, self.notes, self.machine) = (headline, notes, machine)
-  }
-}
-
-/// A report as one JSON document; its fields are described at `ReportPages.json`.
-struct ReportJSON {
-  let contents: ReportContents
-  let facts: ReportFacts
-
-  var value: JSONValue {
+  public var value: JSONValue {
     .object([
-      "version": .number(1), "list": text(facts.list), "command": text(facts.command),
-      "date": text(facts.date), "headline": text(facts.headline), "notes": .list(facts.notes.map(text)),
+      "version": .number(1), "list": text(facts.list), "command": text(facts.command), "date": text(facts.date),
+      "headline": text(facts.headline), "notes": .list(facts.notes.map(text)),
       "machine": .list(facts.machine.map { .object(["name": text($0.name), "value": text($0.value)]) }),
-      "conclusion": contents.report.conclusion.map(conclusion) ?? .null,
-      "modes": .list(contents.modes.map(mode)),
+      "conclusion": contents.report.conclusion.map(conclusion) ?? .null, "modes": .list(contents.modes.map(mode)),
     ])
   }
 
@@ -95,14 +60,12 @@ struct ReportJSON {
   private func mode(_ mode: ReportContents.Mode) -> JSONValue {
     let times = mode.result.times
     return .object([
-      "name": .text(mode.name), "mode": .text(mode.result.mode.mode.rawValue),
-      "jobs": .of(mode.result.mode.jobs), "median": milliseconds(times.median),
-      "mean": milliseconds(times.mean), "minimum": milliseconds(times.minimum),
+      "name": .text(mode.name), "mode": .text(mode.result.mode.mode.rawValue), "jobs": .of(mode.result.mode.jobs),
+      "median": milliseconds(times.median), "mean": milliseconds(times.mean), "minimum": milliseconds(times.minimum),
       "maximum": milliseconds(times.maximum), "standardDeviation": milliseconds(times.standardDeviation),
-      "spread": times.count > 1 ? .decimal(times.spread) : .null,
-      "speed": mode.isBaseline ? .null : speed(mode.speed), "bytesPerSecond": .of(mode.result.bytesPerSecond),
-      "medianRound": .of(mode.run.round), "runs": .list(mode.result.runs.map(run)),
-      "files": .list(mode.files.map(file)),
+      "spread": times.count > 1 ? .decimal(times.spread) : .null, "speed": mode.isBaseline ? .null : speed(mode.speed),
+      "bytesPerSecond": .of(mode.result.bytesPerSecond), "medianRound": .of(mode.run.round),
+      "runs": .list(mode.result.runs.map(run)), "files": .list(mode.files.map(file)),
     ])
   }
 
@@ -132,14 +95,9 @@ struct ReportJSON {
       "url": text(file.address), "bytes": .of(file.bytes), "failed": .flag(file.hasFailed), "spans": .list(spans),
     ])
   }
-}
 
-/// A report as GitHub-flavoured Markdown.
-struct ReportMarkdown {
-  let contents: ReportContents
-  let facts: ReportFacts
-
-  var text: String {
+  /// For an issue or a chat: the headline, the table and the notes, as GitHub-flavoured Markdown.
+  public var markdown: String {
     let blocks = [
       "# \(Self.escaped(facts.headline))",
       Self.escaped([facts.list, contents.scope, facts.date].filter { !$0.isEmpty }.joined(separator: " · ")),
@@ -177,5 +135,28 @@ struct ReportMarkdown {
       escaped.append(scalar)
     }
     return String(escaped)
+  }
+}
+
+/// What a page says that is not in its report. Each text may come from outside.
+public struct ReportFacts: Sendable {
+  public var list: String
+  /// As typed.
+  public var command: String
+  /// ISO 8601.
+  public var date: String
+  /// The judgement in one sentence.
+  public var headline: String
+  /// Reasons to trust the numbers less, a sentence each.
+  public var notes: [String]
+  /// What it was measured on: kernel, cores, versions.
+  public var machine: [(name: String, value: String)]
+
+  public init(
+    list: String, command: String, date: String, headline: String, notes: [String] = [],
+    machine: [(name: String, value: String)] = []
+  ) {
+    (self.list, self.command, self.date) = (list, command, date)
+    (self.headline, self.notes, self.machine) = (headline, notes, machine)
   }
 }

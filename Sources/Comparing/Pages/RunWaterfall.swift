@@ -14,18 +14,29 @@ struct RunWaterfall {
   /// The axis of this run alone, which the page can show instead.
   var alone: TimeAxis?
 
-  /// Rows of 12 pixels for few files, and the fewer the more there are: 480 pixels for most runs, 750 at most.
+  /// Rows of 12 to 16 pixels for few files, with their names, and the lower the more there are: 480 pixels for most
+  /// runs, 750 at most.
   static func rowHeight(_ files: Int) -> Double {
-    let files = Double(max(1, files))
-    return min(12, max(480 / files, min(3, 750 / files)))
+    let count = Double(max(1, files))
+    return files <= mostNames ? max(12, min(16, 480 / count)) : max(480 / count, min(3, 750 / count))
+  }
+
+  /// More would not stand one below the other.
+  private static let mostNames = 62
+  static let nameCells = 20
+
+  /// The files' names beside their rows; empty where the rows are too low for them.
+  func names(_ names: RowNames) -> String {
+    guard files.count <= Self.mostNames else { return "" }
+    let height = Markup.number(Self.rowHeight(files.count))
+    return "<ol class=\"names\" aria-hidden=\"true\" style=\"line-height:\(height)px\">"
+      + files.map { "<li>\(Markup.text(names[$0.address]))</li>" }.joined() + "</ol>\n"
   }
 
   var height: Double { Self.rowHeight(files.count) * Double(max(1, files.count)) }
 
   /// A four-hundredth of the run, which is a pixel where it is the longest, or else a thousandth of the axis.
-  private var leastLength: Int {
-    max(TimeAxis.units / 1000, axis.place(files.map(\.end).max() ?? .zero) / 400)
-  }
+  private var leastLength: Int { max(TimeAxis.units / 1000, axis.place(files.map(\.end).max() ?? .zero) / 400) }
 
   /// The data of a phase's path, `m120 5h34m-12 10h7`: each span relative to the end of the one before; empty for none.
   func path(_ phase: FilePhase) -> String {
@@ -75,12 +86,10 @@ struct RunWaterfall {
     }
     let failures = failures
     if !failures.isEmpty { markup += "<path class=\"failed\" d=\"\(failures)\"/>" }
-    if files.count <= Self.namedRows {
-      for (row, file) in files.enumerated() {
-        markup +=
-          "<rect class=\"hit\" y=\"\(row * Self.unitsPerRow)\" width=\"\(TimeAxis.units)\" "
-          + "height=\"\(Self.unitsPerRow)\"><title>\(Markup.text(Self.words(file)))</title></rect>"
-      }
+    for (row, file) in files.enumerated() where files.count <= Self.namedRows {
+      markup +=
+        "<rect class=\"hit\" y=\"\(row * Self.unitsPerRow)\" width=\"\(TimeAxis.units)\" "
+        + "height=\"\(Self.unitsPerRow)\"><title>\(Markup.text(Self.words(file)))</title></rect>"
     }
     return markup + "</svg>"
   }
@@ -100,12 +109,8 @@ struct WaterfallData {
   let contents: ReportContents
 
   var json: JSONValue {
-    var places: [String: Int] = [:]
-    var addresses: [String] = []
-    for file in contents.modes.flatMap(\.files) where places[file.address] == nil {
-      places[file.address] = addresses.count
-      addresses.append(file.address)
-    }
+    let addresses = Set(contents.modes.flatMap { $0.files.map(\.address) }).sorted()
+    let places = Dictionary(uniqueKeysWithValues: zip(addresses, addresses.indices))
     let shown = addresses.map(Markup.clean)
     let prefix = Self.commonFolder(shown)
     return .object([

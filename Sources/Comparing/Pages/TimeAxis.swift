@@ -9,9 +9,7 @@ struct TimeAxis: Equatable {
   init(end: Duration) { self.end = max(end, .milliseconds(1)) }
 
   /// Where a time stands, from 0 to `units`; what is beyond the axis stands at its end.
-  func place(_ time: Duration) -> Int {
-    Int((min(max(time / end, 0), 1) * Double(Self.units)).rounded())
-  }
+  func place(_ time: Duration) -> Int { Int((min(max(time / end, 0), 1) * Double(Self.units)).rounded()) }
 
   /// The same as a percentage for an attribute: `12.5%`.
   func percentage(_ time: Duration) -> String { Markup.number(min(max(time / end, 0), 1) * 100) + "%" }
@@ -42,7 +40,7 @@ struct AxisDrawing {
   let height: Double
   /// That of its mode alone, which the page can show instead.
   var alone: TimeAxis?
-  var ticks = 4
+  var ticks = 3
   var isLabelled = true
 
   var markup: String {

@@ -92,8 +92,7 @@ struct UnfinishedFiles {
       let current = try ResumeMetadata.read(metadata, secret), isMeant(current.address)
     else { return }
     // A part with a second name is a finished file that still has its part's name.
-    let bytes =
-      try folder.allocatedBytes(of: name.part, ifRemoved: true) + folder.allocatedBytes(of: name.metadata)
+    let bytes = try folder.allocatedBytes(of: name.part, ifRemoved: true) + folder.allocatedBytes(of: name.metadata)
     if part.isOpen {
       try folder.remove(name.part)
       removed.parts += 1

@@ -76,9 +76,7 @@ final class CommitJournal: Sendable {
   /// Why lines are in memory alone, so that the next run would not know their files after a SIGKILL.
   var failure: DownloadError? { state.withLock { $0.failure } }
 
-  func row(at place: Int) -> CacheRow? {
-    state.withLock { JournalLine(startOf: $0.lines.bytes(from: place))?.row }
-  }
+  func row(at place: Int) -> CacheRow? { state.withLock { JournalLine(startOf: $0.lines.bytes(from: place))?.row } }
 
   var length: Int { state.withLock { $0.lines.count } }
 
@@ -120,9 +118,7 @@ final class CommitJournal: Sendable {
 
   /// Passes the rows of each journal whose process has ended to `body`, under its lock, and then removes it.
   /// - Throws: what `body` throws, or Errno; that journal stays for the next time.
-  static func forEachAbandoned(
-    in folder: Folder, _ secret: UserSecret, _ body: ([CacheRow]) throws -> Void
-  ) throws {
+  static func forEachAbandoned(in folder: Folder, _ secret: UserSecret, _ body: ([CacheRow]) throws -> Void) throws {
     for name in try folder.names() where isName(name, secret) {
       // Locked where its process lives, or another process adopts it.
       guard let file = try open(name, in: folder), try file.identity().size <= longest, file.lock(),

@@ -141,9 +141,7 @@ final class Statement {
 
   var plansMade: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0) }
 
-  private func check(_ code: CInt) throws(DatabaseError) {
-    if code != SQLITE_OK { throw connection.error(code) }
-  }
+  private func check(_ code: CInt) throws(DatabaseError) { if code != SQLITE_OK { throw connection.error(code) } }
 
   // MARK: All at once
 

@@ -169,9 +169,7 @@ final class IndexDatabase {
   private struct OtherVersion: Error {}
 
   private struct LockHeld: Error, CustomStringConvertible {
-    var description: String {
-      "another process holds \(IndexDatabase.lockName) and does not go on: is a dlm stopped?"
-    }
+    var description: String { "another process holds \(IndexDatabase.lockName) and does not go on: is a dlm stopped?" }
   }
 
   // MARK: Setting aside

@@ -39,7 +39,7 @@ final class IndexSession {
   }
 
   var records: Bool {
-    index != nil && !configuration.fields.forbidsStoring
+    index != nil && !configuration.fields.forbidsStoring && configuration.reader == nil
   }
 
   // MARK: Questions
@@ -248,14 +248,10 @@ final class IndexSession {
 
   // MARK: Warnings
 
-  func warn(_ warning: CacheWarning) {
-    if !warnings.contains(warning) { warnings.append(warning) }
-  }
+  func warn(_ warning: CacheWarning) { if !warnings.contains(warning) { warnings.append(warning) } }
 
   /// Warns where the journal's lines are in memory alone.
-  func warn(of journal: CommitJournal) {
-    if let failure = journal.failure { warn(CacheWarning(.unusable, failure)) }
-  }
+  func warn(of journal: CommitJournal) { if let failure = journal.failure { warn(CacheWarning(.unusable, failure)) } }
 
   nonisolated(nonsending) func takeWarnings() async -> [CacheWarning] {
     if let warning = CacheWarning(resources.secret) { warn(warning) }

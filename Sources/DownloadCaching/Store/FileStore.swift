@@ -115,9 +115,7 @@ final class FileStore: Sendable {
   /// Puts a finished file in, and returns the entry's row; nil if the file is no longer that of its row. `beforeNaming`
   /// is to write that row's journal line, before the entry is visible.
   /// - Throws: errno; EOPNOTSUPP where the file system cannot do it in this way; ECANCELED.
-  func put(
-    _ source: CacheRow, by kind: StoreKind, _ beforeNaming: (CacheRow) -> Void
-  ) throws(Errno) -> CacheRow? {
+  func put(_ source: CacheRow, by kind: StoreKind, _ beforeNaming: (CacheRow) -> Void) throws(Errno) -> CacheRow? {
     let store = try open()
     var entry = source
     entry.fields.key = RowKey(address: source.key.address, directory: store.path, requested: RowKey.stored)
@@ -208,8 +206,7 @@ final class FileStore: Sendable {
       let standing = try store.folder.standing(entry.name), standing.identity.isSameFile(as: entry.identity)
     else { return 0 }
     let bytes = try store.folder.allocatedBytes(of: entry.name)
-    let file =
-      entry.changed.isThat(of: standing) ? try? store.folder.open(entry.name, O_RDONLY | O_NONBLOCK) : nil
+    let file = entry.changed.isThat(of: standing) ? try? store.folder.open(entry.name, O_RDONLY | O_NONBLOCK) : nil
     try store.folder.remove(entry.name)
     if let file, try file.linkCount() > 0 { changing(ChangeTime(of: try file.standing())) }
     return bytes

@@ -37,9 +37,7 @@ actor StoreKeeper {
     fileprivate var isFull: Bool { max(fetched.count, confirmed.count) >= 256 || bytes >= 64 << 20 }
   }
 
-  init(
-    _ folder: Folder, _ secret: UserSecret, _ kind: StoreKind, maxBytes: Int64?, _ claims: ProcessClaims? = nil
-  ) {
+  init(_ folder: Folder, _ secret: UserSecret, _ kind: StoreKind, maxBytes: Int64?, _ claims: ProcessClaims? = nil) {
     self.folder = folder
     self.secret = secret
     self.claims = claims

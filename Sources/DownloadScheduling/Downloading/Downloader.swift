@@ -1,7 +1,7 @@
 public import DownloadModel
 
-/// Runs one download: the store opens it, transfers fill it and are retried by the policy, the store commits it. A
-/// request that its host refuses is requeued. It touches no byte itself.
+/// Runs one download: the store opens it, transfers fill it and are retried by the policy, the store commits it. What
+/// its host refuses, and what waits for its next attempt, goes back to the queue. It touches no byte itself.
 ///
 /// An actor on its network loop's thread, as the store and the transport are, so that a file changes no threads.
 public actor Downloader {
@@ -20,8 +20,6 @@ public actor Downloader {
   private let news: News
   /// Files that the user gave up and that have not ended yet; mostly none.
   private var skipped: Set<Int> = []
-  /// Ends the waits of files for their next attempt.
-  private var pausing: [Int: AsyncStream<Never>.Continuation] = [:]
 
   public typealias Result = Swift.Result<DownloadOutcome, DownloadError>
 
@@ -43,10 +41,7 @@ public actor Downloader {
     }
   }
 
-  /// - Parameters:
-  ///   - executor: the one of the store and the transport.
-  ///   - random: draws from 0 up to, but not including, 1 for the jitter.
-  ///   - segments: transfers of one large file at a time, at most; 1 for no splitting.
+  /// - Parameter segments: transfers of one large file at a time, at most; 1 for no splitting.
   public init(
     on executor: any SerialExecutor, store: any DownloadStore, transport: any Transport, feed: ProgressFeed,
     retry: RetryPolicy, clock: any Clock<Duration>, random: @escaping @Sendable () -> Double,
@@ -61,10 +56,7 @@ public actor Downloader {
   /// - Returns: whether the file is under way here; if not, it will be skipped once it comes here.
   public func skip(_ id: Int, _ meter: TransferMeter) async -> Bool {
     skipped.insert(id)
-    let wasPausing = pausing[id] != nil
-    pausing[id]?.finish()
-    let wasUnderWay = await transport.cancel(meter)
-    return wasPausing || wasUnderWay
+    return await transport.cancel(meter)
   }
 
   /// Another downloader has the file.
@@ -73,28 +65,30 @@ public actor Downloader {
   // A task keeps memory for its deepest call while it waits, and thousands wait: so what happens before and after the
   // waits is in functions of its own.
 
-  /// Downloads one file to its end, or until its host refuses it: then it is requeued and comes again.
+  /// Downloads one file to its end, or until its host refuses it or its next attempt must wait: then it comes again.
   @inline(never)  // a lane's call of it must stay a tail call
   public func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
     let advice = share.advice(on: request)
     if !skipped.isEmpty, skipped.remove(request.id) != nil {
       return end(request, .failure(.skipped.at(request.address)), share, wasAsked: false)
     }
-    let meter = feed.start(request)
+    let meter = feed.start(request, with: advice.file?.meter)
+    advice.file?.meter.keep(0)
+    var resting: RestingFile?
     let result: Result
     do throws(DownloadError) {
-      result = .success(try await outcome(of: request, from: store, meter, share, advice))
+      result = .success(try await outcome(of: request, from: store, meter, &resting, share, advice))
     } catch {
       result = .failure(error.at(request.address))
     }
     if advice.failure != nil { return end(request, result, share, wasAsked: false) }
-    finish(request, result, share, kept: meter.kept)
+    finish(request, result, share, resting, meter)
   }
 
   /// If the host was given up it fails as that did, unless what is stored can be the answer.
   private func outcome(
     of request: DownloadRequest, from store: some DownloadStore, _ meter: TransferMeter,
-    _ share: RequestQueueShare, _ advice: RefusedRequests.Record
+    _ resting: inout RestingFile?, _ share: RequestQueueShare, _ advice: RefusedRequests.Record
   ) async throws(DownloadError) -> DownloadOutcome {
     switch try await store.open(request, meter: meter) {
     case .answered(let outcome): return outcome
@@ -102,12 +96,12 @@ public actor Downloader {
       do throws(DownloadError) {
         if let failure = advice.failure { throw failure.of(request.address) }
         while true {
-          try await fill(download, for: request, meter, share, advice.waited)
+          try await fill(download, for: request, meter, &resting, share, advice)
           // Nil: it must be fetched once more.
           if let outcome = try await store.commit(download) { return outcome }
         }
       } catch {
-        guard let older = await store.close(download, after: error) else { throw error }
+        guard let older = await store.close(download, after: error, comesAgain: resting != nil) else { throw error }
         return older
       }
     }
@@ -116,20 +110,19 @@ public actor Downloader {
   /// Runs transfers until no bytes are left to request. A server may send less than was asked for (RFC 9110 §14.2).
   private func fill(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter,
-    _ share: RequestQueueShare, _ waited: Duration?
+    _ resting: inout RestingFile?, _ share: RequestQueueShare, _ advice: RefusedRequests.Record
   ) async throws(DownloadError) {
-    var attempts = Attempts()
-    let stopwatch = startStopwatch()
+    var attempts = advice.file?.attempts ?? Attempts()
+    let stopwatch = advice.file?.stopwatch ?? startStopwatch()
     while true {
       do throws(DownloadError) {
-        while let receipt = try await transfer(download, for: request, share, waited) {
+        while let receipt = try await transfer(download, for: request, share, advice.waited) {
           if try download.finish(receipt) { return }
         }
         return
       } catch {
-        if let delay = try pause(after: error, &attempts, stopwatch, request, meter) {
-          try await pause(delay, before: request)
-        }
+        resting = try pause(after: error, &attempts, stopwatch, request, meter)
+        if resting != nil { throw error }
       }
     }
   }
@@ -139,12 +132,12 @@ public actor Downloader {
   private func startStopwatch() -> Stopwatch? { retry.maxTime.map { _ in Stopwatch(clock) } }
 
   /// - Returns: nil to try again at once.
-  /// - Throws: the error, if the file is not tried again here.
+  /// - Throws: the error, if the file is not tried again.
   @inline(never)
   private func pause(
     after error: DownloadError, _ attempts: inout Attempts, _ stopwatch: Stopwatch?,
     _ request: DownloadRequest, _ meter: TransferMeter
-  ) throws(DownloadError) -> Duration? {
+  ) throws(DownloadError) -> RestingFile? {
     let elapsed = stopwatch?.elapsed() ?? .zero
     switch attempts.next(after: error, at: meter.position, elapsed: elapsed, retry, random: random()) {
     case .giveUp: throw error
@@ -152,7 +145,8 @@ public actor Downloader {
     case .after(let next):
       feed.retry(request, next, error: error.at(request.address))
       news.onRetry(request, next, error)
-      return next.delay
+      if Task.isCancelled || skipped.contains(request.id) { throw .cancelled }
+      return next.delay > .zero ? RestingFile(request, meter, attempts, stopwatch, delay: next.delay) : nil
     }
   }
 
@@ -183,33 +177,28 @@ public actor Downloader {
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }
 
-  @inline(never)
-  private func pause(_ delay: Duration, before request: DownloadRequest) async throws(DownloadError) {
-    let (skips, skip) = AsyncStream<Never>.makeStream()
-    pausing[request.id] = skip
-    await withTaskGroup { group in
-      // A clock's sleep ends early only for a cancelled task.
-      group.addTask { [clock] in try? await clock.sleep(for: delay) }
-      group.addTask { for await _ in skips {} }
-      await group.next()
-      group.cancelAll()
-    }
-    pausing[request.id] = nil
-    if Task.isCancelled || skipped.contains(request.id) { throw .cancelled }
-  }
-
   // MARK: Ends
 
   @inline(never)
-  private func finish(_ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, kept: Int64) {
+  private func finish(
+    _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, _ resting: RestingFile?,
+    _ meter: TransferMeter
+  ) {
     var result = result
     if !skipped.isEmpty, skipped.remove(request.id) != nil, case .failure = result, !Task.isCancelled {
       result = .failure(.skipped.at(request.address))
+    } else if case .failure(let error) = result {
+      if HostLimiter.isRefusal(error) || error.code == .resources {
+        return requeue(request, error, share, kept: meter.kept)
+      }
+      // What shared the failure of an equal one rests with that.
+      if resting != nil || error.isCoalesced,
+        share.rest(resting ?? RestingFile(request, meter), alongEqual: resting == nil)
+      {
+        return meter.enter(.idle)
+      }
     }
-    if case .failure(let error) = result, HostLimiter.isRefusal(error) || error.code == .resources {
-      return requeue(request, error, share, kept: kept)
-    }
-    end(request, result, share, wasAsked: true, kept: kept)
+    end(request, result, share, wasAsked: true, kept: meter.kept)
   }
 
   private func requeue(_ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, kept: Int64) {
@@ -218,8 +207,7 @@ public actor Downloader {
       share.requeueUnasked(request)
       return feed.requeue(request, nil, error: error)
     }
-    let again = error.code == .resources ? share.requeueForRoom(request) : share.requeue(request, after: error)
-    guard let again else { return tellEnd(request, .failure(error), kept) }
+    guard let again = share.requeue(request, after: error) else { return tellEnd(request, .failure(error), kept) }
     feed.requeue(request, again, error: error)
     news.onRetry(request, again, error)
   }

@@ -2,7 +2,6 @@ import DownloadModel
 
 /// How many transfers fetch one large file at a time, decided by the rates that they bring. Times are since the body
 /// began, rates in bytes a second.
-///
 /// At first one. A file that would take longer than `worthwhile` gets a second transfer, which finds out whether the
 /// server gives ranges: a cache without the file fetches all of it for each request, and answers when it has the whole.
 /// Once the second brings bytes, more follow: so many that each still fetches for as long as it takes to begin, eight
@@ -162,9 +161,7 @@ struct SegmentChoice: Sendable, Equatable {
 
   /// The segment that no transfer fetches; else the end of the one that would take longest, as far as no transfer has
   /// asked for it; else, if that gains much, its half although a connection must then be broken off; else nil.
-  /// - Parameters:
-  ///   - rates: bytes a second of the segments in flight, where known; for the others `typical` is assumed.
-  ///   - worthwhile: a segment that is done sooner is not divided.
+  /// - Parameter rates: bytes a second of the segments in flight, where known; for the others `typical` is assumed.
   static func next(
     _ segments: [OpenSegment], rates: [Int: Double], typical: Double, worthwhile: Duration
   ) -> SegmentChoice? {

@@ -207,7 +207,7 @@ struct SegmentedDownload: Sendable {
         download.refuseSegments()
         group.cancelAll()
         _ = await group.next()
-        return DownloadError(.range, cause: .detail("no part came"), activity: "splitting")
+        return DownloadError(.range, cause: .detail("no segment came"), activity: "splitting")
       }
       return nil
     }

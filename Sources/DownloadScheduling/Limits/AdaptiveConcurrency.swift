@@ -2,7 +2,6 @@ public import DownloadModel
 
 /// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the rates that
 /// result. It reads no clock; times are since the run began.
-///
 /// It begins with two, because servers of few workers are slower for all that come at once. Until a file has ended, it
 /// doubles the number every few milliseconds, because distant servers answer late. Then it measures what the number
 /// brings, adds one for each file that ends until the number has doubled, and measures again. If that brought no more

@@ -2,7 +2,6 @@ import DownloadModel
 
 /// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no clock;
 /// times are since the run began.
-///
 /// A host that refuses one request while it serves others shows how many it takes: the limit falls to that number at
 /// once, without a pause. If all that were in flight at the first refusal are refused, the limit is halved once (HTTP
 /// rule 39). A host that serves none, or cannot be connected to, gets a cooldown until it serves a file. The limit

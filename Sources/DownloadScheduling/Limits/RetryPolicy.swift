@@ -20,10 +20,7 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// How long to wait before the next attempt, or nil to give up: exponential backoff, half of it drawn, so that
   /// clients that failed together do not retry together. `Retry-After` is a floor (RFC 9110 §10.2.3).
-  /// - Parameters:
-  ///   - failures: attempts that have failed, at least 1.
-  ///   - elapsed: since the first attempt began.
-  ///   - random: from 0 up to, but not including, 1.
+  /// - Parameter elapsed: since the first attempt began.
   public func delay(after error: DownloadError, failures: Int, elapsed: Duration, random: Double) -> Duration? {
     guard error.isTransient, failures <= retries else { return nil }
     let isBusy = error.cause == .http(status: 429) || error.cause == .http(status: 503)

@@ -10,9 +10,8 @@ public struct RunConcurrency: Sendable, Equatable {
   /// Files at a time of the whole run.
   public var jobs: Int { widths.reduce(0, +) }
 
-  /// - Parameters:
-  ///   - loops: network loops, at most; no more are used than there are files, or files at a time.
-  ///   - files: how many files there are; nil if that is known only at the end of their list.
+  /// - Parameter loops: network loops, at most; no more are used than there are files, or files at a time.
+  /// - Parameter files: how many files there are; nil if that is known only at the end of their list.
   public init(_ mode: DownloadMode, jobs: Int, segments: Int, loops: Int, files: Int? = nil) {
     let isOneByOne = mode == .sequential
     // One file has no width to find.
@@ -30,6 +29,8 @@ struct RunLimiter {
   private var inFlight: [Int]
   private(set) var total = 0
   private(set) var peak = 0
+  /// Further connections of split files; and the most connections at a time, of which each file has one.
+  private(set) var (further, mostConnections) = (0, 0)
   /// Most files at a time for which this machine had resources.
   private(set) var room = Int.max
   /// Files at a time as the user wants by now; no limit until a key said so.
@@ -63,6 +64,12 @@ struct RunLimiter {
     inFlight[share] += 1
     total += 1
     peak = max(peak, total)
+    mostConnections = max(mostConnections, total + further)
+  }
+
+  mutating func change(further count: Int) {
+    further += count
+    mostConnections = max(mostConnections, total + further)
   }
 
   mutating func end(_ share: Int) {

@@ -10,7 +10,7 @@ struct HeldRequests {
     case reserved(Int)
     /// Not asked yet, or left unanswered; in the run's order.
     case fresh
-    /// Urgent and refused a few times at most: behind urgent ones that were never asked.
+    /// Urgent and refused a few times at most, or begun before: behind urgent ones that were never asked.
     case refusedFirst
     /// Behind those that were never asked, so that a file that is always refused holds up no other.
     case refused
@@ -83,7 +83,7 @@ struct HeldRequests {
   }
 
   static func place(of request: DownloadRequest, refused count: Int) -> Place {
-    request.isFirst && count <= refusalsOfUrgent ? .refusedFirst : .refused
+    count == 0 || request.isFirst && count <= refusalsOfUrgent ? .refusedFirst : .refused
   }
 
   mutating func reserve(_ request: DownloadRequest, for share: Int, afterEnds ends: Int) {
@@ -110,7 +110,26 @@ struct HeldRequests {
   }
 }
 
-/// What is known of requests that their hosts refused or left unanswered, until they end.
+/// A file that waits for its next attempt, and what it goes on with. A class, so that the others copy only nil.
+final class RestingFile: Sendable {
+  let request: DownloadRequest
+  let meter: TransferMeter
+  let attempts: Attempts
+  /// Since its first attempt; nil where no limit on the whole time needs it.
+  let stopwatch: Stopwatch?
+  let delay: Duration
+
+  init(
+    _ request: DownloadRequest, _ meter: TransferMeter, _ attempts: Attempts = Attempts(),
+    _ stopwatch: Stopwatch? = nil, delay: Duration = .zero
+  ) {
+    (self.request, self.meter, self.attempts) = (request, meter, attempts)
+    (self.stopwatch, self.delay) = (stopwatch, delay)
+  }
+}
+
+/// What is known of requests that come again, because their hosts refused them or left them unanswered, or because they
+/// failed, until they end.
 struct RefusedRequests {
   struct Record {
     var count = 0
@@ -118,10 +137,12 @@ struct RefusedRequests {
     var waited: Duration?
     /// Its host was given up for this: fail it without asking.
     var failure: DownloadError?
+    /// Nil if it never rested.
+    var file: RestingFile?
   }
 
   private var records: [Int: Record] = [:]
-  /// Refused more than once while their hosts served others.
+  /// Refused more than once while their hosts served others, or, with 0 for a count, failed.
   private(set) var resting: [(until: Duration, request: DownloadRequest, count: Int)] = []
   private var failures: [String: DownloadError] = [:]
   /// Whether any request ever had to be asked in an unusual way.
@@ -143,6 +164,15 @@ struct RefusedRequests {
     if let time { resting.append((time, request, record.count)) }
   }
 
+  mutating func rest(_ file: RestingFile, until time: Duration) {
+    records[file.request.id, default: Record()].file = file
+    resting.append((time, file.request, 0))
+    hasAdvice = true
+  }
+
+  /// Files that rested at least once and have not ended.
+  var unfinished: [RestingFile] { records.values.compactMap(\.file) }
+
   mutating func wasUnanswered(_ request: DownloadRequest, for time: Duration) {
     records[request.id, default: Record()].waited = time
     hasAdvice = true
@@ -157,7 +187,6 @@ struct RefusedRequests {
 
   /// Those that have rested long enough.
   mutating func takeRested(at now: Duration) -> [(until: Duration, request: DownloadRequest, count: Int)] {
-    if resting.isEmpty { return [] }
     defer { resting.removeAll { $0.until <= now } }
     return resting.filter { $0.until <= now }
   }

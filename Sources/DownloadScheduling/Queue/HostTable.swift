@@ -38,7 +38,7 @@ struct HostTable {
 
   /// So memory does not grow with the number of hosts.
   mutating func forget(_ host: QueuedHost) {
-    if hosts.count > Self.remembered, host.isForgettable { hosts[host.name] = nil }
+    if hosts.count > Self.remembered, host.limiter.isPristine, host.requests.isEmpty { hosts[host.name] = nil }
   }
 
   // MARK: What is held
@@ -50,23 +50,18 @@ struct HostTable {
 
   mutating func take(from place: HeldRequests.Place, at host: QueuedHost) -> DownloadRequest? {
     let request = host.requests.take(from: place)
-    if let request { uncount(request) }
+    if let request { count(request, by: -1) }
     return request
   }
 
-  mutating func count(_ request: DownloadRequest) {
-    held += 1
-    if request.isFirst { heldUrgent += 1 }
-  }
-
-  mutating func uncount(_ request: DownloadRequest) {
-    held -= 1
-    if request.isFirst { heldUrgent -= 1 }
+  mutating func count(_ request: DownloadRequest, by one: Int = 1) {
+    held += one
+    if request.isFirst { heldUrgent += one }
   }
 
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let withdrawn = hosts.values.flatMap { $0.requests.withdraw(ids) }
-    for request in withdrawn { uncount(request) }
+    for request in withdrawn { count(request, by: -1) }
     return withdrawn
   }
 
@@ -80,7 +75,6 @@ struct HostTable {
   }
 
   mutating func takeQuotaChanges() -> [QuotaChange] {
-    if quotaChanges.isEmpty { return [] }
     defer { quotaChanges = [] }
     return quotaChanges
   }
@@ -106,10 +100,9 @@ struct HostTable {
   }
 }
 
-/// Which share has each key, so that equal requests go to one loop, whose cache coalesces them without a lock.
-///
-/// A key stays while it is in flight, and then in two generations: the older is dropped when the younger is full. It is
-/// kept by its hash, which is faster than whole keys; two keys of one hash go to one share, which does no harm.
+/// Which share has each key, so that equal requests go to one loop, whose cache coalesces them without a lock. A key
+/// stays while it is in flight, and then in two generations: the older is dropped when the younger is full. It is kept
+/// by its hash: two keys of one hash go to one share, which does no harm.
 struct KeyHomes {
   struct Home: Equatable {
     let share: Int

@@ -1,11 +1,8 @@
 import DownloadModel
 
-/// One host as the queue sees it: the requests that wait for it, and the downloads in flight to it, by share.
-///
-/// What it takes at a time is divided among the shares, so that idle connections of one loop never add to another's
-/// beyond the host's limit (HTTP rule 37). A host that takes only a few is asked on the loops where it answers already,
-/// since another loop's new connection would have to replace one of theirs.
-///
+/// One host as the queue sees it: the requests that wait for it, and the downloads in flight to it, by share. What it
+/// takes at a time is divided among the shares, so that idle connections of one loop never add to another's beyond its
+/// limit (HTTP rule 37); if that is only a few, it is asked where it answers already.
 /// A class, because each file changes its host twice. It belongs to one `RequestQueueState` and is not shared.
 final class QueuedHost {
   let name: String
@@ -22,8 +19,8 @@ final class QueuedHost {
   /// The last quotas that the transports were told.
   private var told: [Int]?
 
-  /// With so few, it matters on which loop they are.
-  private static let few = 8
+  /// With so few, it matters on which loop they are. A ceiling below `many` is the user's, who counts idle ones too.
+  private static let (few, many) = (8, 64)
 
   init(_ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking()) {
     (self.name, self.limiter) = (name, limiter)
@@ -33,10 +30,6 @@ final class QueuedHost {
     // Not by hashValue, which differs from run to run.
     home = name.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % shares
   }
-
-  var ended: Int { ends.reduce(0, +) }
-
-  var isForgettable: Bool { limiter.isPristine && requests.isEmpty }
 
   func begin(_ share: Int) {
     inUse[share] += 1
@@ -49,11 +42,12 @@ final class QueuedHost {
     ends[share] += 1
   }
 
-  func release(_ share: Int) { inUse[share] -= 1 }
-
-  func giveUp(_ policy: RetryPolicy) {
-    requests.failFast()
-    limiter.giveUp(policy)
+  func release(_ share: Int) {
+    inUse[share] -= 1
+    guard !isLearnt, let taken = parts else { return }
+    // What further connections took over is shared evenly again, once that takes nobody's place.
+    parts = nil
+    if !inUse.indices.allSatisfy({ inUse[$0] <= quota(of: $0) }) { parts = taken }
   }
 
   // MARK: The next request
@@ -100,8 +94,12 @@ final class QueuedHost {
   func hasQuota(_ share: Int) -> Bool { inUse[share] < quota(of: share) }
 
   /// Whether a file of this share may have one more connection where nothing waits for the host: also beyond its quota,
-  /// unless the host's answers set that, since each loop was told its number.
-  func mayHaveFurther(_ share: Int) -> Bool { inUse.count == 1 || !isLearnt || hasQuota(share) }
+  /// unless the host's answers set that, since each loop was told its number. Where the user set the number, the place
+  /// is taken over, so that another loop closes an idle connection for it.
+  func mayHaveFurther(_ share: Int) -> Bool {
+    if inUse.count == 1 || hasQuota(share) { return true }
+    return !isLearnt && (limiter.ceiling >= Self.many || takeOver(for: share) { _ in true })
+  }
 
   /// Computes the quotas after a change of the limit, or of their division.
   /// - Returns: the quotas if they have changed; an inner nil removes the limit.
@@ -117,7 +115,8 @@ final class QueuedHost {
         parts = nil
       }
     }
-    let quotas = isLearnt || parts != nil ? inUse.indices.map(quota) : nil
+    let isSet = told != nil && limiter.ceiling < Self.many
+    let quotas = isLearnt || isSet || parts != nil ? inUse.indices.map(quota) : nil
     guard quotas != told else { return nil }
     told = quotas
     return .some(quotas)

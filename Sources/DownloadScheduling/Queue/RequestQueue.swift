@@ -1,19 +1,15 @@
 public import DownloadModel
 import Synchronization
 
-/// Gives requests to lanes as their hosts can take them: a source over a source.
-///
-/// A request whose host is full or in a cooldown is held back and others go first, so that no lane waits for one host
-/// while another is idle. A refused request is requeued. A host that refuses all for as long as the retry policy allows
-/// is given up: its further requests fail fast.
+/// Gives requests to lanes as their hosts can take them: a source over a source. What a full host cannot take is held
+/// back and others go first; what is refused is requeued; a host that refuses all for too long is given up.
 ///
 ///     list ──► RequestQueue ──► lanes ──► host
 ///                   ▲                      │ 429, 503, no connection
 ///                   └──────────────────────┘
 ///
 /// `RequestQueueState` holds the rules. This class is the lock around it, and does what they cannot: wait, read the
-/// source, tell the transports their quotas, and watch the clock for all lanes together. It is no actor, since a
-/// request then costs a lock and no job while no host is full.
+/// source, tell the transports. It is no actor: while no host is full, a request then costs a lock and no job.
 public final class RequestQueue: Sendable {
   private let source: any RequestSource
   private let shares: Int
@@ -38,10 +34,8 @@ public final class RequestQueue: Sendable {
   }
 
   /// - Parameters:
-  ///   - ceiling: downloads from one host at a time, at most.
   ///   - adaptive: nil for as many files at a time as there are lanes.
   ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
-  ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
   ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
   public init(
     _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], adaptive: AdaptiveConcurrency? = nil,
@@ -49,7 +43,6 @@ public final class RequestQueue: Sendable {
     random: @escaping @Sendable () -> Double, order: RequestOrder = .list, looksAhead: Bool = false,
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
-    let widths = widths.isEmpty ? [.max] : widths
     (self.source, self.received, self.random) = (source, received, random)
     self.limitConnections = limitConnections
     shares = widths.count
@@ -100,8 +93,13 @@ public final class RequestQueue: Sendable {
   // MARK: What a display shows, and what the user changes
 
   public var width: RunWidth {
-    state.withLock { RunWidth(peak: $0.run.peak, lesson: $0.run.adaptive?.lesson) }
+    state.withLock {
+      RunWidth(peak: $0.run.peak, lesson: $0.run.adaptive?.lesson, connections: $0.run.mostConnections)
+    }
   }
+
+  /// Connections of split files beside the first of each.
+  public var further: Int { state.withLock { $0.run.further } }
 
   /// The hosts that keep requests waiting, the one with most of them first.
   public var waits: [HostWait] {
@@ -118,7 +116,12 @@ public final class RequestQueue: Sendable {
   }
 
   /// Takes out requests that wait and are wanted no more; they have ended.
-  func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
+  package func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
+
+  /// Files of a run that was cancelled while they were to be tried again, and the bytes that are kept of each.
+  package var unfinished: [(request: DownloadRequest, kept: Int64)] {
+    state.withLock { $0.refused.unfinished.map { ($0.request, $0.meter.kept) } }
+  }
 
   // MARK: For the shares
 
@@ -144,19 +147,22 @@ public final class RequestQueue: Sendable {
         // What has come since the lane asked is handed to it at once.
         let waits = change { state in
           if Task.isCancelled { return false }
-          state.lanes.add(WaitingLanes.Lane(ticket: ticket, share: share, task: task))
+          state.lanes.append(WaitingLane(ticket: ticket, share: share, task: task))
           return true
         }
         if !waits { task.resume(returning: nil) }
       }
     } onCancel: {
-      change { $0.lanes.remove(ticket) }?.task?.resume(returning: nil)
+      let lane = change { state in
+        state.lanes.firstIndex { $0.ticket == ticket }.map { state.lanes.remove(at: $0) }
+      }
+      lane?.task?.resume(returning: nil)
     }
   }
 
   fileprivate func advice(on request: DownloadRequest) -> RefusedRequests.Record {
     guard hasHadAdvice.load(ordering: .relaxed) else { return RefusedRequests.Record() }
-    return change { $0.refused.advice(on: request) }
+    return state.withLock { $0.refused.advice(on: request) }
   }
 
   fileprivate func ended(_ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool) {
@@ -219,10 +225,8 @@ public final class RequestQueue: Sendable {
   }
 }
 
-/// The source for one loop's lanes, which also report to it how each request ended.
-///
-/// Each network loop has a share, because it has connections of its own. What a host takes at a time is divided among
-/// the shares (`QueuedHost`), and its files are dealt evenly, so that four large files are not all on one core.
+/// The source for one loop's lanes, which also report to it how each request ended. What a host takes at a time is
+/// divided among the shares (`QueuedHost`), and its files evenly: four large ones are not all on one core.
 public struct RequestQueueShare: RequestSource {
   let queue: RequestQueue
   let index: Int
@@ -243,12 +247,12 @@ public struct RequestQueueShare: RequestSource {
     queue.change { [index] in $0.requeue(request, share: index, after: error, at: $1, random: $2) }
   }
 
-  func requeueUnasked(_ request: DownloadRequest) {
-    queue.change { [index] in $0.requeueUnasked(request, share: index) }
+  func rest(_ file: RestingFile, alongEqual: Bool) -> Bool {
+    queue.change { [index] in $0.rest(file, share: index, until: alongEqual ? nil : $1 + file.delay) }
   }
 
-  func requeueForRoom(_ request: DownloadRequest) -> NextAttempt? {
-    queue.change { [index] state, now in state.requeueForRoom(request, share: index, at: now) }
+  func requeueUnasked(_ request: DownloadRequest) {
+    queue.change { [index] in $0.requeueUnasked(request, share: index) }
   }
 
   func acquirePermit(at host: String) -> Bool {
@@ -262,27 +266,10 @@ public struct RequestQueueShare: RequestSource {
   }
 }
 
-/// Lanes that wait for a request, the one that waits longest first.
-struct WaitingLanes {
-  struct Lane: Sendable {
-    let ticket: Int
-    let share: Int
-    /// The lane's task; nil in a run without tasks.
-    var task: CheckedContinuation<DownloadRequest?, Never>?
-  }
-
-  private var lanes: [Lane] = []
-
-  var isEmpty: Bool { lanes.isEmpty }
-
-  func has(_ share: Int) -> Bool { lanes.contains { $0.share == share } }
-  mutating func add(_ lane: Lane) { lanes.append(lane) }
-
-  mutating func take(of share: Int? = nil) -> Lane? {
-    lanes.firstIndex { share == nil || $0.share == share }.map { lanes.remove(at: $0) }
-  }
-
-  mutating func remove(_ ticket: Int) -> Lane? {
-    lanes.firstIndex { $0.ticket == ticket }.map { lanes.remove(at: $0) }
-  }
+/// A lane that waits for a request.
+struct WaitingLane: Sendable {
+  let ticket: Int
+  let share: Int
+  /// The lane's task; nil in a run without tasks.
+  var task: CheckedContinuation<DownloadRequest?, Never>?
 }

@@ -1,13 +1,9 @@
 // Long because: all rules of the queue change the same numbers.
 import DownloadModel
 
-/// Which request goes to which lane, and when: the rules of `RequestQueue` without its lock.
-///
-/// Times (since the run began), random numbers and what the source gave are arguments, and what must be done outside is
-/// returned: so each rule can be tested as a table, without a thread.
-///
-/// No lane looks again by itself. After any change `settle` follows under the same lock, and hands requests to waiting
-/// lanes until none can begin: so no lane waits while there is room for it.
+/// Which request goes to which lane, and when: the rules of `RequestQueue` without its lock, as functions of times
+/// (since the run began), random numbers and what the source gave. After any change `settle` must follow under the same
+/// lock: no lane looks again by itself.
 struct RequestQueueState {
   /// Most requests, and urgent ones, that wait for their hosts; further ones wait in the window or the list.
   private static let (lookahead, urgentLookahead) = (1024, 4096)
@@ -23,7 +19,8 @@ struct RequestQueueState {
   var hosts: HostTable
   var run: RunLimiter
   var refused = RefusedRequests()
-  var lanes = WaitingLanes()
+  /// The one that waits longest first.
+  var lanes: [WaitingLane] = []
   var window: RequestWindow
   private var homes = KeyHomes()
   /// When more files may go although none has ended; nil for never.
@@ -63,7 +60,7 @@ struct RequestQueueState {
   mutating func step(for share: Int, at now: Duration, mayRead: Bool = true, _ source: AtOnce) -> Step {
     if run.isFull { return run.isPaused ? endOrWait : .wait }
     for (_, request, count) in refused.takeRested(at: now) {
-      hosts.uncount(request)
+      hosts.count(request, by: -1)
       holdAgain(request, count, at: hosts.host(of: request))
     }
     if window.isOpen {
@@ -183,7 +180,7 @@ struct RequestQueueState {
   private mutating func isTurn(of share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 { return true }
     guard hasQuota(share, at: host) else { return false }
-    let most = host.inUse[share] - host.ended / 8
+    let most = host.inUse[share] - host.ends.reduce(0, +) / 8
     return !widths.indices.contains { other in
       guard host.hasQuota(other), !run.isBusy(other) else { return false }
       return run.isRather(other, than: share) || host.inUse[other] < most && !run.isRather(share, than: other)
@@ -236,7 +233,7 @@ struct RequestQueueState {
   // MARK: Lanes that wait
 
   /// What a lane that waited is handed; nil at the end of everything.
-  typealias Handed = (lane: WaitingLanes.Lane, request: DownloadRequest?)
+  typealias Handed = (lane: WaitingLane, request: DownloadRequest?)
 
   /// Hands out requests until no lane that waits can begin one. Must follow every change.
   mutating func settle(at now: Duration, received: () -> Int64, _ source: AtOnce) -> [Handed] {
@@ -254,12 +251,16 @@ struct RequestQueueState {
     repeat {
       hasMoved = false
       // A share after the other. What one takes, or leaves to another, can make it that one's turn.
-      for share in widths.indices where lanes.has(share) {
+      for share in widths.indices where lanes.contains(where: { $0.share == share }) {
         switch step(for: share, at: now, mayRead: false, source) {
         case .give(let request):
-          if let lane = lanes.take(of: share) { handed.append((lane, request)) }
+          if let index = lanes.firstIndex(where: { $0.share == share }) {
+            handed.append((lanes.remove(at: index), request))
+          }
           hasMoved = true
-        case .end: while let lane = lanes.take() { handed.append((lane, nil)) }
+        case .end:
+          handed += lanes.map { ($0, nil) }
+          lanes = []
         case .wait, .read: break
         }
       }
@@ -287,7 +288,7 @@ struct RequestQueueState {
   /// - Returns: those that were held; they have ended.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let rested = refused.withdraw(ids)
-    for request in rested { hosts.uncount(request) }
+    for request in rested { hosts.count(request, by: -1) }
     let withdrawn = hosts.withdraw(ids) + rested
     for request in withdrawn { refused.forget(request.id) }
     return withdrawn + window.withdraw(ids)
@@ -322,12 +323,14 @@ struct RequestQueueState {
     run.measure(at: now, received: received, left: left.map { $0 + hosts.held + window.count })
   }
 
-  /// Requeues a request that its host refused, or left unanswered; nil if it does not come again.
+  /// Requeues a request that its host refused or left unanswered, or for which this machine had no room; nil if it does
+  /// not come again.
   mutating func requeue(
     _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) -> NextAttempt? {
     guard let host = hosts.known(request) else { return nil }
     end(request, share, host)
+    if error.code == .resources { return requeueForRoom(request, at: now, host) }
     if let overtaken = error.overtaken {
       _ = refuse(host, error, at: now, random)
       return requeue(request, overtaken, host)
@@ -368,6 +371,21 @@ struct RequestQueueState {
     return NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero)
   }
 
+  /// A file that waits for its next attempt holds no place (HTTP rule 12): others go meanwhile.
+  /// - Parameter time: nil for as long as the equal file rests whose failure this one shares.
+  /// - Returns: false if no equal file rests.
+  mutating func rest(_ file: RestingFile, share: Int, until time: Duration?) -> Bool {
+    let equal = refused.resting.lazy.filter { $0.request.key == file.request.key }
+    guard let time = time ?? equal.first?.until else { return false }
+    let host = hosts.host(of: file.request)
+    end(file.request, share, host)
+    host.limiter.drop()
+    refused.rest(file, until: time)
+    hosts.count(file.request)
+    needsTime = true
+    return true
+  }
+
   /// The request was never sent: it comes again when the host has room.
   mutating func requeueUnasked(_ request: DownloadRequest, share: Int) {
     let host = hosts.host(of: request)
@@ -376,12 +394,11 @@ struct RequestQueueState {
     holdAgain(request, 1, at: host)
   }
 
-  /// This machine was short of descriptors or memory for the request (`DownloadError.Code.resources`). From now on no
-  /// more files are in flight at a time than were without it, whatever `--jobs` says.
+  /// From now on no more files are in flight at a time than were without it, whatever `--jobs` says.
   /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either.
-  mutating func requeueForRoom(_ request: DownloadRequest, share: Int, at now: Duration) -> NextAttempt? {
-    guard let host = hosts.known(request) else { return nil }
-    end(request, share, host)
+  private mutating func requeueForRoom(
+    _ request: DownloadRequest, at now: Duration, _ host: QueuedHost
+  ) -> NextAttempt? {
     host.limiter.drop()
     let record = refused.count(request)
     // With others in flight this ends, because the limit falls each time.
@@ -421,7 +438,8 @@ struct RequestQueueState {
     if host.limiter.cooldownUntil > .zero { needsTime = true }
     if time == nil, mayGiveUp, host.limiter.inUse == 0 {
       refused.giveUp(host.name, because: error)
-      host.giveUp(retry)
+      host.requests.failFast()
+      host.limiter.giveUp(retry)
     }
     hosts.noteQuotas(of: host, answering: error.overtaken?.answering)
     return time
@@ -431,10 +449,12 @@ struct RequestQueueState {
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
-    guard let host = hosts[name], host.limiter.hasRoom(at: now), host.mayHaveFurther(share),
-      !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true })
+    guard let host = hosts[name], host.limiter.hasRoom(at: now),
+      !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true }), host.mayHaveFurther(share)
     else { return false }
     host.begin(share)
+    run.change(further: 1)
+    hosts.noteQuotas(of: host)
     return true
   }
 
@@ -442,6 +462,8 @@ struct RequestQueueState {
     guard let host = hosts[name] else { return }
     host.release(share)
     host.limiter.drop()
+    run.change(further: -1)
+    hosts.noteQuotas(of: host)
   }
 
   /// Called instead of `releasePermit`.
@@ -450,6 +472,7 @@ struct RequestQueueState {
   ) {
     guard let host = hosts[name] else { return }
     host.release(share)
+    run.change(further: -1)
     // Only files themselves decide whether the host is given up.
     _ = refuse(host, error, at: now, random)
   }

@@ -25,12 +25,8 @@ extension DownloadMode {
 }
 
 /// A loop's lanes: a strategy over that loop's requests, in which each download is a call of the loop's own downloader.
-///
-/// Only this type keeps a download on its thread; a strategy knows nothing of actors or threads.
-///
-/// - The lane prefers the loop's task executor, and its child tasks inherit that preference (SE-0417). So the
-///   strategy's own code, isolated to no actor, runs on the loop.
-/// - `download` is one tail call into an actor of the loop, which changes no thread; work behind it is a job more.
+/// Only this type keeps a download on its thread: the lane prefers the loop's task executor, which its child tasks
+/// inherit (SE-0417), and `download` is one tail call into an actor of the loop.
 ///
 /// The strategy is called as `any`: specialised, `async let` costs two jobs more for each file (Swift 6.3).
 public struct Lane: Sendable {
@@ -39,10 +35,7 @@ public struct Lane: Sendable {
   private let width: Int
   private let download: DownloadStrategy.Download
 
-  /// - Parameters:
-  ///   - executor: the one of the downloader's loop; nil to run where the caller runs.
-  ///   - width: downloads at a time, at least 1.
-  ///   - scopes: by which single downloads are cancelled; nil where that is not wanted.
+  /// - Parameter executor: the one of the downloader's loop; nil to run where the caller runs.
   public init(
     _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int,
     scopes: DownloadScopes? = nil

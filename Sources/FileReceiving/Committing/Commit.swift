@@ -121,7 +121,9 @@ package struct Commit: Sendable {
     }
     guard let named else { return nil }
     row?.changed = named
-    return Committed(outcome: outcome(.fetched, name, size: download.look { $0.length }), name: name, row: row)
+    var outcome = outcome(.fetched, name, size: download.look { $0.length })
+    outcome.isNumbered = name != wanted
+    return Committed(outcome: outcome, name: name, row: row)
   }
 
   /// For the other loops: see `OutputDirectory.give`.

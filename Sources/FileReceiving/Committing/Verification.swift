@@ -56,8 +56,9 @@ package enum Verification {
         return nil
       }
       throw DownloadError(
-        .digest, cause: .detail("\(expected.algorithm) is \(found.hex), not \(expected.hex)"),
-        address: download.plan.address.key, path: try setAside(download), activity: "comparing checksums")
+        .digest, cause: .detail("wanted \(expected.algorithm):\(expected.hex), got \(found.hex)"),
+        address: download.plan.address.key, path: download.plan.rules.reader == nil ? try setAside(download) : nil,
+        activity: "comparing checksums")
     case .none, .unread:
       let required = download.plan.rules.requiredProof
       guard proof >= required else { throw unproven(proof, required) }

@@ -63,9 +63,7 @@ package struct Descriptor: ~Copyable, Sendable {
   static let blockLength = 1 << 18
 
   /// - Throws: ECANCELED, which no system call on a file gives.
-  static func checkCancellation() throws(Errno) {
-    if Task.isCancelled { throw .canceled }
-  }
+  static func checkCancellation() throws(Errno) { if Task.isCancelled { throw .canceled } }
 
   func hasBytes(of other: borrowing Descriptor, length: Int64) throws(Errno) -> Bool {
     var offset: Int64 = 0

@@ -96,9 +96,7 @@ enum ResumeDecision: Equatable {
     }
   }
 
-  private static func wholeFile(
-    asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead
-  ) -> ResumeDecision {
+  private static func wholeFile(asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead) -> ResumeDecision {
     // Only where the server claims to support ranges; another server would be asked twice for nothing.
     if case .rest(_, .ifRange) = asked, held.validator.isStronglyEqual(to: Validator(head)),
       head["accept-ranges"]?.lowercased() == "bytes"
@@ -109,9 +107,7 @@ enum ResumeDecision: Equatable {
     return .startOver(total: head["transfer-encoding"] == nil ? head.contentLength : nil)
   }
 
-  private static func partialContent(
-    asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead
-  ) -> ResumeDecision {
+  private static func partialContent(asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead) -> ResumeDecision {
     let answered = head.contentRange
     guard case .rest(let from, let proof) = asked else {
       // No range was asked for; a range that is the whole file is accepted.

@@ -7,11 +7,11 @@ import SystemPackage
 
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "cache", abstract: "Look at what dlm remembers of the files it fetched.",
+    commandName: "cache", abstract: "Show what dlm remembers of the files it fetched.",
     discussion: """
-      The cache is an index: of each file its address, where it lies, how it looked, and what its server gave to tell \
+      The cache is an index: for each file its address, where it is, how it looked, and what its server gave to tell \
       one version from the next. The files themselves are where you put them; where the file system can share blocks, \
-      or --store asks for it, the cache has them as well.
+      or --store asks for it, the cache has copies too.
       """,
     subcommands: [Status.self, List.self, Show.self, Verify.self, Prune.self, Path.self],
     defaultSubcommand: Status.self)
@@ -19,8 +19,8 @@ struct CacheCommand: AsyncParsableCommand {
   struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "status",
-      abstract: "How much is known, what it takes, what other runs have under way, and what is unfinished.",
-      discussion: "What the cache takes is what du would say: blocks on the disk, not lengths.")
+      abstract: "Show how much is known, the space it takes, what other runs are fetching, and what is unfinished.",
+      discussion: "The space is what du would say: blocks on the disk, not lengths.")
 
     @Flag(help: "As one JSON object.") var json = false
 
@@ -30,9 +30,7 @@ struct CacheCommand: AsyncParsableCommand {
       try await CacheAtHand.use { [json] cache in
         let unfinished = try await cache.unfinished(in: folders)
         let status = try await cache.status()
-        if json {
-          return try StandardOutput.write(CacheJSON.status(status, running, unfinished))
-        }
+        if json { return try StandardOutput.write(CacheJSON.status(status, running, unfinished)) }
         try StandardOutput.say(
           [CacheMessages.status(status)] + running.flatMap { CacheMessages.running($0) }
             + CacheMessages.unfinished(unfinished))
@@ -42,9 +40,9 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Every file known, a line each: condition, size in bytes, address, path.")
+      commandName: "list", abstract: "List every known file, one per line: condition, size in bytes, address, path.")
 
-    @Flag(help: "As JSON, an object a line.") var json = false
+    @Flag(help: "As JSON, one object per line.") var json = false
 
     func run() async throws {
       try await CacheAtHand.use { [json] cache in
@@ -55,14 +53,14 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Everything known of an address.",
+      commandName: "show", abstract: "Show everything known of an address.",
       discussion: """
         Its files in all folders, with and without logins: path, length, condition, when it was fetched and last used, \
         what its server gave to tell one version from the next and for how long it may be used; and what there is of \
         it unfinished. Exit status 1 if nothing is known.
         """)
 
-    @Argument(help: "The address; a user and a password in it make no difference.") var address: CachedAddress
+    @Argument(help: "The address; a login in it makes no difference.") var address: CachedAddress
     @Flag(help: "As one JSON object.") var json = false
 
     func run() async throws {
@@ -80,8 +78,8 @@ struct CacheCommand: AsyncParsableCommand {
       }
       guard !isKnown else { return }
       StandardError.say([
-        "dlm: nothing is known of \(address.key): it was not fetched with the cache on, or was forgotten since; dlm "
-          + "cache list names what is known"
+        "dlm: nothing is known of \(address.key): it was not fetched, or not with the cache, or was forgotten; dlm "
+          + "cache list shows what is known"
       ])
       throw ExitCode(ExitStatus.failed.rawValue)
     }
@@ -89,14 +87,14 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "verify", abstract: "Compare every file known with what was fetched.",
+      commandName: "verify", abstract: "Compare every known file with what was fetched.",
       discussion: """
-        Files whose checksum was proved (--checksum, --checksums, or the server's own) are read again; of the others, \
-        size, time and inode are compared. A line each, as of dlm cache list, with the condition intact, proven, \
-        touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was found.
+        Files that were verified by a checksum (--checksum, --checksums, or the server's own) are read again; of the \
+        others, size, time and inode are compared. One line each, as in dlm cache list, with its condition: intact, \
+        proven, touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was found.
         """)
 
-    @Flag(help: "As JSON, an object a line.") var json = false
+    @Flag(help: "As JSON, one object per line.") var json = false
 
     func run() async throws {
       let counts = try await CacheAtHand.use { [json] cache in
@@ -114,18 +112,18 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Prune: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "prune", abstract: "Forget files that are gone or were changed, and what was long not used.",
+      commandName: "prune", abstract: "Forget files that are gone or changed, and those not used for long.",
       discussion: """
-        No file of yours is removed. What is forgotten is fetched again when it is asked for, unless a file with the \
-        same bytes stands under its name: then that is taken again.
+        No file of yours is removed. What is forgotten is fetched again when asked for, unless a file with the same \
+        bytes is there under its name: that is used again.
         """)
 
-    @Option(help: .value("time", "Forget also what was not used for so long: 30d, 12h, 90m, 45s."))
+    @Option(help: .value("time", "Forget files not used for this long, too: 30d, 12h, 90m, 45s."))
     var olderThan: TimeSpan?
 
     @Option(
       help: .value(
-        "size", "Remove the bodies used least recently from the cache's own store until it takes no more than this."))
+        "size", "Remove the least recently used of the cache's own copies until they take no more than this."))
     var maxSize: ByteCount?
 
     @Flag(help: "As one JSON object.") var json = false
@@ -147,7 +145,7 @@ struct CacheCommand: AsyncParsableCommand {
   }
 
   struct Path: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "path", abstract: "Where the cache lies.")
+    static let configuration = CommandConfiguration(commandName: "path", abstract: "Show where the cache is.")
 
     @Flag(help: "As one JSON object.") var json = false
 

@@ -4,25 +4,24 @@ import SystemPackage
 
 struct ClearCacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "clear-cache", abstract: "Forget what was fetched; your files stay, unless --files says otherwise.",
+    commandName: "clear-cache", abstract: "Forget what was fetched; your files stay, unless --files is given.",
     discussion: """
       EXAMPLES
         dlm clear-cache                      forget everything; no file of yours is touched
         dlm clear-cache https://a/b          forget one address
         dlm clear-cache --partial            remove unfinished files (.part) that no running dlm has in use
-        dlm clear-cache --files https://a/b  back to the beginning: its file goes too, after a question
+        dlm clear-cache --files https://a/b  remove its file too, after a question
 
-      --files removes only what is as dlm wrote it: a file that was changed, moved or replaced since stays.
+      --files removes only what is as dlm wrote it: a file that was changed, moved or replaced since then stays.
       """)
 
-  @Argument(help: "Addresses: only what belongs to them is meant. Without any, everything is.")
+  @Argument(help: "Only what belongs to these addresses; everything without any.")
   var addresses: [CachedAddress] = []
 
-  @Flag(
-    help: "Remove unfinished files with what they hold, in this folder and those of earlier runs, and forget nothing.")
+  @Flag(help: "Remove unfinished files, in this folder and those of earlier runs, and forget nothing.")
   var partial = false
 
-  @Flag(help: "Remove also the files that dlm wrote and nobody changed since, finished and unfinished; asks first.")
+  @Flag(help: "Also remove the files that dlm wrote and nobody has changed since, finished and unfinished; asks first.")
   var files = false
 
   @Flag(help: "Answer the question of --files with yes.") var yes = false
@@ -65,12 +64,12 @@ struct ClearCacheCommand: AsyncParsableCommand {
     switch TerminalPrompt.confirm("Remove \(files)? This cannot be undone. [y/N] ") {
     case true?: return
     case false?:
-      StandardError.say(["dlm: nothing was removed and nothing forgotten"])
+      StandardError.say(["dlm: nothing was removed or forgotten"])
       throw ExitCode(ExitStatus.failed.rawValue)
     case nil:
       StandardError.say([
-        "dlm: \(files) would be removed, and there is no terminal to ask at: give --yes if that is meant; dlm cache "
-          + "list names them"
+        "dlm: \(files) would be removed, and there is no terminal to ask on; give --yes to remove them (dlm cache list "
+          + "shows them)"
       ])
       throw ExitCode.validationFailure
     }

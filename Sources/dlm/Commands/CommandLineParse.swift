@@ -1,9 +1,8 @@
 import ArgumentParser
 import Glibc
 
-/// From the words of a command line to a command. From its root, the parser looks at every option of all commands
-/// several times: so the command that is named first gets the words alone. Only what it does not take (a mistake,
-/// `--help`, a completion script) goes through the root, whose texts name the whole command.
+/// From its root, the parser looks at every option of all commands several times: so the command that is named first
+/// gets the words alone. What it does not take (a mistake, `--help`) goes through the root, whose texts are whole.
 enum CommandLineParse {
   static func command(_ words: [String]) throws -> any ParsableCommand {
     let words = withCommand(words)
@@ -34,9 +33,14 @@ enum CommandLineParse {
 
   /// - Returns: nil where the parser has the better words.
   private static func unknownWord(_ words: [String]) -> String? {
-    guard let first = words.first, !isOption(first) else { return nil }
+    let isHelp = words.first == "help"
+    let words = isHelp ? Array(words.dropFirst()) : words
+    guard let first = words.first, !isOption(first), !isHelp || first != "help" else { return nil }
     guard let command = command(named: first) else {
-      return first == "help" ? nil : UsageMessages.unknownWord(first, commands: names(of: commands))
+      let commands = names(of: commands)
+      return isHelp
+        ? UsageMessages.unknownCommand(first, of: nil, commands: commands)
+        : UsageMessages.unknownWord(first, commands: commands)
     }
     let below = names(of: command.configuration.subcommands)
     guard words.count > 1, !below.isEmpty, !(below + ["help"]).contains(words[1]), !isOption(words[1]) else {
@@ -54,9 +58,11 @@ enum CommandLineParse {
     return ([type] + type.configuration.subcommands).contains { $0 == kind } ? command : nil
   }
 
-  /// `dlm ADDRESS` and `dlm LIST` mean `dlm get`. A word that is neither may be a mistyped command.
+  /// `dlm ADDRESS` and `dlm LIST` mean `dlm get`, the first also behind options. A word that is neither may be a
+  /// mistyped command.
   static func withCommand(_ words: [String]) -> [String] {
-    guard let first = words.first, !isOption(first), first != "help", command(named: first) == nil, isSource(first)
+    guard let first = words.first, first != "help", command(named: first) == nil,
+      isOption(first) ? words.contains(where: { Source($0).isAddress }) : isSource(first)
     else { return words }
     return ["get"] + words
   }

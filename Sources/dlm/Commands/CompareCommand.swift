@@ -11,7 +11,8 @@ struct CompareCommand: AsyncParsableCommand {
     discussion: """
       Downloads the list in each mode, several times over and interleaved, into a scratch folder below $TMPDIR and \
       without the cache, checks that every run got the same bytes for every address, and prints a table. Nothing is \
-      left behind. Without a source: the list that the last get in this folder used. An empty list is no success (66).
+      left behind. --verbose adds a picture of each file's time, which a high window has anyway. Without a source: the \
+      list that the last get in this folder used. An empty list is no success (66).
 
       EXAMPLES
         dlm compare urls.txt
@@ -23,8 +24,8 @@ struct CompareCommand: AsyncParsableCommand {
 
   @Flag(help: "Addresses given are those of lists.") var list = false
   @OptionGroup var measuring: MeasuringOptions
-  @OptionGroup(title: "Connections") var connection: ConnectionOptions
-  @OptionGroup(title: "Display") var display: DisplayOptions
+  @OptionGroup var connection: ConnectionOptions
+  @OptionGroup var display: DisplayOptions
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
@@ -36,12 +37,13 @@ struct CompareCommand: AsyncParsableCommand {
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
     let (requests, digest) = (await reader.all(), await reader.listDigest)
     StandardError.say(RejectionMessages.downgrades(await reader.downgrading))
-    StandardError.say(failures.rejections.map { RejectionMessages($0).line })
+    StandardError.say(failures.rejections.map { RejectionMessages($0).said })
     let rejected = ExitStatus(failures: [], rejections: failures.rejections)
     guard !requests.isEmpty else {
-      StandardError.say([
-        "dlm: the list holds no address, so there is nothing to compare; name one that does: an address a line"
-      ])
+      if rejected != .sourceUnreadable {
+        let lists = sources.map { TerminalText.sanitized($0.name) }.joined(separator: ", ")
+        StandardError.say(["dlm: \(lists): no addresses, so there is nothing to compare"])
+      }
       throw ExitCode((rejected == .success ? .sourceUnreadable : rejected).rawValue)
     }
     let store = RunHistoryStore(environment)
@@ -87,8 +89,8 @@ struct MeasuringOptions: ParsableArguments {
         "--discard needs /dev/shm, a folder in memory, which is not there or may not be written; without it the files "
           + "go to a scratch folder below $TMPDIR")
     }
-    guard runs >= 1 else { throw ValidationError("--runs needs at least 1.") }
-    guard warmup >= 0 else { throw ValidationError("--warmup needs at least 0.") }
+    guard runs >= 1 else { throw ValidationError("--runs must be at least 1.") }
+    guard warmup >= 0 else { throw ValidationError("--warmup must be at least 0.") }
   }
 
   /// - Throws: the exit status when standard output cannot be written.
@@ -96,9 +98,9 @@ struct MeasuringOptions: ParsableArguments {
     _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
     onReport: (ComparisonReport) -> Void = { _ in }
   ) async throws(ExitCode) -> ExitStatus {
-    if let file = settings.report, let why = file.obstacle {
-      StandardError.say([TroubleMessages.notWritten(file.name, why, option: "--report")])
-      return .diskFailed
+    if let trouble = settings.report?.file.obstacle("--report") {
+      StandardError.say([trouble])
+      return .folderUnusable
     }
     let output = ComparisonOutput(
       list: list, settings: settings, environment: environment, isInMemory: discard,
@@ -114,8 +116,10 @@ struct MeasuringOptions: ParsableArguments {
     switch result {
     case .success(let report):
       onReport(report)
+      // Its word goes before the verdict, which is the last.
+      let isKept = output.keep(report)
       try output.show(report)
-      return output.keep(report) ? ExitStatus(failures: report.leftOut, rejections: []) : .unwritten
+      return isKept ? ExitStatus(failures: report.leftOut, rejections: []) : .unwritten
     case .failure(let error):
       try output.show(error, runs: session.plan.modes.count * runs)
       return ExitStatus(error, signal: signal)
@@ -151,13 +155,14 @@ private struct ComparisonOutput {
     let messages = messages(report)
     if screen.style == .json {
       // Standard output is for programs.
-      StandardError.say(screen.wrapped(messages.lines))
+      StandardError.say(messages.lines())
       return try StandardOutput.write(ComparisonMessages.json(ReportPages(report, facts(report))))
     }
-    try StandardOutput.say(StandardOutput.wrapped(messages.lines))
-    if let picture = ComparisonPicture(report, on: StandardOutput.terminal, environment) {
-      try StandardOutput.write((["", ""] + picture.lines).joined(separator: "\n") + "\n")
-    }
+    let terminal = StandardOutput.terminal
+    let lines = messages.lines(
+      ComparisonPicture(report, on: terminal, environment), rows: settings.isVerbose ? nil : terminal?.rows
+    ) { StandardOutput.wrapped($0.map { TerminalText.sanitized($0) }) }
+    try StandardOutput.write(lines.joined(separator: "\n") + "\n")
   }
 
   func show(_ error: ComparisonError, runs: Int) throws(ExitCode) {
@@ -169,19 +174,18 @@ private struct ComparisonOutput {
   }
 
   /// - Returns: false if the report is wanted and could not be written.
-  func keep(_ report: ComparisonReport) -> Bool {
-    guard let file = settings.report else { return true }
-    let trouble = write(report)
-    StandardError.say([trouble ?? "Report: \(TerminalText.sanitized(file.name))"])
-    return trouble == nil
+  func keep(_ measured: ComparisonReport) -> Bool {
+    guard let report = settings.report else { return true }
+    let troubles = write(measured)
+    StandardError.say(troubles.isEmpty ? ["Report: \(TerminalText.sanitized(report.file.name))"] : troubles)
+    return troubles.isEmpty
   }
 
-  /// - Returns: the message where it could not be written.
-  func write(_ report: ComparisonReport) -> String? { settings.report?.write(report, facts(report)) }
+  /// - Returns: what to say where it could not be written.
+  func write(_ report: ComparisonReport) -> [String] { settings.report?.write(report, facts(report)) ?? [] }
 
   private func facts(_ report: ComparisonReport) -> ReportFacts {
     let messages = messages(report)
-    return ReportFacts(
-      list: list, command: "dlm compare", headline: messages.headline, notes: messages.explanations + messages.warnings)
+    return ReportFacts(list: list, headline: messages.headline, notes: messages.explanations + messages.warnings)
   }
 }

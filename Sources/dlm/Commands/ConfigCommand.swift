@@ -11,9 +11,9 @@ struct ConfigCommand: AsyncParsableCommand {
     // Made by the parser, it would name get, whose options these are.
     usage: "dlm config [--json] [<options of get>]",
     discussion: """
-      A line a setting: its name, its value, and what sets it: an option, a variable of the environment, a file with \
-      its line, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, ./.dlm.conf, \
-      $XDG_CONFIG_HOME/dlm/dlm.conf, built-in. What may be secret is not shown.
+      One line per setting: its name, its value, and what sets it: an option, an environment variable, a line of a \
+      file, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, ./.dlm.conf, \
+      $XDG_CONFIG_HOME/dlm/dlm.conf, built-in. Secrets are not shown.
 
       EXAMPLES
         dlm config
@@ -21,13 +21,13 @@ struct ConfigCommand: AsyncParsableCommand {
         dlm config --jobs 8 --progress plain     what dlm get would use with these
       """)
 
-  @Flag(help: "A JSON object a line, for programs.") var json = false
+  @Flag(help: "As JSON, one object per line.") var json = false
   @OptionGroup var get: GetCommand
 
   func run() async throws {
     if let source = get.sources.first {
       throw ValidationError(
-        "dlm config shows settings and takes no list: leave \"\(Redaction.redactedAddress(source))\" out.")
+        "config shows settings and takes no list: leave out \"\(Redaction.redactedAddress(source))\".")
     }
     let sources = try SettingsSources.load(environment: ProcessInfo.processInfo.environment)
     let all = SettingInForce.all(get, sources)
@@ -52,7 +52,7 @@ struct SettingInForce {
       let given = row.texts(command)
       let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option(row.spelled))
       return SettingInForce(row.name, given.isEmpty ? sources.found(row.name) : option, row.usual, row.meaning)
-    } + [SettingInForce("loops", sources.found("loops"), nil, "one a core, at most 8")]
+    } + [SettingInForce("loops", sources.found("loops"), nil, "one per core, at most 8")]
   }
 
   private init(_ name: String, _ set: (text: String, origin: SettingOrigin)?, _ usual: String?, _ meaning: String) {

@@ -7,7 +7,7 @@ import TerminalProgress
 
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "demo", abstract: "See the three modes against a built-in server, without network.",
+    commandName: "demo", abstract: "See the three modes against a built-in server, without a network.",
     discussion: """
       Starts a server on loopback that is as far away as another continent (40 ms to the first byte, 4 MB/s a \
       connection) and compares the modes on its three dozen files. Nothing is left behind but a page of it: where \
@@ -15,12 +15,12 @@ struct DemoCommand: AsyncParsableCommand {
 
       EXAMPLES
         dlm demo
-        dlm demo --report demo.html                    the same, as a page with drawings
-        dlm demo --workers 3 --files 200x20K           a server that answers three at a time
-        dlm demo --latency 200 --loss 1 --jobs 1,4,16  a bad line, and how many at a time help
+        dlm demo --report demo.html                    the same, as a page with charts
+        dlm demo --workers 3 --files 200x20K           a server that answers three at once
+        dlm demo --latency 200 --loss 1 --jobs 1,4,16  a bad line, and how many at once help
       """)
 
-  @Flag(help: "Only serve, for any downloader to be tried against; the addresses go to standard output.")
+  @Flag(help: "Only serve, to try any downloader; the addresses go to standard output.")
   var serve = false
 
   @Option(help: .value("N", "With --serve: the port.")) var port: UInt16 = 0
@@ -28,19 +28,19 @@ struct DemoCommand: AsyncParsableCommand {
 
   @Option(
     name: [.customLong("rate"), .customLong("connection-rate")],
-    help: .value("rate", "Bytes a second of one connection (default: 4000000)."))
+    help: .value("rate", "Bytes per second of one connection (default: 4000000)."))
   var connectionRate: ByteRate?
 
-  @Option(help: .value("PERCENT", "Per cent of the packets that are lost.")) var loss = 0.0
-  @Option(help: .value("N", "Requests that the server answers at a time (default: any number).")) var workers: Int?
+  @Option(help: .value("PERCENT", "Percentage of packets that are lost.")) var loss = 0.0
+  @Option(help: .value("N", "Requests that the server answers at once (default: any number).")) var workers: Int?
   @Option(help: .value("NxSIZE", "Other files than the sample: 500x4K, 1x64M.")) var files: [FileSet] = []
   @OptionGroup var measuring: MeasuringOptions
-  @OptionGroup(title: "Connections") var connection: ConnectionOptions
-  @OptionGroup(title: "Display") var display: DisplayOptions
+  @OptionGroup var connection: ConnectionOptions
+  @OptionGroup var display: DisplayOptions
 
   func validate() throws {
-    guard (0...50).contains(loss) else { throw ValidationError("--loss takes per cent, from 0 to 50.") }
-    guard workers.map({ $0 >= 1 }) ?? true else { throw ValidationError("--workers needs at least 1.") }
+    guard (0...50).contains(loss) else { throw ValidationError("--loss takes a percentage, from 0 to 50.") }
+    guard workers.map({ $0 >= 1 }) ?? true else { throw ValidationError("--workers must be at least 1.") }
   }
 
   func run() async throws {
@@ -57,8 +57,8 @@ struct DemoCommand: AsyncParsableCommand {
     let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
     StandardError.say([
       "\(origin.catalogue.files.count) files, \(bytes), from a server \(latency) ms away with "
-        + "\(Double(rate / 100_000) / 10) MB/s a connection:",
-      "one by one (sequential), in lanes made by async let, and a task a file in a task group (parallel).",
+        + "\(Double(rate / 100_000) / 10) MB/s per connection:",
+      "one by one (sequential), in lanes made with async let, and as one task per file in a task group (parallel).",
     ])
     let status = try await origin.serving { [measuring, settings] addresses in
       let requests = try addresses.enumerated().map { index, text in
@@ -70,14 +70,10 @@ struct DemoCommand: AsyncParsableCommand {
   }
 
   private static func page(_ environment: [String: String]) -> ReportFile? {
-    guard let folder = XDGFolders(environment).state else { return nil }
-    do {
-      try OwnFiles.makeFolder(folder)
-      let file = try ReportFile(folder.appending("demo.html").string)
-      return file.obstacle == nil ? file : nil
-    } catch {
-      return nil
-    }
+    guard let folder = XDGFolders(environment).state, (try? OwnFiles.makeFolder(folder)) != nil,
+      let report = try? ReportFile(folder.appending("demo.html").string), report.file.obstacle("--report") == nil
+    else { return nil }
+    return report
   }
 
   private var catalogue: DemoCatalogue {

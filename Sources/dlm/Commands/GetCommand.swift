@@ -10,27 +10,27 @@ struct GetCommand: AsyncParsableCommand {
     // completion scripts, which takes a quarter of the time.
     _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and size=BYTES; \
-      one that starts with # is a comment), - for standard input, or an address. Without one: the list that the last \
-      get in this folder used, with its options; what is given now wins, and what may be secret (-H, logins) is to be \
+      A SOURCE is a list file (one address per line, which may be followed by first=yes and size=BYTES, each after a \
+      tab; a line that starts with # is a comment), - for standard input, or an address. Without one: the list that \
+      the last get in this folder used, with its options; what is given now wins, and secrets (-H, logins) must be \
       given again. Standard input is read for - only.
 
-      Did that run go through its list in another mode, the list is repeated to compare: everything is fetched again \
-      into a scratch folder, compared with what is here, and dropped; your files stay as they are, and the end says \
-      how the two modes compare, without what failed. --no-compare only fetches what is missing or has changed.
+      If the last run succeeded in another mode, the list is downloaded again to compare: into a scratch folder, which \
+      is compared with the files here and removed. Your files stay as they are, and the end says how the two modes \
+      compare, without what failed. --no-compare fetches only what is missing or has changed.
 
-      A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished files end \
-      in .part.
+      A second run fetches only what has changed; an interrupted one resumes where it was. Unfinished files end in \
+      .part.
 
-      With --watch the run goes on with its lists as they change, until Ctrl-C: new lines are fetched, removed ones \
-      cancelled (a finished file stays), changed ones begun anew. Then 130 and 143 only say that something was still \
-      under way.
+      With --watch the run follows its lists as they change, until Ctrl-C: new lines are fetched, removed ones are \
+      cancelled (a finished file stays), and changed ones start over. Then 130 and 143 only say that something was \
+      still under way.
 
       MODES
         sequential   one file at a time over one connection, never split
         async-let    lanes of async let, each a loop over the shared list
-        parallel     a task group, a task a file (default; also: task-group)
-        auto         the task group, as wide as the list's answers speak for; says why
+        parallel     a task group, one task per file (default; also: task-group)
+        auto         the task group, as wide as the list turns out to need; says why
 
       EXAMPLES
         dlm get urls.txt --mode parallel
@@ -41,15 +41,22 @@ struct GetCommand: AsyncParsableCommand {
         dlm get urls.txt --checksums SHA256SUMS --failed again.txt
         dlm get urls.txt --watch --refresh-every 10m
 
-      KEYS, while bars stand (--no-keys takes none)
-        ? shows them   p pause, go on   + - files at a time   up, down select   s skip   d details   f failures
-        q stop and keep
+      KEYS, while progress bars are shown (--no-keys turns them off)
+        ? d f      show the keys, details, failures
+        p q        pause or resume; stop and keep what has come
+        + -        files at once
+        up, down   select; s skips what is selected
 
       EXIT STATUS
-        0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only temporary \
-      failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder cannot be used; 74 the \
-      disk is full or broken, or output cannot be written; 129, 130, 143 hung up, interrupted, terminated (what has \
-      come is kept).
+        0    everything is here and right
+        1    something failed for good, or differs from what it was compared with
+        64   usage
+        66   a source cannot be read
+        73   the folder or an output file cannot be made
+        74   the disk is full or broken, or output cannot be written
+        75   only temporary failures, or files skipped by key
+        129, 130, 143   hung up, interrupted, terminated; what has come is kept
+        141  the reader of standard output has gone
 
       FILES
         ./.dlm.conf                         settings for one folder: how dlm works, not whom it trusts
@@ -72,14 +79,14 @@ struct GetCommand: AsyncParsableCommand {
 
   @Option("mode") var mode: DownloadMode?
   @Flag("list") var list = false
-  @OptionGroup(title: "Output") var output: OutputOptions
-  @OptionGroup(title: "Proof") var proof: ProofOptions
-  @OptionGroup(title: "Order") var order: OrderOptions
-  @OptionGroup(title: "Connections") var connection: ConnectionOptions
-  @OptionGroup(title: "Display") var display: DisplayOptions
-  @OptionGroup(title: "Records and keys") var records: RecordOptions
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var proof: ProofOptions
+  @OptionGroup var order: OrderOptions
+  @OptionGroup var connection: ConnectionOptions
+  @OptionGroup var display: DisplayOptions
+  @OptionGroup var records: RecordOptions
   @Flag("no-compare") var noCompare = false
-  @OptionGroup(title: "Watching") var watching: WatchOptions
+  @OptionGroup var watching: WatchOptions
   @Flag("dry-run") var dryRun = false
 
   func run() async throws {
@@ -101,13 +108,14 @@ struct GetCommand: AsyncParsableCommand {
     if let again {
       do throws(NotRepeated) {
         plan = try await RepeatPlan(
-          again, sources, settings, noCompare: settings.noCompare || watch != nil, fetching: fetching)
+          again, sources, settings, noCompare: settings.noCompare || watch != nil || settings.output.isStandardOutput,
+          fetching: fetching)
       } catch {
         if !settings.isSilent { StandardError.say(RepeatMessages.again(again, error)) }
       }
     }
     let order = DownloadOrder(
-      settings: settings, sources: sources, outputName: output.output, environment: environment,
+      settings: settings, sources: sources, environment: environment,
       folders: XDGFolders(environment), store: RunHistoryStore(environment), typed: typed,
       options: RememberedOptions(self), plan: plan, watching: watch)
     throw ExitCode(await DownloadSession.run(order).rawValue)
@@ -119,11 +127,12 @@ struct GetCommand: AsyncParsableCommand {
   ) async throws -> ExitStatus {
     let failures = FailureLog()
     let source = ListSource(
-      ListReader(sources, RequestMarks(outputName: output.output), fetching: fetching, onReject: { failures.add($0) }))
+      ListReader(
+        sources, RequestMarks(outputName: settings.output.name), fetching: fetching, onReject: { failures.add($0) }))
     while let request = await source.next() {
       try StandardOutput.say(rows: [[request.address.redacted, settings.output.path(of: request)]])
     }
-    StandardError.say(failures.rejections.map { RejectionMessages($0).line })
+    StandardError.say(failures.rejections.map { RejectionMessages($0).said })
     return ExitStatus(failures: [], rejections: failures.rejections)
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Comparing
 import DownloadModel
 import FoundationEssentials
 import Glibc
@@ -7,10 +8,10 @@ import TerminalProgress
 
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "Show how long the lists of this folder took, run by run.",
+    commandName: "history", abstract: "Show what was fetched in this folder and how long it took, run by run.",
     discussion: """
-      The runs of get and compare in this folder that went through their list and fetched something, a list at a time, \
-      and how each mode's time has moved. Kept in $XDG_STATE_HOME/dlm, for you alone; the newest few hundred.
+      The runs of get and compare in this folder that went through their list and fetched something, the newest last, \
+      and how the times of equal work have moved. Kept in $XDG_STATE_HOME/dlm, for you alone; the newest few hundred.
 
       EXAMPLES
         dlm history
@@ -21,11 +22,11 @@ struct HistoryCommand: AsyncParsableCommand {
   @Argument(help: .value("list", "Only runs of this list (default: all of this folder)."), completion: .file())
   var list: String?
 
-  @Option(name: [.customShort("n"), .long], help: .value("N", "The newest N of each list.")) var runs = 20
-  @Flag(help: "A JSON object a line, for programs.") var json = false
+  @Option(name: [.customShort("n"), .long], help: .value("N", "The newest N.")) var runs = 20
+  @Flag(help: "As JSON, one object per line.") var json = false
 
   func validate() throws {
-    guard runs >= 1 else { throw ValidationError("--runs needs at least 1.") }
+    guard runs >= 1 else { throw ValidationError("--runs must be at least 1.") }
   }
 
   func run() async throws {
@@ -33,16 +34,16 @@ struct HistoryCommand: AsyncParsableCommand {
     let name = list.map { RunMemory.name(of: Source($0, isList: true), store) ?? $0 }
     StandardError.say([store.warning].compactMap(\.self))
     let all = store.past.filter { past in name.map { past.sources.contains($0) } ?? true }
-    let messages = HistoryMessages(runs: all, folder: store.folder, most: runs)
+    let messages = HistoryMessages(
+      runs: all, folder: store.folder, pipedList: store.spoolPath?.string, most: runs,
+      columns: StandardOutput.terminal?.columns)
     if json { return try StandardOutput.write(messages.json) }
     guard !all.isEmpty else {
       let what = list.map { "of \(TerminalText.sanitized($0))" } ?? "in this folder"
-      StandardError.say([
-        "dlm: no run \(what) is remembered that went through its list and fetched something: dlm get LIST is one"
-      ])
+      StandardError.say(["dlm: no finished run \(what) is remembered; dlm get LIST makes one"])
       throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
     }
-    try StandardOutput.say(messages.lines)
+    try StandardOutput.say(StandardOutput.wrapped(messages.lines))
   }
 }
 
@@ -51,15 +52,32 @@ struct HistoryMessages {
   let runs: [PastRun]
   /// Paths are shown as they are typed there.
   let folder: String
-  /// Runs of each list.
+  /// The SOURCE that stands for a list from a pipe.
+  let pipedList: String?
   let most: Int
+  /// Of the window; nil for none.
+  var columns: Int?
 
-  /// The list that was run last comes last.
-  var lines: [String] { Array(byList.map(table).joined(separator: [""])) }
+  /// One table, the newest run last.
+  var lines: [String] {
+    let shown = runs.suffix(most)
+    let rows = shown.map { past in
+      [
+        TimeText.local(seconds: past.endedAt / 1000), Self.mode(past), Quantity.count(past.fetched),
+        Quantity.bytes(past.transferredBytes), Quantity.measurement(.seconds(past.seconds)),
+        "  \(what(past))",
+      ]
+    }
+    let table = TextColumns.lines(
+      [["WHEN", "MODE", "FILES", "FETCHED", "TIME", "  WHAT"]] + rows, [18, 16, -5, -10, -9, 0])
+    let earlier = runs.count > most ? ["(\(Quantity.count(runs.count - most)) earlier)"] : []
+    let trends = trends(Set(shown.map(\.listDigest)))
+    return [table[0]] + earlier + table.dropFirst() + (trends.isEmpty ? [] : [""] + trends)
+  }
 
   /// A run a line, with addresses without what signs them.
   var json: String {
-    byList.flatMap { $0.suffix(most) }.map { past in
+    runs.suffix(most).map { past in
       var fields = past.fields
       fields["ended"] = .text(TimeText.utc(milliseconds: past.endedAt))
       fields["sources"] = .list(past.sources.map { .text(Redaction.redacted($0)) })
@@ -67,45 +85,42 @@ struct HistoryMessages {
     }.joined()
   }
 
-  private var byList: [[PastRun]] {
-    Dictionary(grouping: runs.enumerated(), by: \.element.listDigest).values
-      .sorted { ($0.last?.offset ?? 0) < ($1.last?.offset ?? 0) }.map { $0.map(\.element) }
+  /// `urls.txt, compare, 1 failed`
+  private func what(_ past: PastRun) -> String {
+    let marks =
+      (past.command == .compare ? ", compare" : "")
+      + (past.failed > 0 ? ", \(Quantity.count(past.failed)) failed" : "")
+    return name(past, cells: columns.map { $0 - 60 - marks.count } ?? .max) + marks
   }
 
-  private func table(_ runs: [PastRun]) -> [String] {
-    guard let newest = runs.last else { return [] }
-    let rows = runs.suffix(most).map { past in
-      [
-        TimeText.local(seconds: past.endedAt / 1000), past.command.rawValue, Self.mode(past),
-        Quantity.count(past.fetched), Quantity.bytes(past.transferredBytes),
-        ComparisonMessages.milliseconds(.seconds(past.seconds)),
-        past.bytesPerSecond.map(Quantity.rate) ?? "–",
-        past.failed > 0 ? "  \(Quantity.count(past.failed)) failed" : "",
-      ]
+  /// In full where there is room, else its last part.
+  private func name(_ past: PastRun, cells: Int = .max) -> String {
+    let isPiped = past.sources.contains { source in
+      source == pipedList || ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"].contains { source.hasPrefix($0) }
     }
-    let lines = TextColumns.lines(
-      [["WHEN", "COMMAND", "MODE", "FILES", "FETCHED", "TIME", "RATE", ""]] + rows, [18, 9, 16, -7, -10, -10, -12, 0])
-    let earlier = runs.count > most ? ["(\(Quantity.count(runs.count - most)) earlier)"] : []
-    let names = newest.sources.map { TerminalText.sanitized(CommandLineText.quoted($0, from: folder)) }
-    return [names.joined(separator: " "), lines[0]] + earlier + lines.dropFirst() + trends(runs)
+    guard !isPiped, let first = past.sources.first else { return "a list from a pipe" }
+    let more = past.sources.count > 1 ? " and \(Quantity.count(past.sources.count - 1)) more" : ""
+    let whole = TerminalText.sanitized(CommandLineText.quoted(first, from: folder))
+    let room = max(16, cells - more.count)
+    return (whole.count <= room ? whole : RowNames([whole], cells: room, more: "…")[whole]) + more
   }
 
   private static func mode(_ past: PastRun) -> String {
-    past.mode.rawValue + (past.mode == .sequential || past.adaptsJobs ? "" : " -j \(past.jobs)")
+    ComparedMode(past.mode, jobs: past.adaptsJobs ? nil : past.jobs).name
   }
 
-  /// `parallel: 5 runs of the same work, 0.24 s to 1.20 s, the last 0.25 s ▇▂▁▁▁`
-  private func trends(_ runs: [PastRun]) -> [String] {
+  /// `urls.txt, parallel: 5 runs of the same work, 0.24 s to 1.20 s, the last 0.25 s ▇▂▁▁▁`
+  private func trends(_ lists: Set<String>) -> [String] {
     var lines: [String] = []
     var told: [PastRun] = []
-    for past in runs.reversed() where !told.contains(where: { $0.isLike(past) }) {
+    for past in runs.reversed() where lists.contains(past.listDigest) && !told.contains(where: past.isLike) {
       told.append(past)
-      let alike = runs.filter { $0.isLike(past) }.map(\.seconds)
+      let alike = runs.filter(past.isLike).map(\.seconds)
       guard alike.count > 1, let least = alike.min(), let most = alike.max() else { continue }
-      func time(_ seconds: Double) -> String { ComparisonMessages.milliseconds(.seconds(seconds)) }
+      func time(_ seconds: Double) -> String { Quantity.measurement(.seconds(seconds)) }
       lines.append(
-        "\(Self.mode(past)): \(alike.count) runs of the same work, \(time(least)) to \(time(most)), the last "
-          + "\(time(past.seconds))  \(Self.sparks(Array(alike.suffix(24))))")
+        "\(name(past, cells: (columns ?? .max) / 3)), \(Self.mode(past)): \(alike.count) runs of the same work, "
+          + "\(time(least)) to \(time(most)), the last \(time(past.seconds))  \(Self.sparks(Array(alike.suffix(24))))")
     }
     return lines
   }

@@ -3,9 +3,8 @@ import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// A list at an address (`--list`), read while it arrives. What has come is kept in a file without a name, as reading
-/// may take hours. The transfer is held while much waits to be read; one that breaks off starts again, and must bring
-/// the same bytes.
+/// A list at an address (`--list`), read while it arrives into a file without a name, as reading may take hours. It is
+/// held while much waits to be read; a transfer that breaks off starts again, and must bring the same bytes.
 final class ListAtAddress: Sendable {
   /// `Wiring` makes it, so that lists are fetched as files are.
   struct Fetching: Sendable {
@@ -191,7 +190,7 @@ final class ArrivingBytes: ByteSink {
         state.pace()
       }
     } catch {
-      throw Self.failure(error, "keeping the list")
+      throw DownloadError(ofFile: error, activity: "keeping the list")
     }
     pipe.wake()
     return .more
@@ -245,7 +244,7 @@ final class ArrivingBytes: ByteSink {
         return .end
       }
     } catch {
-      throw Self.failure(error, "reading the list")
+      throw DownloadError(ofFile: error, activity: "reading the list")
     }
   }
 
@@ -253,10 +252,5 @@ final class ArrivingBytes: ByteSink {
     try [UInt8](unsafeUninitializedCapacity: count) { buffer, count in
       count = try file.read(fromAbsoluteOffset: offset, into: UnsafeMutableRawBufferPointer(buffer))
     }
-  }
-
-  private static func failure(_ error: any Error, _ activity: String) -> DownloadError {
-    if let error = error as? DownloadError { return error }
-    return DownloadError(.disk, cause: .errno(Errno(error).rawValue), activity: activity)
   }
 }

@@ -199,9 +199,7 @@ struct ListDoubt {
     if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return .utf16 }
     let text = start.prefix(1024).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
     let head = text.prefix(14).map { $0 < 0x80 ? $0 | 0x20 : $0 }
-    if head.starts(with: "<!doctype html".utf8.map { $0 | 0x20 }) || head.starts(with: "<html".utf8) {
-      return .page
-    }
+    if head.starts(with: "<!doctype html".utf8.map { $0 | 0x20 }) || head.starts(with: "<html".utf8) { return .page }
     return start.contains(0) ? .binary : nil
   }
 }

@@ -25,6 +25,8 @@ actor ListReader {
     var count: Int
     /// The last source was read to its end, and none broke off.
     var isWhole: Bool
+    /// Nil unless it is whole.
+    var listDigest: String?
     /// The list from standard input is kept.
     var isKept = false
     /// Some of its addresses had logins, which are not kept.
@@ -97,15 +99,17 @@ actor ListReader {
     while mayRead(beyond: requests.count), let more = readBlock() { requests += more }
     let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
     feed.listed(made.count, complete: isComplete)
+    feed.expect(made.expected)
     if isBrokenOff || interruption.isRaised { made.spool?.discard() } else if isComplete { made.spool?.close() }
     if isComplete { made.end() }
     let outlook = SourceOutlook(
       goesOn: isComplete || isReadableAtOnce, hasFirst: made.hasFirst, left: isComplete ? requests.count : nil)
     source.put(requests, isComplete: requests.isEmpty && isComplete, outlook)
+    let isRead = isWhole && !interruption.isRaised
     onRead(
       Reading(
-        count: made.count, isWhole: isWhole && !interruption.isRaised, isKept: made.spool?.isKept ?? false,
-        spooledLogins: made.spool?.hadLogins ?? false))
+        count: made.count, isWhole: isRead, listDigest: isRead ? listDigest : nil,
+        isKept: made.spool?.isKept ?? false, spooledLogins: made.spool?.hadLogins ?? false))
   }
 
   /// The first request is waited for. More are added while that needs no wait, up to a bound on memory, so that the
@@ -296,6 +300,7 @@ private struct ListedRequests: ~Copyable {
   private lazy var sizes = marks.indexFolder.flatMap { IndexedSizes(in: $0) }
   private(set) var count = 0
   private(set) var hasFirst = false
+  private(set) var expected = ExpectedSizes()
   private(set) var downgrading: Set<String> = []
   private var hasher = ContentHasher(.sha256)
   /// Hashed a block at a time, because a call costs more than the bytes.
@@ -319,10 +324,12 @@ private struct ListedRequests: ~Copyable {
     if source == .standardInput { spool?.add(address, options) }
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
     if isFirst { hasFirst = true }
+    let size = options?.size ?? sizes?.size(of: address)
+    if let size { expected = ExpectedSizes(files: expected.files + 1, bytes: expected.bytes &+ size) }
     defer { count += 1 }
     return DownloadRequest(
       id: count, address: address, outputName: marks.outputName, checksum: marks.checksum, nameNumber: place.number,
-      isRepeat: place.isRepeat, isFirst: isFirst, expectedSize: options?.size ?? sizes?.size(of: address),
+      isRepeat: place.isRepeat, isFirst: isFirst, expectedSize: size,
       provenance: provenance)
   }
 

@@ -3,8 +3,10 @@ import DownloadModel
 /// The command that goes on with what is missing. It is rebuilt from the parsed options, since a secret has many
 /// spellings in the typed text (`-vHAuthorization:…`); an ellipsis stands for what may be secret.
 struct AgainMessages {
-  /// Quoted for a shell, with what must be given again.
+  /// Quoted for a shell.
   let line: String
+  /// What must be given again; empty where nothing must.
+  let note: String
 
   /// - Parameters:
   ///   - isListKept: whether `dlm get` by itself would take this run's list again.
@@ -16,9 +18,11 @@ struct AgainMessages {
     for row in OptionTable.rows where !asksServers || row.name != "offline" { spelling.add(row, of: command) }
     let words = (["dlm", "get"] + spelling.words.map(CommandLineText.quoted)).joined(separator: " ")
     let isPiped = command.sources.contains("-") && !isListKept
-    line =
-      (isPiped ? "… | \(words)   (the pipe was not read to its end: give it the whole list again)" : words)
-      + (spelling.hidesSecrets ? "   (secrets are not shown: give again what … stands for)" : "")
+    line = (isPiped ? "… | " : "") + words
+    note = [
+      isPiped ? "the pipe was not read to its end: give it the whole list again" : nil,
+      spelling.hidesSecrets ? "secrets are not shown: replace each …" : nil,
+    ].compactMap(\.self).joined(separator: "; ")
   }
 
   private struct Spelling {

@@ -8,14 +8,11 @@ import TerminalProgress
 enum CacheJSON {
   static func path(_ folder: String) -> String { line(["folder": text(folder)]) }
 
-  static func status(
-    _ status: CacheStatus, _ running: [RunningDownloads], _ unfinished: [UnfinishedFile]
-  ) -> String {
+  static func status(_ status: CacheStatus, _ running: [RunningDownloads], _ unfinished: [UnfinishedFile]) -> String {
     line([
-      "entries": .of(status.entries), "fileBytes": .of(status.fileBytes),
-      "indexBytes": .of(status.indexBytes), "storeBytes": .of(status.storeBytes),
-      "folder": text(status.folder.string), "running": .list(running.map { value($0) }),
-      "unfinished": .list(unfinished.map { value($0) }),
+      "entries": .of(status.entries), "fileBytes": .of(status.fileBytes), "indexBytes": .of(status.indexBytes),
+      "storeBytes": .of(status.storeBytes), "folder": text(status.folder.string),
+      "running": .list(running.map { value($0) }), "unfinished": .list(unfinished.map { value($0) }),
     ])
   }
 
@@ -29,8 +26,7 @@ enum CacheJSON {
 
   static func known(_ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile]) -> String {
     line([
-      "url": text(address), "files": .list(files.map { value($0) }),
-      "unfinished": .list(unfinished.map { value($0) }),
+      "url": text(address), "files": .list(files.map { value($0) }), "unfinished": .list(unfinished.map { value($0) }),
     ])
   }
 
@@ -40,17 +36,13 @@ enum CacheJSON {
       "fileBytes": .of(freed.fileBytes), "filesKept": .of(freed.filesKept), "unfinished": .of(freed.parts),
       "unfinishedBytes": .of(freed.partBytes), "unfinishedInUse": .of(freed.partsInUse),
       "failures": .list(
-        freed.failures.map { error in
-          .object(["path": text(error.path), "message": text(FailureMessages(error).line)])
-        }),
+        freed.failures.map { .object(["path": text($0.path), "message": text(FailureMessages($0).line)]) }),
     ])
   }
 
   private static func line(_ fields: [String: JSONValue]) -> String { JSONValue.object(fields).text + "\n" }
 
-  private static func text(_ text: String?) -> JSONValue {
-    .of(text.map { TerminalText.sanitized($0) })
-  }
+  private static func text(_ text: String?) -> JSONValue { .of(text.map { TerminalText.sanitized($0) }) }
 
   private static func time(_ seconds: Int64) -> JSONValue {
     .text(TimeText.utc(milliseconds: seconds.multipliedReportingOverflow(by: 1000).partialValue))
@@ -65,16 +57,11 @@ enum CacheJSON {
 
   private static func value(_ running: RunningDownloads) -> JSONValue {
     .object([
-      "process": .of(running.process), "directory": text(running.directory),
-      "listed": .of(running.listed), "listIsComplete": .flag(running.listIsComplete),
-      "done": .of(running.done), "failed": .of(running.failed),
+      "process": .of(running.process), "directory": text(running.directory), "listed": .of(running.listed),
+      "listIsComplete": .flag(running.listIsComplete), "done": .of(running.done), "failed": .of(running.failed),
       "bytes": .of(running.bytes), "rate": .of(running.rate), "more": .of(running.more),
       "active": .list(
-        running.active.map { file in
-          .object([
-            "url": text(file.url), "bytes": .of(file.bytes), "total": .of(file.total),
-          ])
-        }),
+        running.active.map { .object(["url": text($0.url), "bytes": .of($0.bytes), "total": .of($0.total)]) }),
     ])
   }
 
@@ -85,10 +72,9 @@ enum CacheJSON {
       "fetchedAt": time(entry.fetchedAt), "usedAt": time(file.usedAt),
       "freshUntil": file.freshUntil.map { time($0) } ?? .null, "keyed": .flag(file.isKeyed),
       "stored": .flag(file.isStored), "chosenName": text(file.chosenName), "status": .of(file.status),
-      "etag": text(validator.etag), "lastModified": text(validator.lastModified),
-      "date": text(validator.date), "cacheControl": text(file.cacheControl), "expires": text(file.expires),
-      "age": text(file.age), "vary": text(file.vary), "effectiveURL": text(file.effectiveURL),
-      "digest": text(file.digest),
+      "etag": text(validator.etag), "lastModified": text(validator.lastModified), "date": text(validator.date),
+      "cacheControl": text(file.cacheControl), "expires": text(file.expires), "age": text(file.age),
+      "vary": text(file.vary), "effectiveURL": text(file.effectiveURL), "digest": text(file.digest),
     ])
   }
 }

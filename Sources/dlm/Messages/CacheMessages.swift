@@ -7,23 +7,24 @@ enum CacheMessages {
   static func warning(_ warning: CacheWarning) -> String {
     let detail = warning.detail.isEmpty ? "" : " (\(warning.detail))"
     let begunAnew =
-      "a new one was begun, and files are known again as they are asked for. The old one was set aside as "
-      + "\(warning.path): dlm clear-cache removes it"
+      "a new one was begun, which learns files again as they are asked for. The old one is kept as "
+      + "\(warning.path); dlm clear-cache removes it"
     let what =
       switch warning.kind {
       case .damagedIndexSetAside: "the cache's index was damaged\(detail); \(begunAnew)"
       case .otherVersion: "the cache's index was made by another version of dlm; \(begunAnew)"
-      case .unusable: "the cache \(warning.path) cannot be used\(detail); this run did without it: see dlm cache path"
-      case .storeUnusable: "nothing can be kept in \(warning.path)\(detail); this run went on without: see --store"
-      case .noStandIn: "an older file could not be used for one whose server failed: \(warning.path)\(detail)"
-      case .partialNotKept: "what had come of \(warning.path) could not be kept\(detail)"
+      case .unusable: "the cache \(warning.path) cannot be used\(detail); this run went without it"
+      case .storeUnusable:
+        "no copies can be stored in \(warning.path)\(detail); this run went without them: see --store"
+      case .noStandIn: "\(warning.path) could not stand in for a file whose server failed\(detail)"
+      case .partialNotKept: "what came of \(warning.path) could not be kept\(detail)"
       }
     return "dlm: \(what)"
   }
 
   static func status(_ status: CacheStatus) -> String {
     let all = status.indexBytes + status.storeBytes
-    let store = status.storeBytes > 0 ? ", \(Quantity.bytes(status.storeBytes)) of it its own bodies" : ""
+    let store = status.storeBytes > 0 ? ", \(Quantity.bytes(status.storeBytes)) of that its own copies" : ""
     return "\(Quantity.files(status.entries)) known, \(Quantity.bytes(status.fileBytes)) where you put them; "
       + "the cache itself takes \(Quantity.bytes(all)) in \(status.folder)\(store)"
   }
@@ -44,7 +45,7 @@ enum CacheMessages {
   /// - Parameter store: what went from the store to keep a bound; nil where none was given.
   static func pruned(_ freed: Freed, store: Freed?) -> String {
     let bodies = store.map { store in
-      "; \(Quantity.count(store.entries)) of the cache's own removed, \(Quantity.bytes(store.bytes)) freed"
+      "; \(Quantity.count(store.entries, "copy", "copies")) of the cache removed, \(Quantity.bytes(store.bytes)) freed"
     }
     return "Pruned: \(text(freed))\(bodies ?? ""); your files stay"
   }
@@ -62,7 +63,7 @@ enum CacheMessages {
     if forgets { parts.append("\(text(freed)) in the cache") }
     if freed.filesKept > 0 {
       let changed = freed.filesKept == 1 ? "it" : "them"
-      parts.append("\(Quantity.files(freed.filesKept)) kept, since changed after dlm wrote \(changed)")
+      parts.append("\(Quantity.files(freed.filesKept)) kept, as somebody changed \(changed) after dlm")
     }
     if freed.partsInUse > 0 { parts.append("\(unfinished(freed.partsInUse)) kept, in use by a running dlm") }
     return "Removed: " + parts.joined(separator: "; ")
@@ -74,7 +75,7 @@ enum CacheMessages {
     let whole = "\(Quantity.files(written.files)) (\(Quantity.bytes(written.fileBytes)))"
     let parts = "\(Self.unfinished(unfinished.count)) (\(Quantity.bytes(bytes)))"
     let all = unfinished.isEmpty ? whole : written.files == 0 ? parts : "\(whole) and \(parts)"
-    return "\(all) that dlm wrote and nobody changed since"
+    return "\(all) that dlm wrote and nobody has changed since"
   }
 
   private static func unfinished(_ count: Int) -> String {
@@ -93,16 +94,14 @@ enum CacheMessages {
   }
 
   /// - Parameter now: seconds since 1970.
-  static func known(
-    _ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile], now: Int64
-  ) -> [String] {
+  static func known(_ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile], now: Int64) -> [String] {
     [address] + files.flatMap { lines($0, now) }
       + unfinished.map { file in
         "  Unfinished: \(held(file)) in \(file.path)" + (file.isKeyed ? ", \(keyed)" : "")
       }
   }
 
-  private static let keyed = "asked for with a login, certificate or header lines of its own"
+  private static let keyed = "asked for with its own login, certificate or header lines"
 
   private static func lines(_ file: CacheDetail, _ now: Int64) -> [String] {
     let entry = file.entry
@@ -117,7 +116,7 @@ enum CacheMessages {
       ("Cache-Control", file.cacheControl), ("Expires", file.expires), ("Age", file.age), ("Vary", file.vary),
       ("Answered by", file.effectiveURL), ("Checksum", file.digest),
     ]
-    let own = file.isStored ? ", the cache's own" : ""
+    let own = file.isStored ? ", the cache's own copy" : ""
     return ["  \(entry.path): \(Quantity.bytes(entry.size)), \(entry.condition.rawValue)\(own)"]
       + facts.compactMap { name, value in value.map { "    \(name): \($0)" } }
   }
@@ -127,9 +126,9 @@ enum CacheMessages {
       .compactMap { condition in counts[condition].map { "\(Quantity.count($0)) \(condition.rawValue)" } }
     let line = "Verified: " + ([Quantity.files(counts.values.reduce(0, +))] + found).joined(separator: ", ")
     let remedies: [([CacheEntry.Condition], String)] = [
-      ([.corrupt], "what is corrupt: remove it and get it again, and look after the disk"),
-      ([.unreadable], "what is unreadable: the cause stands above; see to its permissions, or to the disk"),
-      ([.touched, .missing], "what is touched or missing: dlm cache prune forgets it, dlm get fetches it again"),
+      ([.corrupt], "corrupt: remove these files and get them again, and check the disk"),
+      ([.unreadable], "unreadable: the cause is above; check their permissions, or the disk"),
+      ([.touched, .missing], "touched or missing: dlm cache prune forgets these files, dlm get fetches them again"),
     ]
     return [line] + remedies.filter { $0.0.contains { counts[$0] != nil } }.map(\.1)
   }

@@ -11,11 +11,8 @@ struct ComparisonMessages {
 
   init(_ report: ComparisonReport, jobs: Int, adapts: Bool, inMemory: Bool = false) {
     (self.report, isInMemory) = (report, inMemory)
-    if report.results.contains(where: { $0.mode.jobs != nil }) {
-      width = ""
-    } else {
-      width = adapts ? ", up to \(jobs) files at once" : ", \(Quantity.files(jobs)) at a time"
-    }
+    let isTold = report.results.contains { $0.mode.jobs != nil }
+    width = isTold ? "" : adapts ? ", up to \(jobs) files at once" : ", \(Quantity.files(jobs)) at once"
   }
 
   /// Above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
@@ -26,8 +23,7 @@ struct ComparisonMessages {
       ["run \(place) of \(count): \(step.mode.name), \(round)"] + table,
       fields: [
         "run": .number(Int64(place)), "runs": .number(Int64(count)), "round": .number(Int64(step.round)),
-        "mode": .text(step.mode.mode.rawValue), "jobs": .of(step.mode.jobs),
-        "warmUp": .flag(step.isWarmUp),
+        "mode": .text(step.mode.mode.rawValue), "jobs": .of(step.mode.jobs), "warmUp": .flag(step.isWarmUp),
       ])
   }
 
@@ -36,21 +32,19 @@ struct ComparisonMessages {
   }
 
   /// `run 2 of 9 async-let 412 ms`
-  static func runLine(
-    _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
-  ) -> String {
+  static func runLine(_ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan) -> String {
     let number = "run \(place(of: step, in: plan)) of \(plan.steps.count)"
     let nameWidth = max(12, (plan.modes.map(\.name.count).max() ?? 0) + 2)
-    return TextColumns.line([number, step.mode.name, milliseconds(observation.wall)], [13, nameWidth, 0])
+    return TextColumns.line([number, step.mode.name, Quantity.measurement(observation.wall)], [13, nameWidth, 0])
   }
 
   static func leftOut(_ failures: [DownloadError]) -> [String] {
     let it = failures.count == 1 ? "it" : "them"
-    let count = Quantity.count(failures.count, "file fails", "files fail")
-    return ["\(count), and no run has \(it) from now on (--strict ends here):"]
+    let count = Quantity.count(failures.count, "file failed and is", "files failed and are")
+    return ["\(count) left out; starting over without \(it) (--strict stops instead):"]
       + failures.prefix(FailureLog.told).map {
-        "    \(TerminalText.sanitized($0.address ?? "")): \(FailureMessages($0).line)"
-      } + (failures.count > FailureLog.told ? ["    …"] : []) + ["Beginning anew without \(it)."]
+        "  \(TerminalText.sanitized($0.address ?? "")): \(FailureMessages($0).line)"
+      } + (failures.count > FailureLog.told ? ["  …"] : [])
   }
 
   /// The last line of `--progress json`.
@@ -66,14 +60,28 @@ struct ComparisonMessages {
       [["MODE", "MEDIAN", "SPREAD", "RATE", "SPEED"]] + report.results.map(row), [nameWidth, 12, 10, 15, 0])
   }
 
-  var lines: [String] {
-    table + ["(spread: half the way from fastest to slowest; speed: ± a standard deviation)"] + effort
-      + (headline.isEmpty ? [] : ["", headline]) + explanations + work + warnings
+  /// The verdict stands last, on one screen with the table; above them what else there is room for.
+  /// - Parameter rows: of the window; nil where there is none, and where all is asked for.
+  func lines(
+    _ picture: ComparisonPicture? = nil, rows: Int? = nil, wrapped: ([String]) -> [String] = { $0 }
+  ) -> [String] {
+    let spread = "(spread: half the range between fastest and slowest run; ± standard deviation)"
+    let (table, reasons) = (wrapped(table + [spread]), wrapped(explanations + work + warnings))
+    let verdict = headline.isEmpty ? [] : [""] + wrapped([headline])
+    // The prompt takes a row.
+    func fits(_ lines: [String]) -> Bool { rows.map { lines.count < $0 } ?? true }
+    var lines = table + [""] + reasons + verdict
+    if !fits(lines) { lines = reasons + [""] + table + verdict }
+    for block in [picture?.bars ?? [], wrapped(effort), picture?.waterfall ?? []] {
+      let more = block + [""] + lines
+      if !block.isEmpty, fits(more) { lines = more }
+    }
+    return lines
   }
 
   private var work: [String] {
     guard let some = report.results.first, let run = some.runs.first else { return [] }
-    let leftOut = Quantity.count(report.leftOut.count, "file that fails is", "files that fail are")
+    let leftOut = Quantity.count(report.leftOut.count, "file that failed is", "files that failed are")
     let runs = Quantity.count(some.runs.count, "run", "runs")
     return (report.leftOut.isEmpty ? [] : ["\(leftOut) left out."]) + [
       "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), byte for byte"
@@ -82,7 +90,7 @@ struct ComparisonMessages {
   }
 
   /// The judgement in one sentence; empty with fewer than two modes.
-  var headline: String { report.conclusion.map(Self.sentence) ?? "" }
+  var headline: String { report.conclusion.map(sentence) ?? "" }
 
   var explanations: [String] {
     Explanation.all(report).map(Self.text) + [AutoForecast.of(report).map(Self.text)].compactMap(\.self)
@@ -91,12 +99,12 @@ struct ComparisonMessages {
   private static func text(_ forecast: AutoForecast) -> String {
     switch forecast {
     case .manyAtOnce(let time):
-      "--mode auto would have asked for up to \(Settings.mostJobs) at once: a file takes \(milliseconds(time)), "
-        + "and it waits for none."
+      "--mode auto would have asked for up to \(Settings.mostJobs) at once: a file takes "
+        + "\(Quantity.measurement(time)), and it waits for none."
     case .moreAndMore:
-      "--mode auto would have begun with two at a time and gone on to more for as long as that gained."
-    case .fewForShort: "--mode auto would have stayed with two at a time: it is over before more could pay."
-    case .fewForNoGain: "--mode auto would have stayed with few at a time: more bring no more here."
+      "--mode auto would have begun with two at once and gone on to more for as long as that helped."
+    case .fewForShort: "--mode auto would have stayed with two at once: it is over before more could help."
+    case .fewForNoGain: "--mode auto would have stayed with few at once: more do not help here."
     }
   }
 
@@ -112,14 +120,14 @@ struct ComparisonMessages {
       "One by one, \(percent(waiting)) of a file's time is waiting, and the rest receiving at \(Quantity.rate(rate)); "
         + "side by side files wait together, and each connection brings its own."
     case .sharedLine(let rate):
-      "More files at a time share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
-    case .busyServer(let answers): "The server limits: however many ask, it answers about \(answers) at a time."
+      "More files at once share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
+    case .busyServer(let answers): "The server limits: however many ask, it answers about \(answers) at once."
     case .slowConnecting(let time):
-      "The server limits: side by side, a file waits \(milliseconds(time)) longer for its connection. Fewer at a time "
-        + "may be faster: compare --jobs 1,4,16."
+      "The server limits: side by side, a file waits \(Quantity.measurement(time)) longer for its connection. "
+        + "Fewer at once may be faster: compare --jobs 1,4,16."
     case .hostLimit(let host, let connections):
-      "The server limits: \(TerminalText.sanitized(host)) takes \(connections) "
-        + "\(connections == 1 ? "connection" : "connections") at a time."
+      "The server limits: \(TerminalText.sanitized(host)) takes "
+        + "\(Quantity.count(connections, "connection", "connections")) at once."
     }
   }
 
@@ -129,7 +137,7 @@ struct ComparisonMessages {
   private var effort: [String] {
     let runs = report.results.map { ($0.mode.name, $0.medianRun.details) }.filter { !$0.1.transfers.isEmpty }
     guard !runs.isEmpty else { return [] }
-    func time(_ time: Duration?) -> String { time.map(Self.milliseconds) ?? "–" }
+    func time(_ time: Duration?) -> String { time.flatMap { $0 > .zero ? Quantity.measurement($0) : nil } ?? "–" }
     let measured = runs.map { name, details in
       [
         name, time(details.timeToFirstByte), time(details.processorTime),
@@ -143,42 +151,51 @@ struct ComparisonMessages {
     }
     let effort = [["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"]] + measured
     let shares = [["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"]] + phases
-    return [""] + TextColumns.lines(effort, [nameWidth, -10, -9, -9, -9, -9, -8, -8])
+    return TextColumns.lines(effort, [nameWidth, -10, -9, -9, -9, -9, -8, -8])
       + [""] + TextColumns.lines(shares, [nameWidth, -10, -9, -9, -9, -9, -9, -9])
   }
 
   private func row(_ result: ModeResult) -> [String] {
-    let speed = report.speed(of: result.mode, against: .sequential).map(Self.factor) ?? ""
-    return [
-      result.mode.name, Self.milliseconds(result.times.median),
+    [
+      result.mode.name, Quantity.measurement(result.times.median),
       result.times.count > 1 ? "± \(Self.percent(result.times.spread))" : "–",
-      result.bytesPerSecond.map(Quantity.rate) ?? "", result.mode == .sequential ? "1" : speed,
+      result.bytesPerSecond.map(Quantity.rate) ?? "",
+      result.mode == .sequential ? "1" : report.speed(of: result.mode, against: .sequential)?.text ?? "",
     ]
   }
 
-  private static func sentence(_ conclusion: Conclusion) -> String {
-    let (winner, reference) = (conclusion.winner.name, conclusion.reference.name)
-    return switch conclusion.certainty {
+  private func sentence(_ conclusion: Conclusion) -> String {
+    let (best, reference) = ([conclusion.winner] + conclusion.equals, conclusion.reference.name)
+    let tied = Self.all(best.map(\.name) + [reference])
+    switch conclusion.certainty {
     case .clear, .unknown:
-      if conclusion.equals.isEmpty {
-        "\(winner) is \(factor(conclusion.speed)) times as fast as \(reference)."
-      } else {
-        "\(([winner] + conclusion.equals.map(\.name)).joined(separator: " and ")) are "
-          + "\(factor(conclusion.speed)) times as fast as \(reference), and a tie between them."
+      // Each has its own figure.
+      let figures = best.map { mode in
+        let isUneven = report.result(of: mode)?.times.isUneven == true
+        return (report.speed(of: mode, against: conclusion.reference)?.text ?? "–") + (isUneven ? " (uneven)" : "")
       }
-    case .tie: "A tie: \(winner) and \(reference) took the same time."
-    case .withinScatter: "A tie: \(winner) and \(reference) differ by no more than their runs do."
+      let verb = best.count > 1 ? " tie:" : " is"
+      return "\(Self.all(best.map(\.name)))\(verb) \(Self.all(figures)) times as fast as \(reference)."
+    case .tie: return "A tie: \(tied) took the same time."
+    case .withinScatter: return "A tie: \(tied) differ by no more than their runs do."
+    case .tooShort:
+      let times = report.results.map { "\($0.mode.name) \(Quantity.measurement($0.times.median))" }
+      return "Too short to compare: \(Self.all(times))."
     }
+  }
+
+  /// `a, b and c`
+  private static func all(_ words: [String]) -> String {
+    words.count < 2 ? words.joined() : "\(words.dropLast().joined(separator: ", ")) and \(words[words.count - 1])"
   }
 
   /// Equal notes of several modes are one line.
   var warnings: [String] {
-    let notes = report.results.flatMap { result in result.warnings.map { (text: Self.text($0), mode: result.mode.name) }
-    }
-    let lines = Dictionary(grouping: notes.enumerated(), by: \.element.text).values
+    let notes = report.results.flatMap { result in result.warnings.map { (Self.text($0), result.mode.name) } }
+    let lines = Dictionary(grouping: notes.enumerated(), by: \.element.0).values
       .sorted { $0[0].offset < $1[0].offset }.map { same in
-        let modes = same.count == report.results.count ? "" : ", \(same.map(\.element.mode).joined(separator: ", "))"
-        return "Note\(modes): \(same[0].element.text)"
+        let modes = same.count == report.results.count ? "" : ", \(same.map(\.element.1).joined(separator: ", "))"
+        return "Note\(modes): \(same[0].element.0)"
       }
     guard let bytes = report.unequalBytes else { return lines }
     let (least, most) = (Quantity.bytes(bytes.lowerBound), Quantity.bytes(bytes.upperBound))
@@ -188,30 +205,38 @@ struct ComparisonMessages {
   private static func text(_ warning: MeasurementWarning) -> String {
     switch warning {
     case .fewRuns(let count): "\(count) \(count == 1 ? "run says" : "runs say") little; try --runs 3 or more"
-    case .wideSpread(let part): "the runs differ by ± \(percent(part)); is something else going on?"
-    case .tooShort: "too short to measure well; a longer list says more"
-    case .outliers(let rounds):
-      "round \(rounds.map(String.init).joined(separator: ", ")) stands far from the others; is something else going on?"
+    case .uneven(let times, let round, let delay):
+      "uneven, from \(Quantity.measurement(times.minimum)) to \(Quantity.measurement(times.maximum)): round \(round) "
+        + (delay.map(text) ?? "is far from the others; is something else going on?")
+    case .tooShort: "runs under 20 ms are too short to compare; a longer list says more"
     case .clockJumped(let rounds):
       "in round \(rounds.map(String.init).joined(separator: ", ")) the clock was set, or the machine slept"
+    }
+  }
+
+  private static func text(_ delay: Delay) -> String {
+    switch delay {
+    case .retries(let count): "had \(Quantity.count(count, "retry", "retries"))"
+    case .first: "was the first, when a server or a name is often slow"
+    case .file(let address, let phase, let time):
+      "had \(RowNames([address], cells: 40, more: "…")[address]) \(Quantity.measurement(time)) longer \(phase.name)"
     }
   }
 
   static func text(_ error: ComparisonError) -> [String] {
     switch error {
     case .cancelled: ["Interrupted: nothing is left behind."]
-    case .broken(_, let error):
-      [(error.address.map { "\($0): " } ?? "") + FailureMessages(error).line]
-    case .invalid(let run): text(run)
+    case .broken(_, let error): [(error.address.map { "\($0): " } ?? "") + FailureMessages(error).line]
+    case .invalid(let step, let reason): text(step, reason)
     }
   }
 
-  private static func text(_ run: InvalidRun) -> [String] {
-    let place = "The comparison was stopped in run \(run.step.round) of mode \(run.step.mode.name)"
-    switch run.reason {
+  private static func text(_ step: ComparisonPlan.Step, _ reason: ComparisonError.Objection) -> [String] {
+    let place = "The comparison was stopped in run \(step.round) of mode \(step.mode.name)"
+    switch reason {
     case .failed(let failures):
       return ["\(place): times of a list that fails say nothing. It failed for:"]
-        + failures.map { "    \($0.address ?? ""): \(FailureMessages($0).line)" }
+        + failures.map { "  \($0.address ?? ""): \(FailureMessages($0).line)" }
     case .nothingDownloaded: return ["\(place): there was nothing to download."]
     case .differs(let difference, let reference):
       let what =
@@ -225,20 +250,6 @@ struct ComparisonMessages {
           + "Does the server change its files?"
       ]
     }
-  }
-
-  private static func factor(_ speed: RelativeSpeed) -> String {
-    guard let deviation = speed.deviation else { return Quantity.decimal(speed.factor, 10) }
-    // "14.5 ± 0.0" beside "14.4 ± 0.1" would look like a winner.
-    let parts = deviation >= 0.05 ? 10 : 100
-    return "\(Quantity.decimal(speed.factor, parts)) ± \(Quantity.decimal(max(deviation, 0.01), parts))"
-  }
-
-  /// Three digits, so that modes can be told apart: `412 ms`, `3.41 s`.
-  static func milliseconds(_ time: Duration) -> String {
-    let seconds = time / .seconds(1)
-    if seconds < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
-    return seconds < 60 ? "\(Quantity.decimal(seconds, 100)) s" : Quantity.duration(time)
   }
 
   /// Wide enough for `async-let -j 16`, where that is compared.

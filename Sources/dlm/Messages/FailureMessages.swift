@@ -18,8 +18,11 @@ struct FailureMessages {
     var (what, remedy) = (Self.what(error), Self.remedy(error))
     if case .proxy(let refusal)? = error.cause { (what, remedy) = Self.words(refusal) }
     let detail = Self.detail(error)
-    cause = what + (error.path.map { " (\($0))" } ?? "") + (detail.isEmpty ? "" : ": \(detail)")
-    kind = Self.differInDetail.contains(error.code) ? what : cause
+    // The remedy says where wrong bytes are.
+    let path = error.code == .digest ? nil : error.path
+    cause = what + (path.map { " (\($0))" } ?? "") + (detail.isEmpty ? "" : ": \(detail)")
+    let isMissing = [DownloadError.Cause.http(status: 404), .http(status: 410)].contains(error.cause)
+    kind = isMissing ? "\(cause): nothing at this address" : Self.differInDetail.contains(error.code) ? what : cause
     self.remedy = remedy
   }
 
@@ -29,34 +32,52 @@ struct FailureMessages {
 
   var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
 
+  /// What it was, the addresses, and what to do; three lines for a failure.
+  func lines(_ errors: [DownloadError]) -> [String] {
+    ["dlm: \(errors.count > 1 ? "\(Quantity.files(errors.count)): " : "")\(kind)"]
+      + errors.map { "    \($0.address ?? $0.path ?? "")" } + [remedy].compactMap(\.self).map { "  \($0)" }
+  }
+
+  /// In the order in which each cause was first met.
+  static func groups(of errors: [DownloadError]) -> [(messages: FailureMessages, errors: [DownloadError])] {
+    Dictionary(grouping: errors.enumerated()) { FailureMessages($0.element).heading }
+      .values.sorted { $0[0].offset < $1[0].offset }.map { (FailureMessages($0[0].element), $0.map(\.element)) }
+  }
+
+  /// Whether the same command may do better, later or after what the remedy says.
+  static func isWorthRepeating(_ error: DownloadError) -> Bool {
+    error.isTransient || error.stopsWriting || error.code == .diskFull || isOffline(error)
+  }
+
   private static func what(_ error: DownloadError) -> String {
     switch error.code {
     case .status:
       if case .http(let status)? = error.cause { "the server answered \(phrase(status))" } else { "the server refused" }
     case .badAddress: "not an address that can be fetched"
-    case .resolve: "the host's name could not be looked up"
-    case .connect: "no connection"
+    case .resolve: "the host was not found"
+    case .connect: "cannot connect to the server"
     case .tls: "no secure connection"
-    case .certificate: "the server's certificate was refused"
+    case .certificate: certificateWords(error).what
     case .clientCertificate: "your certificate was refused, is missing, or cannot be used"
-    case .pinnedKey: "the server has another key than the pinned one"
-    case .timeout: "the connection did not come up in time"
-    case .stalled: "no byte came for too long"
-    case .reset: "the server broke off"
-    case .shortBody: "the file broke off"
-    case .longBody: "more came than the server had announced"
-    case .badResponse where error.cause == .http(status: 205): "the server has nothing to send for it"
-    case .badResponse: "the server's answer is not understood"
+    case .pinnedKey: "the server's key is not the pinned one"
+    case .timeout: "connecting took too long"
+    case .stalled: "the transfer stalled"
+    case .reset: "the server closed the connection"
+    case .shortBody: "the file was cut short"
+    case .longBody: "the server sent more than it had announced"
+    case .badResponse where error.cause == .http(status: 205): "the server has nothing to send"
+    case .badResponse: "the server's answer is invalid"
     case .redirect: "a redirect was not followed"
-    case .range: "the server sent another part than was asked for"
-    case .tooLarge: "the file is too long"
+    case .range: "the server sent another range than it was asked for"
+    case .tooLarge: "the file is too large"
     case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
       "too many files and connections are open"
     case .resources: "this machine is short of memory"
     case .diskFull: "the disk is full"
     case .folder: "the folder cannot be used"
-    case .digest: "the file's checksum is wrong, also when it was fetched anew"
-    case .unproven: "nothing proves that the file is right"
+    case .digest: "wrong checksum"
+    case .unproven: "the file cannot be verified"
+    case .cache where error.activity.hasPrefix("answering"): error.reason
     case .cancelled: "cancelled"
     case .skipped: "skipped by you"
     default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
@@ -65,39 +86,40 @@ struct FailureMessages {
 
   /// Failures whose details are libcurl's words on one connection, or one file's path.
   private static let differInDetail: Set<DownloadError.Code> = [
-    .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .digest, .resources,
+    .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .resources, .pinnedKey,
   ]
 
-  private static func phrase(_ status: Int) -> String {
-    "\(status)\(reasonPhrases[status].map { " \($0)" } ?? "")"
-  }
+  private static func phrase(_ status: Int) -> String { "\(status)\(reasonPhrases[status].map { " \($0)" } ?? "")" }
 
   private static func words(_ refusal: ProxyRefusal) -> (what: String, remedy: String) {
     let proxy = "the proxy \(refusal.proxy)"
     return switch refusal.answer {
     case .login where refusal.hadLogin:
-      ("\(proxy) refused the login", "check user and password in its address, where special signs are written as %XX")
+      ("\(proxy) refused the login", "check user and password in its address; write special characters as %XX")
     case .login:
-      ("\(proxy) wants a login", "give one in its address, user and password before the host (--proxy or DLM_PROXY)")
-    case .status(403): ("no connection: \(proxy) answered \(phrase(403))", ownersRules)
+      ("\(proxy) wants a login", "put user and password before the host in its address (--proxy or DLM_PROXY)")
+    case .status(403): ("cannot connect: \(proxy) answered \(phrase(403))", ownersRules)
     case .forbidden: ("\(proxy) does not allow a connection to this host", ownersRules)
-    case .status(let status): ("no connection: \(proxy) answered \(phrase(status))", proxyReachedNone)
-    case .unreachable(let why): ("no connection: \(proxy) said \(why)", proxyReachedNone)
-    case .away: ("no connection to \(proxy)", "is the proxy up, and its port right?")
-    case .misunderstood: ("\(proxy) is not understood", "is it a proxy of this kind, and the port right?")
+    case .status(let status): ("cannot connect: \(proxy) answered \(phrase(status))", proxyReachedNone)
+    case .unreachable(let why): ("cannot connect: \(proxy) said \(why)", proxyReachedNone)
+    case .away: ("cannot connect to \(proxy)", "is the proxy up, and its port right?")
+    case .misunderstood: ("\(proxy) gave an invalid answer", "is it a proxy of this kind, and is the port right?")
     case .insecure:
       ("no secure connection to \(proxy)", "if you know its issuer, name it with --cacert FILE; is it an https proxy?")
     }
   }
 
-  private static let ownersRules = "its rules are its owner's: ask there, or name the host in NO_PROXY"
+  private static let ownersRules = "ask the proxy's owner, or name the host in NO_PROXY"
   private static let proxyReachedNone = "is the server up, and the port right? The proxy could not reach it"
 
   private static func detail(_ error: DownloadError) -> String {
     switch error.cause {
-    case .curl(_, let message): message
+    // Behind the last mark: "OpenSSL/3.0: error:0A00010B:SSL routines::wrong version number".
+    case .curl(_, let message):
+      error.code == .tls ? message.split(separator: "::").last.map(String.init) ?? "" : message
+    case .certificate(let fault, let message): [.badAuthorities, .other].contains(fault) ? message : ""
     case .errno(let number): String(cString: strerror(number))
-    case .detail(let text): text
+    case .detail(let text): text == what(error) ? "" : text
     case .http(let status): error.code == .status ? "" : "status \(status)"
     case .proxy(let refusal):
       switch refusal.answer {
@@ -115,44 +137,54 @@ struct FailureMessages {
     if isOffline(error) { return "run it once without --offline" }
     return switch error.code {
     case .badAddress: "addresses look like https://host/path"
-    case .resolve: "check the host's spelling and this machine's network"
+    case .resolve: "check its spelling, and this machine's network"
     case .connect: "is the server up, and the port right?"
-    case .tls, .clientCertificate, .pinnedKey, .certificate: securityRemedy(error)
-    case .timeout: "try again later, or allow more with --connect-timeout"
-    case .stalled, .skipped: "run the same command again: it goes on where it was"
+    case .certificate: certificateWords(error).remedy
+    case .tls
+    where error.reason.contains("protocol version") || error.reason.contains("unsupported protocol"):
+      "the server has no version of TLS that --tlsv1.2, --tlsv1.3 and --tls-max allow"
+    case .tls: "is this an https server, and the port right?"
+    case .clientCertificate: "check --cert, --key and the pass phrase, and that the server knows the certificate"
+    case .pinnedKey: "before you change --pinnedpubkey, ask its owner: somebody may be in between"
+    case .timeout: "try again later, or allow more time with --connect-timeout"
+    case .stalled, .skipped: "run the same command again: it resumes where it was"
     case .shortBody where error.activity == "decoding":
       "run the same command again: what was compressed on its way starts over"
     case .reset, .shortBody: "run the same command again: what has come is kept"
+    case .badResponse, .longBody, .range: "check the address; if it is right, tell the server's owner"
     case .tooLarge: "allow more with --max-filesize"
-    case .resources: "allow more with ulimit -n, or take fewer at a time with --jobs"
+    case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
     case .diskFull:
       "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"
-    case .folder: "choose another one with --directory"
-    case .digest: "is the checksum right? If it is, tell the server's owner"
-    case .unproven: "ask for less with --require-proof, or give its checksum"
+    case .folder: "choose another with --directory"
+    case .digest:
+      "check where the checksum is from" + (error.path.map { "; what the server sent is kept as \($0)" } ?? "")
+    case .unproven: "require less with --require-proof, or give its checksum"
     case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
-    case .redirect: "fetch the address that it leads to, if you trust it"
+    case .redirect where error.reason.contains("in a row"): "they lead in a circle: tell the server's owner"
+    case .redirect where error.reason.contains("from https"): "if you trust that address, fetch it instead"
+    case .redirect: "look for another address of this file"
     case .status: statusRemedy(error)
     default: nil
     }
   }
 
-  private static func securityRemedy(_ error: DownloadError) -> String? {
-    switch error.code {
-    case .tls
-    where error.reason.contains("protocol version") || error.reason.contains("unsupported protocol"):
-      "the server speaks other versions of TLS: what --tlsv1.2, --tlsv1.3 and --tls-max allow has none of them"
-    case .tls: "is this an https server, and the port right?"
-    case .clientCertificate: "check --cert, --key and the pass phrase, and that the server knows the certificate"
-    case .pinnedKey:
-      "it may have a new key, or somebody is in between: ask its owner before you change --pinnedpubkey"
-    case .certificate where error.reason.contains("certificate revoked"):
-      "its issuer has taken it back: do not trust this server"
-    case .certificate where error.reason.contains("CRL"):
-      "--crlfile needs a valid list from each issuer of the server's certificate"
-    case .certificate: "if you know its issuer, name it with --cacert FILE; --insecure trusts anyone"
-    default: nil
-    }
+  private static func certificateWords(_ error: DownloadError) -> (what: String, remedy: String) {
+    let skip = "--insecure skips this check"
+    guard case .certificate(let fault, _)? = error.cause else { return ("the server's certificate was refused", skip) }
+    let (what, remedy) =
+      switch fault {
+      case .expired: ("has expired", "check this machine's clock, or have it renewed; \(skip)")
+      case .notYetValid: ("is not valid yet", "check this machine's clock; \(skip)")
+      case .otherHost: ("is for another host", "check the host in the address; \(skip)")
+      case .selfSigned: ("is self-signed", "if you trust it, name it with --cacert FILE; \(skip)")
+      case .unknownIssuer: ("has an unknown issuer", "if you trust that, name it with --cacert FILE; \(skip)")
+      case .revoked: ("was revoked", "do not trust this server")
+      case .unknownRevocation: ("may be revoked", "--crlfile needs a valid list from each of its issuers")
+      case .badAuthorities: ("cannot be checked", "--cacert needs a file of certificates in PEM")
+      case .other: ("was refused", "tell the server's owner; \(skip)")
+      }
+    return ("the server's certificate \(what)", remedy)
   }
 
   private static func statusRemedy(_ error: DownloadError) -> String? {
@@ -160,15 +192,16 @@ struct FailureMessages {
     let wait = error.retryAfter ?? .zero
     return switch status {
     case 401: "it wants a login: give one with --netrc-file or --header"
-    case 407: "a proxy that this machine does not know of wants a login: name it with --proxy"
-    case 403: "it does not allow this: is a login or a header missing?"
-    case 404, 410: "check the address: there is nothing (any more)"
+    case 403: "access is denied: is a login or a header missing?"
+    case 404, 410: "check the address"
+    case 407: "a proxy on the way wants a login: name it with --proxy"
+    case 408: "try again later"
     case 429, 503:
       wait > .seconds(60)
         ? "it asks to be left alone for \(Quantity.duration(wait)): try again then"
         : "it is busy: try again later, or with fewer --jobs"
-    case 500...: "the trouble is the server's: try again later"
-    default: nil
+    case 500...: "the server is in trouble: try again later"
+    default: "the server does not give this out: check the address, or ask its owner"
     }
   }
 
@@ -182,19 +215,7 @@ struct FailureMessages {
   ]
 }
 
-struct FailureGroup {
-  let heading: String
-  let errors: [DownloadError]
-
-  /// In the order in which each cause was first met.
-  static func groups(of errors: [DownloadError]) -> [FailureGroup] {
-    Dictionary(grouping: errors.enumerated()) { FailureMessages($0.element).heading }
-      .sorted { $0.value[0].offset < $1.value[0].offset }
-      .map { FailureGroup(heading: $0, errors: $1.map(\.element)) }
-  }
-}
-
-/// The message for a line that is not a request: `urls.txt:7: "htp:/x" is no address: …`.
+/// The message for a line that is not a request: `urls.txt:7: "htp:/x" is not an address: …`.
 struct RejectionMessages {
   /// - Parameter lists: those that came over https and name files at http.
   static func downgrades(_ lists: Set<String>) -> [String] {
@@ -206,53 +227,58 @@ struct RejectionMessages {
 
   let line: String
 
+  var said: String { "dlm: \(line)" }
+
   init(_ rejection: Rejection) {
-    let place = rejection.line.map { "\(rejection.list):\($0)" } ?? rejection.list
-    line = "\(place.isEmpty ? "\"\"" : place): \(Self.text(rejection))"
+    let place = rejection.line.map { "\(rejection.list):\($0)" } ?? (rejection.isOfList ? rejection.list : "")
+    line = (place.isEmpty ? "" : place + (rejection.isOfList ? " " : ": ")) + Self.text(rejection)
   }
 
   private static func text(_ rejection: Rejection) -> String {
     let quoted = "\"\(rejection.text)\""
+    // A line of a list; what was typed is at hand.
+    let remedy = rejection.line == nil ? "" : "; fix or remove it"
     switch rejection.reason {
     case .unreadable(let number):
       let isMaybeAddress = number == ENOENT && rejection.list.contains(".") && !rejection.list.hasPrefix(".")
-      let remedy = isMaybeAddress ? "if it is an address, write https://\(rejection.list)" : "check its name and rights"
-      return "the list cannot be read: \(String(cString: strerror(number))); \(remedy)"
-    case .unfetched(let error): return "the list cannot be read: \(FailureMessages(error).line)"
-    case .damaged(let why):
-      return "the list cannot be read from here on: \(why); what stands before is read. Get it again"
+      let other = number == EISDIR ? "name a file in it" : "check its name and permissions"
+      let remedy = isMaybeAddress ? "if it is an address, write https://\(rejection.list)" : other
+      return "cannot be read: \(String(cString: strerror(number))); \(remedy)"
+    case .unfetched(let error): return "cannot be read: \(FailureMessages(error).line)"
+    case .damaged(let why): return "cannot be read from here on: \(why); get it again"
     case .noList(let what): return text(what)
     case .notUTF8: return "\(quoted) is not UTF-8; save the list as UTF-8"
     case .tooLong: return "\(quoted) is longer than any address; is this a list?"
     case .option(let option):
-      return "\"\(option)\" behind \(rejection.text) is no option of a line; there are first=yes, first=no and "
-        + "size=BYTES (12M), each behind a tab"
-    case .malformed(let why): return "\(quoted) is no address: \(text(why))"
+      return "\"\(option)\" after \(rejection.text) is not an option of a line; these are first=yes, first=no and "
+        + "size=BYTES (12M), each after a tab"
+    case .malformed(.unsupportedScheme(let scheme)):
+      return "\(quoted): \(scheme) is not supported, only http and https are\(remedy)"
+    case .malformed(let why): return "\(quoted) is not an address: \(text(why))\(remedy)"
     }
   }
 
   private static func text(_ what: Rejection.NoList) -> String {
-    let remedy = "is this a list? To download it, give its address"
+    let remedy = "to download it, give its address"
     return switch what {
-    case .binary: "it holds binary data, not an address a line; \(remedy)"
-    case .page:
-      "it is a web page, not an address a line; \(remedy), and if it came from a server that wants a login, one for it"
-    case .utf16: "it is UTF-16; save it as UTF-8"
+    case .binary: "is binary data, not a list of addresses; \(remedy)"
+    case .page: "is a web page, not a list of addresses; \(remedy). If its server wants a login, give one"
+    case .utf16: "is UTF-16; save it as UTF-8"
     case .lines(let count) where count <= ListDoubt.mostAtStart:
-      "none of its first \(count) lines is an address; \(remedy)"
+      "is not a list of addresses: none of its first \(count) lines is one; \(remedy)"
     case .lines(let count):
-      "\(count) of its lines are no addresses, and nearly none is: the rest is not read; \(remedy)"
+      "is not a list of addresses: \(count) of its lines are none, and the rest is not read; \(remedy)"
     }
   }
 
   private static func text(_ why: Address.Malformed) -> String {
     switch why {
-    case .empty: "nothing stands there"
-    case .controlCharacter: "it holds a control character"
+    case .empty: "it is empty"
+    case .controlCharacter: "it has a control character in it"
     case .noScheme: "it does not begin with http:// or https://"
-    case .unsupportedScheme(let scheme): "dlm speaks http and https, not \(scheme)"
+    case .unsupportedScheme(let scheme): "\(scheme) is not supported"
     case .noHost: "the host is missing"
-    case .badHost: "the host holds characters that none may have"
+    case .badHost: "the host has characters that no host may have"
     case .badInternationalHost: "the host's name cannot be written in ASCII (IDNA), as networks need it"
     case .badPort: "the port is not a number from 1 to 65535"
     }
@@ -261,12 +287,11 @@ struct RejectionMessages {
 
 enum TroubleMessages {
   static func tooFewDescriptors(_ free: Int, least: Int) -> String {
-    "dlm: Too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit -n"
+    "dlm: too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit -n"
   }
 
   static func noIdleClass(_ error: Errno) -> String {
-    "dlm: --background: the idle class of processor and disk time cannot be had: \(error); it goes on in the usual "
-      + "one, and still leaves hosts to others"
+    "dlm: --background: idle priority is not available (\(error)); going on at normal priority"
   }
 
   static func temporaryFolder(_ path: String, _ error: Errno) -> String {
@@ -275,7 +300,7 @@ enum TroubleMessages {
   }
 
   static func outputLost(_ error: Errno) -> String {
-    let remedy = error == .noSpace ? "free space there, or write it elsewhere" : "is what it leads to still there?"
+    let remedy = error == .noSpace ? "free space there, or write it elsewhere" : "is what reads it still there?"
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
   }
 
@@ -284,10 +309,6 @@ enum TroubleMessages {
       (error as? Errno) == .tooManySymbolicLinkLevels
       ? "it is a link; name the file itself" : "choose another place with \(option)"
     return "dlm: \(name) cannot be written: \(error); \(remedy)"
-  }
-
-  static func failedListLost(_ name: String, _ error: any Error) -> String {
-    "dlm: \(name) cannot be written: \(error); choose another file with --failed"
   }
 
   static func notRemoved(_ path: FilePath, _ error: DownloadError) -> String {

@@ -4,15 +4,14 @@ import TerminalProgress
 
 enum QuestionMessages {
   /// - Parameter note: why the last answer could not be taken.
-  static func lines(_ question: Question, _ editor: LineEditor, note: String?, waiting: Int) -> [String] {
+  static func lines(_ question: Question, _ editor: LineEditor, note: String?) -> [String] {
     let outcome = question.outcome
     let type = outcome.mediaType.map { ", \($0)" } ?? ""
-    let more = waiting > 0 ? "   (\(waiting) more \(waiting == 1 ? "question waits" : "questions wait"))" : ""
     switch question.kind {
-    case .conflict(let standing):
+    case .conflict:
       return [
-        "\(outcome.wantedName) is here already (\(standing)). "
-          + "The new one: \(Quantity.bytes(outcome.size))\(type).\(more)",
+        "\(outcome.wantedName) is here already (\(standing(outcome.renamedFrom ?? ""))). "
+          + "The new one: \(Quantity.bytes(outcome.size))\(type).",
         (note.map { "\($0)   " } ?? "") + "[k]eep both (Enter; the new one is \(outcome.name))  [r]eplace  "
           + "[s]kip the new one   capital letter: for all",
       ]
@@ -23,7 +22,7 @@ enum QuestionMessages {
         ? ("[\(editor.text)]", "Enter takes it, typing replaces it, arrows edit it")
         : ("\(editor.beforeCursor)|\(editor.afterCursor)", "Enter takes it, Escape leaves it as it was")
       return [
-        "\(question.request.address) (\(Quantity.bytes(outcome.size))\(type))\(more)",
+        "\(question.request.address) (\(Quantity.bytes(outcome.size))\(type))",
         "Name: \(name)   \(note ?? hint)",
       ]
     }
@@ -32,16 +31,17 @@ enum QuestionMessages {
   static func unasked(_ output: OutputSettings) -> [String] {
     let (option, instead) =
       output.asksNames
-      ? ("--ask-names", "each file keeps the name that it has") : ("--on-conflict ask", "both files are kept")
-    return ["\(option): there is no terminal with bars to ask at, so \(instead)."]
+      ? ("--ask-names", "each file keeps its name") : ("--on-conflict ask", "both files are kept")
+    return ["dlm: \(option): there is no terminal with progress bars to ask on, so \(instead)"]
   }
 
   /// - Parameter count: files at a time; nil where there is always one.
   static func width(_ count: Int?) -> String {
-    guard let count else { return "one file at a time: that is what --mode sequential means" }
-    return "\(Quantity.files(count)) at a time"
+    guard let count else { return "one file at a time: that is what sequential means" }
+    return "\(Quantity.files(count)) at once"
   }
 
+  static let slowReader = "  waiting until all of it is taken from standard output"
   static let unknownKey = "Not one of these keys."
 
   static func refusal(_ error: DownloadError) -> String {
@@ -49,7 +49,7 @@ enum QuestionMessages {
   }
 
   /// `1.2 MiB, of 2026-11-20 18:22`
-  static func standing(_ path: String) -> String {
+  private static func standing(_ path: String) -> String {
     var status = stat()
     guard lstat(path, &status) == 0 else { return "no longer there" }
     let time = TimeText.local(seconds: Int64(status.st_mtim.tv_sec))

@@ -6,20 +6,17 @@ enum RepeatMessages {
   /// `Taking the last list of this folder: urls.txt, with --directory=data`
   static func again(_ last: LastList, _ why: NotRepeated) -> [String] {
     let options = last.history.command.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
-    let line =
-      "Taking the last list of this folder: \(TerminalText.sanitized(last.names))"
-      + (options.isEmpty ? "" : ", with \(options.joined(separator: " "))")
+    let with = options.isEmpty ? "" : ", with \(options.joined(separator: " "))"
+    let line = "Taking the last list of this folder: \(TerminalText.sanitized(last.names))\(with)"
     guard case .because(let reason, let other) = why else { return [line] }
     let text =
       switch reason {
-      case .cutShort: "its run was cut short, or left files as they stood"
+      case .cutShort: "its run was cut short, or skipped files"
       case .otherFolder: "its files are in another folder"
       case .otherList: "the list has changed since"
       case .readOnce: "the list can be read only once"
       }
-    return [
-      line, "  Nothing is compared with mode \(other.rawValue): \(text). dlm compare measures them alike.",
-    ]
+    return [line, "  Not compared with mode \(other.rawValue): \(text). dlm compare measures both."]
   }
 
   /// `urls.txt again, one by one, to compare with parallel (12.3 s): about 3 min`
@@ -27,12 +24,12 @@ enum RepeatMessages {
     let way = plan.mode == .sequential ? "one by one" : "in mode \(plan.mode.rawValue)"
     let then =
       plan.otherRun.map { " (\(Quantity.duration(.seconds($0.seconds))))" }
-      ?? ", of which no time is known yet"
+      ?? ", whose time is not known yet"
     return [
       "\(TerminalText.sanitized(plan.list)) again, \(way), to compare with \(plan.other.rawValue)\(then)"
         + (estimate(plan).map { ": \($0)" } ?? ""),
-      "  Everything is fetched into a scratch folder, compared with what is here, and dropped; --no-compare "
-        + "only fetches what is missing or has changed.",
+      "  The list is downloaded again to compare: into a scratch folder, which is compared with the files here and "
+        + "removed. --no-compare fetches only what is missing or has changed.",
     ]
   }
 
@@ -56,40 +53,33 @@ enum RepeatMessages {
   }
 
   static func noRoom(_ plan: RepeatPlan, free: Int64) -> String {
-    "dlm: to compare, \(Quantity.bytes(plan.bytes)) are to be fetched beside what is here, and "
-      + "\(Quantity.bytes(free)) are free: make room, or go on without comparing (dlm get --no-compare)"
+    "dlm: comparing needs \(Quantity.bytes(plan.bytes)) beside what is here, and \(Quantity.bytes(free)) are free; "
+      + "make room, or get the list without comparing (dlm get --no-compare)"
   }
 
   /// - Parameter failed: files of this run, which are named with the other failures.
   static func verdict(_ verdict: RepeatVerdict, failed: Int) -> [String] {
     func named(_ files: [RepeatVerdict.Difference], _ what: String) -> [String] {
       files.prefix(FailureLog.told).map {
-        "    \(TerminalText.sanitized($0.address)): \(TerminalText.sanitized($0.path)) \(what)"
+        "  \(TerminalText.sanitized($0.address)): \(TerminalText.sanitized($0.path)) \(what)"
       }
     }
     let (missing, differences) = (verdict.missing, verdict.differences)
     let count = Quantity.files(missing.count)
-    let lines =
-      missing.isEmpty
-      ? [] : ["\(count) left out, to be had by dlm get --no-compare:"] + named(missing, "is not here")
+    let head = missing.isEmpty ? [] : ["\(count) left out; dlm get --no-compare fetches them:"]
+    let lines = head + named(missing, "is not here")
     if verdict.compared == 0 { return lines + [nothing] }
     let leftOut = failed > 0 ? "; \(Quantity.count(failed, "that failed is", "that failed are")) left out" : ""
-    if differences.isEmpty {
-      return lines + [
-        "The same bytes as here, in \(Quantity.files(verdict.compared))\(leftOut); what was fetched to compare is "
-          + "dropped."
-      ]
-    }
-    return lines + [
-      "\(Quantity.files(differences.count)) of \(Quantity.count(verdict.compared)) not as here\(leftOut):"
-    ] + named(differences, "has other bytes here") + [
-      "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare brings them up to date."
-    ]
+    let all = Quantity.files(verdict.compared)
+    if differences.isEmpty { return lines + ["\(all) unchanged\(leftOut); what was fetched to compare is removed."] }
+    let changed =
+      ["\(Quantity.count(differences.count)) of \(all) changed\(leftOut):"] + named(differences, "is different")
+    let end = "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare updates them."
+    return lines + changed + [end]
   }
 
   /// Of a run that was cut short, or brought nothing.
-  static let nothing =
-    "Nothing was compared: what was fetched for that is dropped, and your files are as they were."
+  static let nothing = "Nothing was compared: what was fetched for that is removed, and your files are as they were."
 
   static func nothingToCompare(_ other: DownloadMode) -> String {
     "No time of mode \(other.rawValue) is known yet for this list: dlm get --mode \(other.rawValue) compares the two."

@@ -47,10 +47,10 @@ struct RunLog: Sendable {
   /// - Parameter rate: bytes a second.
   func split(_ request: DownloadRequest, _ count: Int, _ rate: Double?) {
     logger.debug(
-      "fetched in parts",
+      "split into segments",
       metadata: [
         "address": "\(request.address)", "transfers": "\(count)",
-        "because": "\(Quantity.bytes(Int64(rate ?? 0)))/s came of fewer",
+        "because": "fewer brought \(Quantity.bytes(Int64(rate ?? 0)))/s",
       ])
   }
 
@@ -65,7 +65,7 @@ struct RunLog: Sendable {
 
   func atOnce(_ peak: Int, _ settings: Settings) {
     guard settings.adaptsJobs else { return }
-    logger.debug("files at a time", metadata: ["most": "\(peak)", "allowed": "\(settings.jobs)"])
+    logger.debug("files at once", metadata: ["most": "\(peak)", "allowed": "\(settings.jobs)"])
   }
 
   func historyNotSaved(_ error: any Error) {

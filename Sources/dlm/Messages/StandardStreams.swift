@@ -9,8 +9,8 @@ import TerminalProgress
 /// Standard error, for messages to users and for swift-log: every text loses its secrets and everything that acts on a
 /// terminal (`TerminalText.sanitized`). A wall keeps other code away from the descriptor.
 struct StandardError: TextOutputStream, Sendable {
-  /// One line, with or without its end. Line ends within come from outside, and become blanks.
-  mutating func write(_ text: String) { Self.say([text.last == "\n" ? String(text.dropLast()) : text]) }
+  /// One line of a log, with or without its end. Line ends within come from outside, and become blanks.
+  mutating func write(_ text: String) { Self.put([text.last == "\n" ? String(text.dropLast()) : text], wraps: false) }
 
   /// Who writes lines above bars; nil where no bars stand.
   private static let above = Lock<(@Sendable ([String]) -> Bool)?>(nil)
@@ -24,11 +24,14 @@ struct StandardError: TextOutputStream, Sendable {
     isatty(STDERR_FILENO) == 1
     && !TerminalEnvironment(isTerminal: true, variables: ProcessInfo.processInfo.environment).isUTF8
 
-  static func say(_ lines: some Sequence<String>) {
-    let lines = lines.map { line in
+  static func say(_ lines: some Sequence<String>) { put(lines, wraps: true) }
+
+  private static func put(_ lines: some Sequence<String>, wraps: Bool) {
+    var lines = lines.map { line in
       let line = TerminalText.sanitized(line)
       return isASCII ? TerminalText.inASCII(line) : line
     }
+    if wraps { lines = StandardOutput.wrapped(lines, on: STDERR_FILENO) }
     guard !lines.isEmpty else { return }
     if let above = above.withLock({ $0 }), above(lines) { return }
     let text = lines.joined(separator: "\n") + "\n"
@@ -49,14 +52,16 @@ enum StandardOutput {
   static func say(_ lines: some Sequence<String>) throws(ExitCode) { try say(rows: lines.map { [$0] }) }
 
   /// The size of the terminal that standard output is; nil if it is none.
-  static var terminal: TerminalSize? {
-    let output = TerminalOutput(descriptor: STDOUT_FILENO)
+  static var terminal: TerminalSize? { terminal(STDOUT_FILENO) }
+
+  private static func terminal(_ descriptor: Int32) -> TerminalSize? {
+    let output = TerminalOutput(descriptor: descriptor)
     return output.isTerminal ? output.size ?? .usual : nil
   }
 
-  /// Lines broken between words where standard output is a terminal that is narrower.
-  static func wrapped(_ lines: [String]) -> [String] {
-    guard let size = terminal else { return lines }
+  /// Lines broken between words where they go to a terminal that is narrower.
+  static func wrapped(_ lines: [String], on descriptor: Int32 = STDOUT_FILENO) -> [String] {
+    guard let size = terminal(descriptor) else { return lines }
     return lines.flatMap { TextWrap.lines($0, columns: size.columns) }
   }
 
@@ -75,8 +80,7 @@ enum StandardOutput {
 /// Descriptors 0 to 2, which a caller may have closed.
 enum StandardDescriptors {
   /// Opens /dev/null where nothing is open, since messages would be written into the file or connection that gets the
-  /// number. Input is opened for writing and output for reading, so that using them still fails with "Bad file
-  /// descriptor".
+  /// number. Input is opened for writing and output for reading, so that using them still fails (EBADF).
   static func claim() {
     for (descriptor, flags) in [
       (STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY),

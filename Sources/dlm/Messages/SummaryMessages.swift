@@ -4,65 +4,85 @@ import TerminalProgress
 
 /// The messages at the end of a run.
 struct SummaryMessages {
-  private let report: RunReport
-  private let comparison: RunTimes.Comparison?
-  /// The command that goes on with what is missing, made only where it is shown.
-  private let again: () -> String
+  let report: RunReport
+  var comparison: RunTimes.Comparison?
+  /// The command that goes on with what is missing.
+  var again = ""
+  /// What to know of that command.
+  var note = ""
+  /// The names of the run's lists.
+  var lists: [String] = []
   /// Whether the run was only to be compared, and nothing of it is kept.
-  private let isRepeat: Bool
-
-  init(
-    _ report: RunReport, comparedWith comparison: RunTimes.Comparison?, again: @autoclosure @escaping () -> String,
-    isRepeat: Bool = false
-  ) {
-    (self.report, self.comparison, self.again, self.isRepeat) = (report, comparison, again, isRepeat)
-  }
+  var isRepeat = false
 
   var lines: [String] {
-    if report.tally.listed == 0, report.rejections.isEmpty, report.signal == nil {
-      return ["The list holds no address."]
+    if report.tally.listed == 0, report.signal == nil {
+      let empty = "dlm: \(lists.joined(separator: ", ")) \(lists.count == 1 ? "has" : "have") no addresses"
+      return report.rejections.isEmpty ? [TerminalText.sanitized(empty)] : failureLines
     }
     var lines = [headline]
     if let lesson = report.lesson { lines.append("  " + LessonMessages.text(lesson, atOnce: report.jobs)) }
     if let breakdown { lines.append("  " + breakdown) }
     if !proof.isEmpty { lines.append("  " + proof.joined(separator: ", ")) }
-    lines += failureLines
+    lines += [numbered].compactMap(\.self) + failureLines
     if report.notBegun > 0 {
       lines.append("\(Quantity.count(report.notBegun)) more were not begun: the disk takes nothing any more")
     }
     if let comparison { lines.append(Self.text(comparison, report)) }
     if isRepeat { return lines }
-    if let interruption {
-      lines.append(interruption)
-    } else if !report.failures.isEmpty {
-      lines.append("To try these again: \(again())   (what is here is not fetched again)")
+    if report.signal != nil {
+      lines += interruption
+    } else if report.failures.contains(where: FailureMessages.isWorthRepeating) {
+      lines += command("To try again", "files that are here are not fetched again")
     }
     return lines
   }
 
   /// What `-q` leaves: what did not go well, and how to go on.
-  var quietLines: [String] { failureLines + (isRepeat ? [] : [interruption].compactMap(\.self)) }
+  var quietLines: [String] { failureLines + (isRepeat ? [] : interruption) }
 
-  private var interruption: String? {
-    report.signal.map { "\($0 == 2 ? "Interrupted" : "Stopped"): \(standing); to go on: \(again())" }
+  private var interruption: [String] {
+    report.signal.map { command("\($0 == 2 ? "Interrupted" : "Stopped"): \(standing); to resume") } ?? []
+  }
+
+  /// The command stands alone on its line, so that it can be copied.
+  private func command(_ lead: String, _ notes: String...) -> [String] {
+    let notes = (notes + [note]).filter { !$0.isEmpty }.joined(separator: "; ")
+    return [lead + (notes.isEmpty ? ":" : " (\(notes)):"), "    " + again]
   }
 
   /// `1,000 files, 61.0 MiB in 3.2 s (19.1 MiB/s), parallel, 16 at a time`
   var headline: String {
     let tally = report.tally
-    let rate = Double(report.received) / max(report.elapsed / .seconds(1), 0.001)
-    // Of a run that was broken off, most of what came is of files that are not done.
-    let isBroken = report.signal != nil && report.received > tally.finishedBytes
-    let bytes = isBroken ? "\(Quantity.bytes(report.received)) received" : Quantity.bytes(tally.finishedBytes)
-    var line = "\(Quantity.files(tally.done)), \(bytes) in \(Quantity.duration(report.elapsed))"
-    // A watch mostly waits, so it has no rate.
-    if report.received > 0, report.listing != .watched { line += " (\(Quantity.rate(rate)))" }
-    line += ", \(report.mode.rawValue)"
+    var line = "\(Quantity.files(tally.done)), \(amount), \(report.mode.rawValue)"
     if report.mode != .sequential {
-      line += report.adaptsJobs ? ", up to \(report.jobs) at once" : ", \(report.jobs) at a time"
+      line += report.adaptsJobs ? ", up to \(report.jobs) at once" : ", \(report.jobs) at once"
+      if report.connections > report.jobs { line += " over \(Quantity.count(report.connections)) connections" }
     }
-    let lost = Self.counted([(tally.failed, "failed"), (tally.givenUp, "skipped by you")])
+    let lost = Self.counted([
+      (tally.failed, "failed"), (tally.givenUp, "skipped by you"),
+      (tally.undecided, "not answered (the new files keep the names that they have)"),
+    ])
     return lost.isEmpty ? line : "\(line); \(lost.joined(separator: ", "))"
+  }
+
+  /// `61.0 MiB in 3.2 s (19.1 MiB/s)`, `64.0 MiB, 3.0 MiB of it fetched in 3.2 s (960 KiB/s)`: the rate is of the bytes
+  /// before it.
+  private var amount: String {
+    let tally = report.tally
+    let (all, fetched) = (Quantity.bytes(tally.finishedBytes), Quantity.bytes(tally.bodyBytes))
+    // Where the run was broken off, or every file failed, most of what came is of files that are not done.
+    if report.received > tally.finishedBytes, report.signal != nil || tally.finishedBytes == 0 {
+      return "\(Quantity.bytes(report.received)) received in \(time(rateOf: report.received))"
+    }
+    // A watch mostly waits, so it has no rate.
+    if tally.bodyBytes == 0 || report.listing == .watched { return "\(all) in \(Quantity.duration(report.elapsed))" }
+    return (all == fetched ? all : "\(all), \(fetched) of it fetched") + " in \(time(rateOf: tally.bodyBytes))"
+  }
+
+  private func time(rateOf bytes: Int64) -> String {
+    let rate = Double(bytes) / max(report.elapsed / .seconds(1), 0.001)
+    return "\(Quantity.duration(report.elapsed)) (\(Quantity.rate(rate)))"
   }
 
   /// `0 of 40 done, 24 begun, 31.0 MiB kept`
@@ -70,7 +90,9 @@ struct SummaryMessages {
     let tally = report.tally
     let all = (report.listing == .brokenOff ? "at least " : "") + Quantity.count(tally.listed)
     let kept = tally.keptBytes > 0 ? ["\(Quantity.bytes(tally.keptBytes)) kept"] : []
-    return (["\(Quantity.count(tally.done)) of \(all) done"] + Self.counted([(tally.cancelled, "begun")]) + kept)
+    return
+      (["\(Quantity.count(tally.done)) of \(all) done"]
+      + Self.counted([(tally.undecided, "not answered"), (tally.cancelled, "begun")]) + kept)
       .joined(separator: ", ")
   }
 
@@ -84,40 +106,47 @@ struct SummaryMessages {
     let others =
       Self.counted([
         (tally.sameAsHere, "of them the same as what was here"), (tally.withoutContent, "empty (204 No Content)"),
-        (tally.decoded, "decompressed (the server sent them so unasked)"), (tally.fresh, "fresh"),
+        (tally.decoded, "decompressed (the server had compressed them unasked)"), (tally.fresh, "fresh"),
         (tally.unchanged, "unchanged"), (tally.copied, "from cache"),
-        (tally.stale, "of them stale (not asked about, or their server failed)"), (tally.skipped, "left as they stood"),
+        (tally.replaced, "of them in place of what was here"),
+        (tally.stale, "of them stale (not asked about, or their server failed)"),
+        (tally.skipped, "skipped (a file was there)"),
       ]) + (tally.resumedBytes > 0 ? ["\(Quantity.bytes(tally.resumedBytes)) kept from before"] : [])
     guard !others.isEmpty else { return nil }
-    let fetched = Self.counted([(tally.fetched, "fetched (\(Quantity.bytes(tally.transferredBytes)))")])
+    let fetched = Self.counted([(tally.fetched, "fetched (\(Quantity.bytes(tally.bodyBytes)))")])
     return (fetched + others).joined(separator: ", ")
   }
 
   /// What was proved by more, or by less, than its length.
   private var proof: [String] {
     Self.counted([
-      (report.tally.provenByDigest, "proved by checksum"),
-      (report.tally.unproven, "not proved whole (the server gave no length; --require-proof refuses that)"),
+      (report.tally.provenByDigest, "verified by checksum"),
+      (report.tally.unproven, "not verified (the server gave no length; --require-proof refuses that)"),
     ])
+  }
+
+  private var numbered: String? {
+    let (count, names) = (report.tally.numbered, report.tally.numberedNames)
+    guard count > 0, !isRepeat else { return nil }
+    let more = count > names.count ? " and \(Quantity.count(count - names.count)) more" : ""
+    let shown = names.sorted().map { TerminalText.sanitized($0) }.joined(separator: ", ")
+    return "  Numbered, because the name was taken: \(shown)\(more)"
   }
 
   static func unusedChecksums(_ names: [String]) -> [String] {
     guard !names.isEmpty else { return [] }
     let shown = names.prefix(3).map { TerminalText.sanitized($0) }.joined(separator: ", ")
     let more = names.count > 3 ? " and \(Quantity.count(names.count - 3)) more" : ""
-    return ["Named in the checksum list, but not in this run: \(shown)\(more)"]
+    return ["dlm: in the checksum list, but not in this run: \(shown)\(more)"]
   }
 
   var failureLines: [String] {
-    var lines = report.rejections.map { "\(TerminalText.sanitized(RejectionMessages($0).line))" }
-    for group in FailureGroup.groups(of: report.failures) {
-      lines.append("\(Quantity.count(group.errors.count)) × \(TerminalText.sanitized(group.heading))")
-      lines += group.errors.map { "    \(TerminalText.sanitized($0.address ?? $0.path ?? ""))" }
-    }
+    var lines = report.rejections.map { RejectionMessages($0).said }
+    for group in FailureMessages.groups(of: report.failures) { lines += group.messages.lines(group.errors) }
     if report.moreFailures > 0 {
-      lines.append("and \(Quantity.count(report.moreFailures)) more; --failed FILE writes a list of all")
+      lines.append("dlm: \(Quantity.count(report.moreFailures)) more failed; --failed FILE writes a list of all")
     }
-    return lines
+    return lines.map { TerminalText.sanitized($0) }
   }
 
   /// Of two earlier runs, after one that fetched nothing.
@@ -135,9 +164,8 @@ struct SummaryMessages {
     let took = "The same list in mode \(run.mode.rawValue) took \(Quantity.duration(.seconds(run.seconds)))"
     guard comparison.isFair else {
       let failed = run.failed > 0 ? " (\(Quantity.count(run.failed)) failed)" : ""
-      return
-        "\(took), but fetched \(Quantity.bytes(run.transferredBytes))\(failed), so the two cannot be compared; dlm "
-        + "compare measures them alike."
+      return "\(took), but fetched \(Quantity.bytes(run.transferredBytes))\(failed), so the two cannot be compared; "
+        + "dlm compare measures both."
     }
     let ratio = run.seconds / max(report.elapsed / .seconds(1), 0.001)
     if max(ratio, 1 / max(ratio, 0.001)) < Conclusion.Certainty.leastFactor { return "\(took): a tie." }
@@ -164,17 +192,17 @@ enum LessonMessages {
 
   private static func words(_ lesson: WidthLesson, _ atOnce: Int) -> (reason: String, word: String) {
     switch lesson {
-    case .nothing where atOnce > 1: ("the list was over before more could show a gain", "too-short")
-    case .nothing: ("there was no more to do at a time", "too-short")
+    case .nothing where atOnce > 1: ("the list ended before more could show a gain", "too-short")
+    case .nothing: ("there was no more to do at once", "too-short")
     case .littleWasLeft: ("more would not have paid for what was left", "little-was-left")
     case .allowed(let gain):
-      ("as many as may be, which brought \(times(gain)) what half as many did", "as-many-as-allowed")
+      ("the most allowed, which brought \(times(gain)) what half as many did", "as-many-as-allowed")
     case .noGain(let tried, _, let gain) where gain > 1.05:
-      ("\(tried) at a time brought \(times(gain)) as much, which may be chance", "no-gain")
-    case .noGain(let tried, _, let gain): ("\(tried) at a time brought no more (\(times(gain)))", "no-gain")
+      ("\(tried) at once brought \(times(gain)) as much, which may be chance", "no-gain")
+    case .noGain(let tried, _, let gain): ("\(tried) at once brought no more (\(times(gain)))", "no-gain")
     case .gained(let gain): ("the last doubling brought \(times(gain)) as much", "gained")
-    case .slowAnswers: ("answers took their time, so as many as may be were asked for at once", "slow-answers")
-    case .broke: ("transfers broke, so it took fewer", "transfers-broke")
+    case .slowAnswers: ("answers were slow, so the most allowed were asked for at once", "slow-answers")
+    case .broke: ("transfers broke off, so it used fewer", "transfers-broke")
     }
   }
 

@@ -6,15 +6,32 @@ import TerminalProgress
 
 /// Messages about a command line, and about the files that it names, before anything is fetched.
 enum UsageMessages {
+  /// A mistake in the one voice of errors: `dlm: …`, as what follows a colon is written.
+  static func mistake(_ message: some StringProtocol) -> String {
+    let (first, rest) = (message.prefix(1), message.dropFirst())
+    let start = rest.first?.isLowercase == true ? first.lowercased() : String(first)
+    return "dlm: " + start + (rest.last == "." ? rest.dropLast() : rest)
+  }
+
+  /// What the parser says of a mistake, without its usage text: what, the option's help, and where there is more.
+  static func lines(ofParser text: String) -> [String] {
+    text.split(separator: "\n").compactMap { line -> String? in
+      if line.hasPrefix("Error: ") { return mistake(line.dropFirst(7)) }
+      if line.hasPrefix("Help:") { return "  " + line.dropFirst(5).drop { $0 == " " } }
+      guard line.hasPrefix("  See '") else { return nil }
+      return String(line).replacing("'", with: "").replacing(" for more information.", with: "")
+    }
+  }
+
   static func noReportForm(_ path: String) -> String {
-    "--report \(path): the ending says what is written, and this is none of .html, .json and .md."
+    "--report \(path): the name must end in .html, .json or .md, which says what is written"
   }
 
   static func unreadable(_ option: String, _ path: String, _ cause: String) -> String {
-    "\(option) \(path) cannot be read: \(cause)."
+    "\(option) \(path) cannot be read: \(cause)"
   }
 
-  static let notRegular = "it is no regular file"
+  static let notRegular = "it is not a regular file"
 
   static func cause(_ refusal: UserFile.Refusal) -> String {
     switch refusal {
@@ -34,44 +51,42 @@ enum UsageMessages {
 
   static func unknownWord(_ word: String, commands: [String]) -> String {
     if let meant = NearestWord.to(word, among: commands) {
-      return "\"\(word)\" is no command, and no list of that name is here. Did you mean \"dlm \(meant)\"?"
+      return "\"\(word)\" is not a command, and no list has that name. Did you mean \"dlm \(meant)\"?"
     }
     let isName = word.firstIndex(of: ".").map { $0 != word.startIndex && word.last != "." } ?? false
     let remedy =
       isName
-      ? "If it is an address, write https://\(word); if it is a list, look at its name and folder."
-      : "Name a list that is here: dlm get LIST; or see what dlm does: dlm --help."
-    return
-      "\"\(word)\" is no command (\(commands.joined(separator: ", "))), no list (there is no such file), and "
-      + "no address (those begin with http:// or https://). \(remedy)"
+      ? "If it is an address, write https://\(word)"
+      : "Commands are \(commands.joined(separator: ", ")); addresses begin with http:// or https://"
+    return "\"\(word)\" is not a command, and no list has that name. \(remedy)"
   }
 
-  static func unknownCommand(_ word: String, of command: String, commands: [String]) -> String {
-    let meant = NearestWord.to(word, among: commands).map { "Did you mean \"dlm \(command) \($0)\"?" }
-    let known = "dlm \(command) knows \(commands.joined(separator: ", "))."
-    return "\"\(word)\" is no command of dlm \(command). \(meant ?? known)"
+  static func unknownCommand(_ word: String, of command: String?, commands: [String]) -> String {
+    let name = ["dlm", command].compactMap(\.self).joined(separator: " ")
+    let meant = NearestWord.to(word, among: commands).map { "Did you mean \"\(name) \($0)\"?" }
+    return "\"\(word)\" is not a command of \(name). \(meant ?? "It has \(commands.joined(separator: ", "))")"
   }
 
-  static func seeHelp(_ command: String) -> String { "  See '\(command) --help' for more information." }
+  static func seeHelp(_ command: String) -> String { "  See \(command) --help" }
 
   static func noValue(
     _ text: String, for key: String, from origin: SettingOrigin, _ type: any ExpressibleByArgument.Type
   ) -> String {
-    "\(origin.name): \"\(text)\" is no value for \(key). Possible: \(possible(type, nearly: text))"
+    "\(origin.name): \"\(text)\" is not a value for \(key); use \(possible(type, nearly: text))"
   }
 
   private static func possible(_ type: any ExpressibleByArgument.Type, nearly text: String) -> String {
     let choices = type.allValueStrings
     if !choices.isEmpty {
-      let meant = NearestWord.to(text, among: choices).map { " Did you mean \($0)?" } ?? ""
-      return "\(choices.joined(separator: ", ")).\(meant)"
+      let meant = NearestWord.to(text, among: choices).map { ". Did you mean \($0)?" } ?? ""
+      return choices.joined(separator: ", ") + meant
     }
-    if type == Parallelism.self || type == Jobs.self { return "a number from 1, or auto." }
-    if type == Seconds.self { return "seconds, such as 30 or 0.5." }
-    if type == Count.self { return "a number from 0." }
-    if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K or 5M." }
-    if type == TimeSpan.self { return "a time with its unit, such as 30s, 10m or 6h." }
-    return "yes, no."
+    if type == Parallelism.self || type == Jobs.self { return "a number from 1, or auto" }
+    if type == Seconds.self { return "seconds, such as 30 or 0.5" }
+    if type == Count.self { return "a number from 0" }
+    if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K or 5M" }
+    if type == TimeSpan.self { return "a time with its unit, such as 30s, 10m or 6h" }
+    return "yes or no"
   }
 
   static func header(_ name: String, meddlesWith matter: ReservedMatter) -> String {
@@ -80,12 +95,9 @@ enum UsageMessages {
       case .proxyLogin:
         "it would go to the server, not to the proxy; give the proxy's login in its address: --proxy, user "
           + "and password before the host"
-      case .range:
-        "dlm asks for parts itself, and keeps a part as a part; fetch the whole file without it"
-      case .condition:
-        "dlm asks itself whether a file has changed; to fetch it in any case give --refresh"
-      case .coding:
-        "files are kept as the server has them, so that they can be compared and gone on with; leave it out"
+      case .range: "dlm asks for ranges itself, and fetches whole files; leave it out"
+      case .condition: "dlm asks itself whether a file has changed; to fetch it in any case give --refresh"
+      case .coding: "files are kept as the server has them, so that they can be compared and resumed; leave it out"
       case .body: "a download sends no body; leave it out"
       }
     return "--header \(name): \(why)"
@@ -94,30 +106,21 @@ enum UsageMessages {
   static func text(_ why: ProxyAddress.Malformed) -> String {
     switch why {
     case .scheme(let scheme):
-      "\(scheme) is no kind of proxy; give one of "
-        + "\(ProxyAddress.Scheme.allCases.map(\.rawValue).joined(separator: ", "))"
-    case .noTLS: "this libcurl speaks no TLS with a proxy; give an http or a SOCKS proxy"
-    case .noHost: "it names no host; a proxy looks like http://host:3128"
-    case .badHost: "its host is none; a proxy looks like http://host:3128"
-    case .badPort: "its port is no number from 1 to 65535; a proxy looks like http://host:3128"
-    case .path:
-      "a proxy has no path; if a / ? or # is part of its password, write %2F %3F or %23"
-    case .controlCharacter: "a blank or a control character stands in it; in a password write %20"
+      "\(scheme) is not a kind of proxy; use \(ProxyAddress.Scheme.allCases.map(\.rawValue).joined(separator: ", "))"
+    case .noTLS: "this libcurl cannot use TLS with a proxy; give an http or a SOCKS proxy"
+    case .noHost: "the host is missing; a proxy looks like http://host:3128"
+    case .badHost: "its host is not valid; a proxy looks like http://host:3128"
+    case .badPort: "its port is not a number from 1 to 65535; a proxy looks like http://host:3128"
+    case .path: "a proxy has no path; write /, ? and # of its password as %2F, %3F and %23"
+    case .controlCharacter: "it has a blank or a control character in it; write a blank of its password as %20"
     }
   }
 
-  static let refreshWithoutWatch =
-    "--refresh-every asks again in a run that goes on: give --watch with it, or leave it out."
-
+  static let refreshWithoutWatch = "--refresh-every is for a run that goes on: give --watch too, or leave it out."
   static let refreshWithoutCache =
-    "--refresh-every asks about what the cache knows, and --no-cache forgets it: use one of the two."
-
-  static let refreshAllTheTime =
-    "--refresh-every needs a time between two rounds, such as 30s, 10m or 6h; without it nothing is asked again."
-
-  static let watchingInput =
-    "--watch needs a list that can change, and standard input is read once: name a list file."
-
+    "--refresh-every asks about what the cache knows, and --no-cache does without it: use one of the two."
+  static let refreshAllTheTime = "--refresh-every needs a time between two rounds, such as 30s, 10m or 6h."
+  static let watchingInput = "--watch needs a list that can change, and standard input is read once: name a list file."
   static let watchingNothing =
     "--watch needs a list to watch, and an address has none: name a list file, or ask again about the address "
     + "with --refresh-every 10m."
@@ -127,19 +130,17 @@ enum UsageMessages {
   }
 
   static func watchingNoFile(_ path: String) -> String {
-    "--watch needs a list that can change, and \(path) is no regular file (a pipe or a folder): name a list file."
+    "--watch needs a list that can change, and \(path) is not a regular file: name a list file."
   }
 
   static let nothingRemembered =
-    "There is nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe."
-
+    "Nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe."
   static let pipedListGone =
     "The last list of this folder came through a pipe and is no longer there: pipe it in again (dlm get -)."
-
   static let pipedList = "the list that came through a pipe"
 
   static func optionsDoNotFit(_ parsersMessage: String) -> String {
-    "The options of the last run do not go with these: \(parsersMessage) Name the list, and its options are forgotten."
+    "The options of the last run do not go with these: \(parsersMessage) Name the list to leave them out."
   }
 
   static func withheld(_ missing: [Withheld]) -> String {
@@ -150,22 +151,32 @@ enum UsageMessages {
       case .addressLogins: "the logins of the addresses (name them again, or use --netrc-file)"
       }
     }
-    return "The last run had what dlm does not write down: give it again: \(names.joined(separator: ", "))."
+    return "The last run had secrets, which dlm does not keep: give again \(names.joined(separator: ", "))."
   }
 
-  static func isFolder(_ option: String, _ path: String) -> String {
-    "\(option) \(path) is a folder; name a file."
-  }
+  static func isFolder(_ option: String, _ path: String) -> String { "\(option) \(path) is a folder; name a file." }
   static func isLink(_ option: String, _ path: String) -> String {
     "\(option) \(path) is a link; name the file itself."
   }
 
+  /// - Parameter folder: its path, if it is one.
+  static func noOutput(_ text: String, folder: String?) -> String {
+    "--output \"\(text)\" "
+      + (folder.map { "is a folder: give --directory \($0) to put the file there, or name the file too." }
+        ?? "is no file: it is empty, too long, kept for unfinished files, or a device (give --output - and > DEVICE).")
+  }
+
+  static let outputIsTaken =
+    "--output - writes the file to standard output, where JSON progress, --events -, --failed - and --summary-json - "
+    + "write too: name a file for them, or fd:3; for progress that is --events FILE."
+  static let watchingOutput = "--output - writes a file once, and --watch again and again: use one of the two."
+
   static func noDescriptor(_ option: String, _ text: String) -> String {
-    "\(option) \"\(text)\" names no place: give a file, or fd:N for a descriptor that you have opened (fd:3)."
+    "\(option) \"\(text)\" is not a descriptor: give a file, or fd:N for a descriptor that you have opened (fd:3)."
   }
 
   static func closedDescriptor(_ option: String, _ number: Int32) -> String {
-    "\(option) fd:\(number): that descriptor is not open for writing: open it, as in dlm … \(number)>FILE."
+    "\(option) fd:\(number) is not open for writing: open it, as in dlm … \(number)>FILE."
   }
 
   static func descriptor(_ number: Int32) -> String { "descriptor \(number)" }
@@ -203,7 +214,8 @@ enum UsageMessages {
 
   /// Also of what is nearly an option's name, since the parser echoes the value of a mistyped one.
   private static func takesSecret(_ name: Substring) -> Bool {
-    ["h", "pro", "use"].contains { name.lowercased().hasPrefix($0) } && name != "help" && name != "http2"
+    ["h", "pro", "use"].contains { name.lowercased().hasPrefix($0) }
+      && !["help", "http2", "heuristic", "progress"].contains(name)
   }
 
   private static func takesSecret(_ letter: Character) -> Bool {

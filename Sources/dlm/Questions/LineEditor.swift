@@ -66,9 +66,7 @@ struct LineEditor: Sendable, Equatable {
     text.split(separator: "\n").first { !$0.allSatisfy(\.isWhitespace) }.map(String.init) ?? ""
   }
 
-  private mutating func clear() {
-    (characters, cursor, isSelected) = ([], 0, false)
-  }
+  private mutating func clear() { (characters, cursor, isSelected) = ([], 0, false) }
 
   private mutating func remove(_ index: Int) {
     guard characters.indices.contains(index) else { return }

@@ -25,9 +25,7 @@ enum PicturePreview {
   static func way(_ environment: [String: String]) -> Way? {
     func has(_ name: String) -> Bool { environment[name]?.isEmpty == false }
     let term = environment["TERM"] ?? ""
-    if has("TMUX") || has("STY") || term.hasPrefix("screen") || term.hasPrefix("tmux") || term == "dumb" {
-      return nil
-    }
+    if has("TMUX") || has("STY") || term.hasPrefix("screen") || term.hasPrefix("tmux") || term == "dumb" { return nil }
     switch environment["TERM_PROGRAM"]?.lowercased() {
     case "iterm.app", "wezterm": return .iTerm
     case "ghostty": return .kitty

@@ -1,28 +1,34 @@
 import DownloadModel
 import FileReceiving
-import Synchronization
 
 struct Question: Sendable {
   enum Kind: Sendable, Equatable {
-    /// Another file has its name; `QuestionMessages.standing` describes it.
-    case conflict(standing: String)
+    /// Another file has its name.
+    case conflict
     case name
+
+    /// - Returns: nil for a file about which nothing is asked.
+    init?(_ outcome: DownloadOutcome, asksConflicts: Bool, asksNames: Bool) {
+      guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere,
+        asksNames || asksConflicts && outcome.renamedFrom != nil
+      else { return nil }
+      self = asksNames ? .name : .conflict
+    }
   }
 
   let request: DownloadRequest
   let outcome: DownloadOutcome
   let kind: Kind
 
-  init?(_ request: DownloadRequest, _ outcome: DownloadOutcome, asksConflicts: Bool, asksNames: Bool) {
-    guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere else { return nil }
-    (self.request, self.outcome) = (request, outcome)
-    if asksNames {
-      kind = .name
-    } else if asksConflicts, let path = outcome.renamedFrom {
-      kind = .conflict(standing: QuestionMessages.standing(path))
-    } else {
-      return nil
-    }
+  /// How the file ended once a decision was carried out.
+  /// - Parameter path: where it stands then; nil if it was removed.
+  func outcome(after decision: NameDecision, at path: String?) -> DownloadOutcome {
+    var outcome = outcome
+    if path == nil { outcome.kind = .skipped }
+    outcome.path = path ?? outcome.renamedFrom ?? outcome.path
+    // Of a name that the user gave or took back, nobody asks what it was to be.
+    if decision != .keep, decision != .replace { outcome.renamedFrom = nil }
+    return outcome
   }
 
   /// - Returns: the decision on a conflict, and whether on all that follow; nil for other keys.
@@ -44,11 +50,9 @@ struct Question: Sendable {
 final class QuestionQueue: Sendable {
   private let questions: AsyncStream<Question>
   private let continuation: AsyncStream<Question>.Continuation
-  private let waiting = Atomic<Int>(0)
   private let keys: TerminalKeys
   private let feed: ProgressFeed
-  private let asksConflicts: Bool
-  private let asksNames: Bool
+  private let kind: @Sendable (DownloadOutcome) -> Question.Kind?
   private let showPicture: @Sendable (_ path: String) -> Void
 
   /// - Parameter showPicture: shows a file that is to be named, if it is an image.
@@ -60,38 +64,39 @@ final class QuestionQueue: Sendable {
     self.showPicture = showPicture
     guard asksConflicts || asksNames, let keys else { return nil }
     (questions, continuation) = AsyncStream<Question>.makeStream()
-    (self.keys, self.feed, self.asksConflicts, self.asksNames) = (keys, feed, asksConflicts, asksNames)
+    (self.keys, self.feed) = (keys, feed)
+    kind = { Question.Kind($0, asksConflicts: asksConflicts, asksNames: asksNames) }
+    feed.leaveOpen { [kind] in kind($0) != nil }
   }
 
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    guard case .success(let outcome) = result,
-      let question = Question(request, outcome, asksConflicts: asksConflicts, asksNames: asksNames)
-    else { return }
-    waiting.wrappingAdd(1, ordering: .relaxed)
-    continuation.yield(question)
+    guard case .success(let outcome) = result, let kind = kind(outcome) else { return }
+    continuation.yield(Question(request: request, outcome: outcome, kind: kind))
   }
 
   /// `run` then returns once all questions are answered.
   func finish() { continuation.finish() }
 
+  /// - Parameter carryOut: gives the path of the file after that; nil if it was removed.
   func run(
-    carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> Void,
+    carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> String?,
     onFailure: @Sendable (DownloadError) -> Void
   ) async {
     defer { end() }
     var forAll: NameDecision?
     for await question in questions {
-      waiting.wrappingSubtract(1, ordering: .relaxed)
       var note: String?
       if question.kind == .name { showPicture(question.outcome.path) }
       while !Task.isCancelled {
         guard let decision = await decide(question, &forAll, note) else { return }
         do throws(DownloadError) {
-          try await carryOut(decision, question)
+          let path = try await carryOut(decision, question)
+          feed.settle(question.request, .success(question.outcome(after: decision, at: path)))
           break
         } catch  where question.kind == .name {
           note = QuestionMessages.refusal(error)
         } catch {
+          feed.settle(question.request, .failure(error))
           onFailure(error)
           break
         }
@@ -107,11 +112,11 @@ final class QuestionQueue: Sendable {
 
   /// - Returns: nil when the task is cancelled or the terminal is gone.
   private func decide(_ question: Question, _ forAll: inout NameDecision?, _ note: String?) async -> NameDecision? {
-    if case .conflict = question.kind, let forAll { return forAll }
+    if question.kind == .conflict, let forAll { return forAll }
     var (editor, note) = (LineEditor(question.outcome.name), note)
     keys.ask()
     while true {
-      feed.prompt(QuestionMessages.lines(question, editor, note: note, waiting: waiting.load(ordering: .relaxed)))
+      feed.prompt(QuestionMessages.lines(question, editor, note: note))
       guard let key = await keys.next() else { return nil }
       switch question.kind {
       case .conflict:

@@ -1,4 +1,4 @@
-enum TerminalKey: Sendable, Equatable {
+enum TerminalKey: Sendable, Hashable {
   /// One character as a reader sees it, or the part of one that came so far.
   case text(String)
   case paste(String)
@@ -8,24 +8,46 @@ enum TerminalKey: Sendable, Equatable {
   /// In lower case.
   case control(Character)
 
-  /// No hand types more at once; a key that is held down repeats one.
-  private static let mostAtOnce = 4
+  fileprivate var isLetter: Bool { if case .text(let text) = self { text.first?.isLetter == true } else { false } }
 
-  /// More characters in one read than can be typed are a paste, also where the terminal does not mark it: else each
-  /// would be a command.
-  static func joiningPastes(_ keys: [TerminalKey]) -> [TerminalKey] {
-    let texts = keys.compactMap { if case .text(let text) = $0 { text } else { String?.none } }
-    guard texts.count > mostAtOnce, Set(texts).count > 1 else { return keys }
-    return [
-      .paste(
-        keys.map { key in
-          switch key {
-          case .text(let text), .paste(let text): text
-          case .enter: "\n"
-          default: ""
-          }
-        }.joined())
-    ]
+  /// Whether it is part of a text that is typed, or of a line.
+  fileprivate var isTyped: Bool {
+    switch self {
+    case .text, .paste, .enter, .tab, .backspace, .delete: true
+    default: false
+    }
+  }
+}
+
+/// Which keys are commands. Letters that come as typing are none: what was meant for a shell ("ls", "quit") would act.
+/// So a letter waits until it is known to stand alone. Signs and arrows act at once; a key that is held down is one.
+struct TypingRule: Sendable {
+  /// What follows a letter sooner is typed with it.
+  static let moment = Duration.milliseconds(300)
+
+  /// Equal letters that may yet turn out to be typing.
+  private var held: [TerminalKey] = []
+  private var isTyping = false
+  /// When the moment after the last key ends.
+  private var end = Duration.zero
+
+  /// When what is held stands alone, unless more comes; nil where nothing is.
+  var due: Duration? { held.isEmpty ? nil : end }
+
+  /// - Parameter keys: what was read at once; none where nothing came in time.
+  /// - Returns: the commands. Typing is a paste, which commands nothing.
+  mutating func take(_ keys: [TerminalKey], at now: Duration) -> [TerminalKey] {
+    guard !keys.isEmpty || now >= end else { return [] }
+    let all = held + keys
+    held = []
+    guard !keys.isEmpty else { return all }
+    let typed = all.filter(\.isTyped)
+    isTyping = Set(typed).count > 1 || isTyping && now < end && !typed.isEmpty
+    end = now + Self.moment
+    if isTyping { return [.paste("")] }
+    let sure = all.lastIndex { !$0.isLetter }.map { $0 + 1 } ?? 0
+    held = Array(all[sure...])
+    return Array(all[..<sure])
   }
 }
 

@@ -26,8 +26,13 @@ final class TerminalKeys: Sendable {
   /// Runs until the task is cancelled or the terminal is gone.
   /// - Parameter press: gets the keys that answer no question.
   func run(_ press: @Sendable (TerminalKey) async -> Void) async {
-    while let (keys, asked) = await reader.next(asked: { state.withLock { $0.asked } }) {
-      for key in TerminalKey.joiningPastes(keys.filter { !answer($0, asked) }) { await press(key) }
+    var rule = TypingRule()
+    let start = ContinuousClock.now
+    while let (keys, asked) = await reader.next(
+      within: rule.due.map { $0 - start.duration(to: .now) }, asked: { state.withLock { $0.asked } })
+    {
+      let free = keys.filter { !answer($0, asked) }
+      for key in rule.take(free, at: start.duration(to: .now)) { await press(key) }
     }
     state.withLock { $0.hasEnded = true }
   }
@@ -83,15 +88,16 @@ private actor KeyReader {
       close(descriptor)
       return nil
     }
+    // What is forgotten between a look and a read is not waited for. The open file is this reader's alone.
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     self.descriptor = descriptor
   }
 
   deinit { close(descriptor) }
 
-  /// - Parameter asked: the number of questions so far.
-  /// - Returns: what came at once, and how many questions had been asked before; nil once the task is cancelled, or the
-  ///   terminal is gone.
-  func next(asked: @Sendable () -> Int) async -> (keys: [TerminalKey], asked: Int)? {
+  /// - Parameter time: nil for as long as it takes.
+  /// - Returns: what came at once, nothing after the time, and how many questions there were; nil if nothing comes.
+  func next(within time: Duration?, asked: @Sendable () -> Int) async -> (keys: [TerminalKey], asked: Int)? {
     await withTaskCancellationHandler {
       _ = self
       while true {
@@ -100,7 +106,9 @@ private actor KeyReader {
           if !keys.isEmpty { return (keys, asked()) }
           continue
         }
-        guard interruption.waitUntilReadable(descriptor) else { return nil }
+        guard interruption.waitUntilReadable(descriptor, within: time) else {
+          return time == nil || interruption.isRaised ? nil : ([], asked())
+        }
         // In the background, what is typed is the shell's.
         guard isInForeground else {
           _ = interruption.waitUntilReadable(-1, within: Self.foregroundTime)
@@ -127,7 +135,7 @@ private actor KeyReader {
   private func read() -> [TerminalKey]? {
     var bytes = [UInt8](repeating: 0, count: 1024)
     let count = Glibc.read(descriptor, &bytes, bytes.count)
-    guard count > 0 else { return count < 0 && errno == EINTR ? [] : nil }
+    guard count > 0 else { return count < 0 && (errno == EINTR || errno == EAGAIN) ? [] : nil }
     return bytes[..<count].flatMap { decoder.take($0) }
   }
 

@@ -61,6 +61,7 @@ struct ComparisonSession: Sendable {
     let requests = leftOut.isEmpty ? requests : requests.filter { !leftOut.contains($0.address.key) }
     let feed = ProgressFeed()
     feed.listed(requests.count, complete: true)
+    if let run = report.results.last?.runs.last { feed.expect(ExpectedSizes(files: run.files, bytes: run.bytes)) }
     let (failures, files, recorder) = (FailureLog(), FetchedFiles(), RunRecorder())
     let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : table(report))
     // Reading the files for their digests is shown, but not measured.
@@ -74,7 +75,7 @@ struct ComparisonSession: Sendable {
         try ScratchFolder.removeWhole(folder)
         return .success(
           RunObservation(
-            wall: wall, bytes: feed.counter.value, files: Set(fetched.map(\.path)).count,
+            wall: wall, bytes: feed.tally.bodyBytes, files: Set(fetched.map(\.path)).count,
             failures: failures.failures, manifest: manifest, details: recorder.details))
       } catch {
         return .failure(error)

@@ -9,7 +9,6 @@ import TerminalProgress
 struct DownloadOrder: Sendable {
   let settings: Settings
   let sources: [Source]
-  let outputName: String?
   let environment: [String: String]
   let folders: XDGFolders
   let store: RunHistoryStore
@@ -24,15 +23,13 @@ struct DownloadOrder: Sendable {
 
   var marks: RequestMarks {
     RequestMarks(
-      outputName: outputName, checksum: settings.output.checksum, first: settings.order.first,
+      outputName: settings.output.name, checksum: settings.output.checksum, first: settings.order.first,
       indexFolder: settings.order.usesSizes ? cacheFolder : nil)
   }
 
   var readsInput: Bool { sources.contains(.standardInput) }
 
-  var takesCommands: Bool {
-    ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: .ofProcess)
-  }
+  var takesCommands: Bool { ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: .ofProcess) }
 
   /// Nil where it is known only when the lists have been read.
   var fileCount: Int? { sources.allSatisfy(\.isAddress) ? sources.count : nil }
@@ -58,7 +55,7 @@ struct DownloadSession: Sendable {
     let lines: [String]
     let status: ExitStatus
 
-    init(_ line: String) { (lines, status) = ([line], .diskFailed) }
+    init(_ line: String, _ status: ExitStatus = .diskFailed) { (lines, self.status) = ([line], status) }
 
     init(_ error: DownloadError) {
       (lines, status) = (FailureMessages(error).said, ExitStatus(failures: [error], rejections: []))
@@ -72,7 +69,11 @@ struct DownloadSession: Sendable {
     var trial: RepeatedFiles?
     defer { trial?.scratch.remove() }
     do throws(Refusal) {
-      if let plan = order.plan { trial = try Self.trial(plan, order, screen) }
+      trial = try Self.trial(order, screen)
+      StandardError.say(order.folders.warnings)
+      if order.settings.order.isBackground, let why = IdleClass.enter() {
+        StandardError.say([TroubleMessages.noIdleClass(why)])
+      }
       let session = try await DownloadSession(order, screen, trial)
       return await session.close(await session.download())
     } catch {
@@ -83,17 +84,21 @@ struct DownloadSession: Sendable {
 
   // MARK: Open
 
-  private static func trial(
-    _ plan: RepeatPlan, _ order: DownloadOrder, _ screen: ProgressScreen
-  ) throws(Refusal) -> RepeatedFiles {
-    let directory = order.settings.output.directory
-    if let free = ScratchFolder.room(in: directory), free < plan.bytes {
-      throw Refusal(RepeatMessages.noRoom(plan, free: free))
+  private static func trial(_ order: DownloadOrder, _ screen: ProgressScreen) throws(Refusal) -> RepeatedFiles? {
+    let output = order.settings.output
+    if let plan = order.plan {
+      if let free = ScratchFolder.room(in: output.directory), free < plan.bytes {
+        throw Refusal(RepeatMessages.noRoom(plan, free: free))
+      }
+      if !order.settings.isSilent { StandardError.say(RepeatMessages.announcement(plan)) }
+    } else if !output.isStandardOutput {
+      return nil
     }
-    if !order.settings.isSilent { StandardError.say(RepeatMessages.announcement(plan)) }
     let signals = Signals(.ending) { screen.restoreNow() }
     do throws(DownloadError) {
-      return RepeatedFiles(scratch: try ScratchFolder(inside: directory), signals: signals)
+      return RepeatedFiles(
+        scratch: try ScratchFolder(inside: output.directory), signals: signals,
+        output: output.isStandardOutput ? OutputStream() : nil)
     } catch {
       throw Refusal(error)
     }
@@ -103,23 +108,16 @@ struct DownloadSession: Sendable {
   private init(_ order: DownloadOrder, _ screen: ProgressScreen, _ trial: RepeatedFiles?) async throws(Refusal) {
     (self.order, self.screen, self.trial) = (order, screen, trial)
     let settings = order.settings
-    StandardError.say(order.folders.warnings)
-    if settings.order.isBackground, let why = IdleClass.enter() {
-      StandardError.say([TroubleMessages.noIdleClass(why)])
-    }
     log = RunLog(isVerbose: settings.isVerbose)
     (failures, events) = (try Self.failureLog(order), try Self.eventRecord(order))
-    // A report that cannot be written is told before the run. Its folder may be the output folder, which is made later.
-    if let file = settings.report, let why = file.obstacle, why != .noSuchFileOrDirectory {
-      throw Refusal(TroubleMessages.notWritten(file.name, why, option: "--report"))
-    }
     memory = RunMemory(
       order.store, order.sources, order.options, log, directory: settings.output.directory, mode: settings.mode)
-    let (memory, failures, isTrial) = (memory, failures, trial != nil)
+    let (memory, failures, feed, isTrial) = (memory, failures, feed, trial != nil)
+    if let sizes = order.plan?.sizes { feed.expect(sizes) }
     reader = ListReader(
       order.sources, order.marks, feed: feed, fetching: Wiring.listFetching(settings, order.environment),
       spool: order.readsInput ? order.store.spoolPath.map { ListSpool($0) } : nil,
-      onRead: { if !isTrial { memory.read($0) } }, onReject: { failures.add($0) })
+      onRead: { if !isTrial, let sizes = memory.read($0) { feed.expect(sizes) } }, onReject: { failures.add($0) })
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
     recorder = settings.report == nil ? nil : RunRecorder()
     do throws(DownloadError) {
@@ -131,18 +129,23 @@ struct DownloadSession: Sendable {
     } catch {
       throw Refusal(error)
     }
+    // Only now, as they may be in the output folder.
+    if let refusal = Self.unwritable(settings) {
+      _ = await wiring.loops.close()
+      throw refusal
+    }
     log.settings(settings, cacheFolder: order.folders.cache)
+    // Such a file has ended when all of it is written.
+    if settings.output.isStandardOutput { feed.leaveOpen { _ in true } }
     let asked = trial == nil && settings.output.asks ? settings.output : nil
     keys = screen.style == .bars && (asked != nil || order.takesCommands) ? TerminalKeys() : nil
-    if let asked, keys == nil, !order.settings.isSilent { StandardError.say(QuestionMessages.unasked(asked)) }
+    if let asked, keys == nil, !settings.isSilent { StandardError.say(QuestionMessages.unasked(asked)) }
     questions = QuestionQueue(
       asksConflicts: asked?.cache.conflictPolicy == .ask, asksNames: asked?.asksNames == true, keys: keys, feed: feed
     ) { screen.showPicture($0) }
   }
 
-  private static func settings(
-    _ order: DownloadOrder, _ trial: RepeatedFiles?, _ recorder: RunRecorder?
-  ) -> Settings {
+  private static func settings(_ order: DownloadOrder, _ trial: RepeatedFiles?, _ recorder: RunRecorder?) -> Settings {
     var settings = order.settings
     if let recorder { settings.connection.report { recorder.add($0) } }
     if let trial {
@@ -150,6 +153,7 @@ struct DownloadSession: Sendable {
       settings.output.cache.conflictPolicy = .rename
       // All that comes is dropped, so storing it is pointless.
       settings.output.cache.store = .none
+      settings.output.cache.reader = trial.output?.reader
     }
     return settings
   }
@@ -165,8 +169,18 @@ struct DownloadSession: Sendable {
   private static func eventRecord(_ order: DownloadOrder) throws(Refusal) -> EventRecord? {
     guard let target = order.settings.events else { return nil }
     do throws(Errno) { return try EventRecord(target) } catch {
-      throw Refusal(TroubleMessages.notWritten(target.name, error))
+      throw Refusal(TroubleMessages.notWritten(target.name, error), .folderUnusable)
     }
+  }
+
+  /// Of what is written at the end; nil if it can be.
+  private static func unwritable(_ settings: Settings) -> Refusal? {
+    for (file, option) in [
+      (settings.failedList, "--failed"), (settings.report?.file, "--report"), (settings.summaryFile, "--summary-json"),
+    ] {
+      if let trouble = file?.obstacle(option) { return Refusal(trouble, .folderUnusable) }
+    }
+    return nil
   }
 
   // MARK: Download
@@ -185,7 +199,7 @@ struct DownloadSession: Sendable {
       }
     }
     var report = fetched
-    report.signal = signal
+    report.signal = await trial?.output?.failure == nil ? signal : nil
     if let watched { report.watched(watched) }
     return report
   }
@@ -197,20 +211,26 @@ struct DownloadSession: Sendable {
       carryOut: { decision, question throws(DownloadError) in
         try await wiring.loops.carryOut(decision, on: question.outcome, of: question.request)
       }, onFailure: { failures.add($0) })
+    async let _: Void? = trial?.output?.follow(orElse: screen.stop)
     let width = if let watched { await fetch(watched) } else { await fetchAll() }
+    if let output = trial?.output { await finish(output) }
     recorder?.end(mostAtOnce: width.peak)
     log.atOnce(width.peak, order.settings)
     questions?.finish()
     await asking
+    feed.leaveUndecided()
     let warnings = await wiring.loops.close()
     let elapsed = start.duration(to: .now)
     let verdict = await compare()
     let (mode, jobs) = (order.settings.mode, order.settings.jobs)
+    var tally = feed.tally
+    // A question has said what becomes of a name.
+    if questions != nil { tally.numbered = 0 }
     // Keys may have changed the number.
     let adaptsJobs = order.settings.adaptsJobs || mode == .auto || width.peak > jobs
     return RunReport(
       mode: mode, jobs: adaptsJobs ? max(1, width.peak) : jobs, adaptsJobs: adaptsJobs,
-      lesson: mode == .auto ? width.lesson : nil, tally: feed.tally, received: feed.counter.value, elapsed: elapsed,
+      width: width, tally: tally, received: feed.counter.value, elapsed: elapsed,
       failures: failures.failures, rejections: failures.rejections, moreFailures: failures.more,
       listing: await reader.isWhole || watched != nil ? .whole : .brokenOff, warnings: warnings, verdict: verdict)
   }
@@ -228,6 +248,15 @@ struct DownloadSession: Sendable {
     }
   }
 
+  private func finish(_ output: OutputStream) async {
+    if let file = trial?.fetched.all.last {
+      feed.prompt([QuestionMessages.slowReader])
+      feed.settle(file.request, await output.finish(file.outcome))
+      feed.prompt([])
+    }
+    if let failure = await output.failure, await !output.isReaderGone { failures.add(failure) }
+  }
+
   private func fetch(_ watched: WatchedLines) async -> RunWidth {
     let watcher = ListWatcher(
       order: order, lines: watched, askAnew: { await wiring.loops.askAnew() }, onRead: { memory.read($0) })
@@ -243,7 +272,8 @@ struct DownloadSession: Sendable {
   /// What failed is left out, and told with the other failures.
   /// - Returns: nil for an ordinary run, and for one of which nothing can be said.
   private func compare() async -> RepeatVerdict? {
-    guard let trial, !trial.fetched.all.isEmpty, !Task.isCancelled, !failures.failures.contains(where: \.stopsWriting)
+    guard let trial, order.plan != nil, !trial.fetched.all.isEmpty, !Task.isCancelled,
+      !failures.failures.contains(where: \.stopsWriting)
     else { return nil }
     do throws(DownloadError) {
       return try await trial.compare(with: order.settings, cacheFolder: order.cacheFolder)
@@ -265,93 +295,73 @@ struct DownloadSession: Sendable {
     StandardError.say(report.warnings.map { CacheMessages.warning($0) })
     StandardError.say(SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
     // Each is tried, whatever became of those before it.
-    let hasKept = [keepFailures(report), keepCookies(), keepReport(report)]
+    let troubles = keepFailures(report) + keepCookies() + keepReport(report)
+    StandardError.say(troubles)
+    if await trial?.output?.isReaderGone == true { return .brokenPipe }
     summarize(report, times, listDigest)
     let status = ExitStatus(
-      report, hasKeptAll: !hasKept.contains(false), hasLostData: screen.hasLostData || events?.hasLostData == true)
-    return keepSummary(report, status) || status != .success ? status : .unwritten
+      report, hasKeptAll: troubles.isEmpty, hasLostData: screen.hasLostData || events?.hasLostData == true)
+    let untold = keepSummary(report, status)
+    StandardError.say(untold)
+    return untold.isEmpty || status != .success ? status : .unwritten
   }
 
-  /// - Returns: false if the file of `--failed` cannot be written; then the summary shows the failures.
-  private func keepFailures(_ report: RunReport) -> Bool {
-    guard let list = order.settings.failedList else { return true }
-    return hasWritten {
-      try list.write(FailedList.text(report), more: report.moreFailures > 0 ? failures.spool : nil)
-    } trouble: {
-      TroubleMessages.failedListLost(list.name, $0)
-    }
+  // Each gives what to say where it could not be written.
+
+  private func keepFailures(_ report: RunReport) -> [String] {
+    let more = report.moreFailures > 0 ? failures.spool : nil
+    return order.settings.failedList?.keep(FailedList.text(report), more: more, "--failed") ?? []
   }
 
-  private func keepCookies() -> Bool {
-    guard let file = order.settings.connection.cookieJar else { return true }
+  private func keepCookies() -> [String] {
+    guard let file = order.settings.connection.cookieJar else { return [] }
     do throws(DownloadError) {
-      guard let cookies = try wiring.loops.cookies(),
-        let trouble = file.save(before: cookies.before, after: cookies.after, now: WallClock.seconds())
-      else { return true }
-      StandardError.say([trouble])
+      guard let cookies = try wiring.loops.cookies() else { return [] }
+      let trouble = file.save(before: cookies.before, after: cookies.after, now: WallClock.seconds())
+      return [trouble].compactMap(\.self)
     } catch {
-      StandardError.say(FailureMessages(error).said)
+      return FailureMessages(error).said
     }
-    return false
   }
 
-  private func keepReport(_ report: RunReport) -> Bool {
-    guard let file = order.settings.report, let recorder else { return true }
+  private func keepReport(_ report: RunReport) -> [String] {
+    guard let file = order.settings.report, let recorder else { return [] }
     let run = RunMeasurement(
       mode: ComparedMode(report.mode, jobs: report.adaptsJobs ? nil : report.jobs), round: 1, wall: report.elapsed,
-      files: report.tally.bodies, bytes: report.received, details: recorder.details)
+      files: report.tally.bodies, bytes: report.tally.bodyBytes, details: recorder.details)
     let facts = ReportFacts(
-      list: order.sources.map(\.name).joined(separator: " "), command: "dlm get",
-      headline: SummaryMessages(report, comparedWith: nil, again: "", isRepeat: false).headline)
-    let trouble = file.write(ComparisonReport(measurements: [run]), facts)
-    StandardError.say([trouble].compactMap(\.self))
-    return trouble == nil
+      list: order.sources.map(\.name).joined(separator: " "),
+      headline: SummaryMessages(report: report).headline)
+    return file.write(ComparisonReport(measurements: [run]), facts)
   }
 
-  private func keepSummary(_ report: RunReport, _ status: ExitStatus) -> Bool {
-    guard let file = order.settings.summaryFile else { return true }
+  private func keepSummary(_ report: RunReport, _ status: ExitStatus) -> [String] {
+    guard let file = order.settings.summaryFile else { return [] }
     let text = DisplayWords.all.summary(
-      report.tally, transferred: report.received, rejected: report.rejections.count,
-      elapsed: report.elapsed,
+      report.tally, transferred: report.received, elapsed: report.elapsed,
       more: [
         "mode": .text(report.mode.rawValue), "atOnce": .of(report.jobs),
         "why": .of(report.lesson.map(LessonMessages.word)), "status": .of(status.rawValue),
       ])
-    return hasWritten {
-      try file.write(text)
-    } trouble: {
-      TroubleMessages.notWritten(file.name, $0, option: "--summary-json")
-    }
-  }
-
-  private func hasWritten(_ write: () throws -> Void, trouble: (any Error) -> String) -> Bool {
-    do {
-      try write()
-      return true
-    } catch {
-      StandardError.say([trouble(error)])
-      return false
-    }
+    return file.keep(text, "--summary-json")
   }
 
   private func summarize(_ report: RunReport, _ times: RunTimes?, _ listDigest: String) {
     let comparison = times?.comparison(for: report.past(listDigest))
+    let isWhole = report.signal == nil && report.failures.isEmpty
+    let asksServers = report.signal == nil && report.failures.allSatisfy(FailureMessages.isOffline)
+    let again = isWhole ? nil : AgainMessages(order.typed, isListKept: memory.isRemembered, asksServers: asksServers)
     let messages = SummaryMessages(
-      report, comparedWith: comparison,
-      again: AgainMessages(
-        order.typed, isListKept: memory.isRemembered,
-        asksServers: report.signal == nil && report.failures.allSatisfy(FailureMessages.isOffline)
-      ).line, isRepeat: order.plan != nil)
+      report: report, comparison: comparison, again: again?.line ?? "", note: again?.note ?? "",
+      lists: order.sources.map(\.name), isRepeat: trial != nil)
     var lines = order.settings.isSilent ? messages.quietLines : messages.lines
     if let plan = order.plan, !order.settings.isSilent || report.verdict?.isAsHere != true {
       lines +=
         report.verdict.map { RepeatMessages.verdict($0, failed: report.tally.failed) } ?? [RepeatMessages.nothing]
-      if report.verdict?.isSame == true, comparison == nil {
-        lines.append(RepeatMessages.nothingToCompare(plan.other))
-      }
+      if report.verdict?.isSame == true, comparison == nil { lines.append(RepeatMessages.nothingToCompare(plan.other)) }
     } else if comparison == nil, report.tally.bodies == 0, let (fast, slow) = times?.measured {
       lines.append(SummaryMessages.earlier(fast, slow))
     }
-    StandardError.say(screen.wrapped(lines))
+    StandardError.say(lines)
   }
 }

@@ -27,9 +27,7 @@ final class FailureLog: Sendable {
     var isTransient: Bool
   }
 
-  init(spool: FailureSpool? = nil, limit: Int = told) {
-    (self.spool, self.limit) = (spool, limit)
-  }
+  init(spool: FailureSpool? = nil, limit: Int = told) { (self.spool, self.limit) = (spool, limit) }
 
   func add(_ error: DownloadError) {
     guard error.code != .cancelled else { return }
@@ -93,11 +91,7 @@ final class FailureSpool: Sendable {
       Self.flush(&state)
       if let failure = state.failure { throw failure }
       try state.file.seek(offset: 0, from: .start)
-      while true {
-        let block = try state.file.block()
-        if block.isEmpty { break }
-        try target.writeWhole(block)
-      }
+      while case let block = try state.file.block(), !block.isEmpty { try target.writeWhole(block) }
       try state.file.seek(offset: 0, from: .end)
     }
   }
@@ -114,8 +108,8 @@ enum FailedList {
     var lines: [String] = []
     if report.failures.isEmpty, report.rejections.isEmpty { lines.append("# nothing failed") }
     lines += report.rejections.map { "# " + Self.oneLine(RejectionMessages($0).line) }
-    for group in FailureGroup.groups(of: report.failures) {
-      lines.append("# " + Self.oneLine(group.heading))
+    for group in FailureMessages.groups(of: report.failures) {
+      lines.append("# " + Self.oneLine(group.messages.heading))
       lines += group.errors.map(Self.line)
     }
     return lines.joined(separator: "\n") + "\n"
@@ -127,7 +121,5 @@ enum FailedList {
     return address + (error.provenance == .user ? "" : LineOptions(provenance: error.provenance).text)
   }
 
-  static func oneLine(_ text: String) -> String {
-    TerminalText.sanitized(text).replacing("\n", with: " ")
-  }
+  static func oneLine(_ text: String) -> String { TerminalText.sanitized(text).replacing("\n", with: " ") }
 }

@@ -21,11 +21,7 @@ extension FileDescriptor {
   /// Reads to the end of the file, or until there are more bytes than the limit.
   func bytes(upTo limit: Int = .max) throws(Errno) -> [UInt8] {
     var bytes: [UInt8] = []
-    while bytes.count <= limit {
-      let block = try block()
-      if block.isEmpty { break }
-      bytes += block
-    }
+    while bytes.count <= limit, case let block = try block(), !block.isEmpty { bytes += block }
     return bytes
   }
 
@@ -83,6 +79,15 @@ extension Errno {
   init(_ error: any Error) { self = error as? Errno ?? .ioError }
 }
 
+extension DownloadError {
+  /// What a disk did to a file, or another failure on the way to it.
+  init(ofFile error: any Error, path: String? = nil, activity: String) {
+    self =
+      error as? DownloadError
+      ?? DownloadError(.disk, cause: .errno(Errno(error).rawValue), path: path, activity: activity)
+  }
+}
+
 /// For files that say whom dlm trusts, or as whom it logs in.
 enum UserFile {
   enum Refusal: Error {
@@ -105,9 +110,7 @@ enum UserFile {
     var status = stat()
     guard fstat(raw, &status) == 0 else { throw .system(Errno(rawValue: errno)) }
     let ownership = FileOwnership(status)
-    if let why = Distrust(ownership, user: geteuid(), trustsRoot: trustsRoot, orPipe: orPipe) {
-      throw .distrusted(why)
-    }
+    if let why = Distrust(ownership, user: geteuid(), trustsRoot: trustsRoot, orPipe: orPipe) { throw .distrusted(why) }
     let bytes: [UInt8]
     do throws(Errno) { bytes = try FileDescriptor(rawValue: raw).bytes(upTo: limit) } catch {
       throw .system(error)
@@ -138,9 +141,8 @@ enum TemporaryFolder {
   }
 }
 
-/// A file before it gets its name: written beside the target under a random name (0600), and renamed over it when
-/// whole. So no reader sees half a file, and no write follows a link or empties another user's file. Removed unless
-/// committed.
+/// Written beside its target under a random name (0600), and renamed over it when whole, else removed. So no reader
+/// sees half a file, and no write follows a link or empties another user's file.
 struct DraftFile: ~Copyable {
   private let target: FilePath
   private let path: FilePath

@@ -51,6 +51,8 @@ enum OutputFile {
     }
   }
 
+  var isStandardOutput: Bool { if case .descriptor(STDOUT_FILENO) = self { true } else { false } }
+
   var name: String {
     switch self {
     case .file(let path), .device(let path), .pipe(let path): path.string
@@ -77,22 +79,28 @@ enum OutputFile {
     }
   }
 
-  /// What keeps a file from being written; nil if nothing does. Found by trying, since rights are not all that counts.
-  var obstacle: Errno? {
+  // MARK: Writing
+
+  /// What to say if a file cannot be written; nil if it can. Found by trying, since rights are not all that counts.
+  func obstacle(_ option: String) -> String? {
     guard case .file(let path) = self else { return nil }
-    do throws(Errno) {
-      _ = try DraftFile(for: path)
-      return nil
-    } catch {
-      return error
+    do throws(Errno) { _ = try DraftFile(for: path) } catch {
+      return TroubleMessages.notWritten(name, error, option: option)
     }
+    return nil
   }
 
-  // MARK: Writing
+  /// - Returns: what to say where it cannot be written.
+  func keep(_ text: String, more spool: FailureSpool? = nil, _ option: String) -> [String] {
+    do { try write(text, more: spool) } catch {
+      return [TroubleMessages.notWritten(name, error, option: option)]
+    }
+    return []
+  }
 
   /// A file is there as a whole or not at all.
   /// - Throws: Errno of the file, or of the spool.
-  func write(_ text: String, more spool: FailureSpool? = nil) throws {
+  private func write(_ text: String, more spool: FailureSpool?) throws {
     func write(to file: FileDescriptor) throws {
       try file.writeWhole(text.utf8)
       try spool?.copy(to: file)

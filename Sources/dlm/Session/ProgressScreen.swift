@@ -30,11 +30,6 @@ final class ProgressScreen: Sendable {
   /// Lost JSON lines fail the run: they are data.
   var hasLostData: Bool { lost.withLock { $0 } }
 
-  func wrapped(_ lines: [String]) -> [String] {
-    guard environment.isTerminal, let columns = output.size?.columns else { return lines }
-    return lines.flatMap { TextWrap.lines($0, columns: columns) }
-  }
-
   // MARK: Showing
 
   /// Only the end of the run waits for the terminal.
@@ -43,7 +38,13 @@ final class ProgressScreen: Sendable {
     _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
     keys: TerminalKeys? = nil, control: Wiring? = nil, while work: @Sendable () async -> Value
   ) async -> Value {
-    guard let renderer = renderer(of: feed, detail, heading) else { return await work() }
+    guard
+      let renderer = ProgressRenderer(
+        feed: feed, detail: detail, heading: heading, style: style,
+        // JSON lines are data, and all that goes to standard output.
+        output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output, environment: environment,
+        words: DisplayWords.all, spent: { (ProcessUsage.threadTime, ProcessUsage.processorTime) })
+    else { return await work() }
     current.withLock { $0 = renderer }
     if style == .bars {
       CrashGuard.arm(STDERR_FILENO, restoring: renderer.restoring)
@@ -62,16 +63,6 @@ final class ProgressScreen: Sendable {
     }
     current.withLock { $0 = nil }
     return value
-  }
-
-  private func renderer(
-    of feed: ProgressFeed, _ detail: ProgressFeed.Detail, _ heading: RunHeading?
-  ) -> ProgressRenderer? {
-    ProgressRenderer(
-      feed: feed, detail: detail, heading: heading, style: style,
-      // JSON lines are data, and all that goes to standard output.
-      output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output, environment: environment,
-      words: DisplayWords.all, spent: { (ProcessUsage.threadTime, ProcessUsage.processorTime) })
   }
 
   // MARK: Signals
@@ -133,7 +124,7 @@ final class ProgressScreen: Sendable {
   }
 
   /// Ends the run as the first Ctrl-C does.
-  private func stop() { ending.withLock { $0 }?.deliver(SIGINT) }
+  @Sendable func stop() { ending.withLock { $0 }?.deliver(SIGINT) }
 
   /// From any thread, for a process that is about to end.
   func restoreNow() { current.withLock { $0 }?.restoreNow() }

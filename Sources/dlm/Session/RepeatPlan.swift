@@ -14,6 +14,8 @@ struct RepeatPlan: Sendable {
   let ownRun: PastRun?
   let list: String
 
+  var sizes: ExpectedSizes? { (otherRun ?? ownRun)?.sizes }
+
   var bytes: Int64 { otherRun?.transferredBytes ?? ownRun?.transferredBytes ?? 0 }
 }
 
@@ -73,16 +75,18 @@ struct RepeatVerdict: Sendable, Equatable {
   var isAsHere: Bool { differences.isEmpty && missing.isEmpty }
 }
 
-/// What a run fetches only to be compared with the files of the earlier runs.
+/// What a run fetches into a folder that goes: only to be compared with the files of the earlier runs, or to be written
+/// to standard output.
 struct RepeatedFiles: Sendable {
   let scratch: ScratchFolder
   /// Caught before the scratch folder is made, since no signal may leave that behind.
   let signals: Signals
   let fetched = FetchedFiles()
+  var output: OutputStream?
 
   var files: FilePath { scratch.path.appending("files") }
-  /// Its own, so that the run does the work of a first one.
-  var index: FilePath { scratch.path.appending("index") }
+  /// Its own, so that a run that is compared does the work of a first one; nil for the user's.
+  var index: FilePath? { output == nil ? scratch.path.appending("index") : nil }
 
   /// On the cooperative pool, as this time is not measured. The files here, and the user's index, are only read.
   @concurrent
@@ -150,8 +154,7 @@ struct FileDigests {
       known[path] = digest
       return digest
     } catch {
-      if let error = error as? DownloadError { throw error }
-      throw DownloadError(.disk, cause: .errno(Errno(error).rawValue), path: path, activity: activity)
+      throw DownloadError(ofFile: error, path: path, activity: activity)
     }
   }
 }

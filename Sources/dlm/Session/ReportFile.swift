@@ -12,7 +12,7 @@ struct ReportFile {
   enum Form: String, CaseIterable { case html, json, md }
 
   let form: Form
-  private let file: OutputFile
+  let file: OutputFile
 
   /// - Throws: `ValidationError` for an unknown ending, a folder, or a link.
   init(_ path: String) throws {
@@ -24,31 +24,23 @@ struct ReportFile {
     file = try OutputFile(path, option: "--report")
   }
 
-  var name: String { file.name }
-
-  var obstacle: Errno? { file.obstacle }
-
-  /// - Returns: what to say where it cannot be written; nil when it was.
-  func write(_ report: ComparisonReport, _ facts: ReportFacts) -> String? {
+  /// - Returns: what to say where it cannot be written.
+  func write(_ report: ComparisonReport, _ facts: ReportFacts) -> [String] {
     let pages = ReportPages(report, facts)
-    do {
-      let text =
-        switch form {
-        case .html: pages.html
-        case .json: pages.json + "\n"
-        case .md: pages.markdown
-        }
-      try file.write(text)
-      return nil
-    } catch {
-      return TroubleMessages.notWritten(name, error, option: "--report")
-    }
+    let text =
+      switch form {
+      case .html: pages.html
+      case .json: pages.json + "\n"
+      case .md: pages.markdown
+      }
+    return file.keep(text, "--report")
   }
 }
 
 extension ReportFacts {
-  /// - Parameter command: without its options, which may be secret.
-  init(list: String, command: String, headline: String, notes: [String] = []) {
+  init(list: String, headline: String, notes: [String] = []) {
+    let typed = Array(CommandLine.arguments.dropFirst())
+    let command = ["dlm"] + typed.map { CommandLineText.quoted(UsageMessages.withoutSecrets($0, typed)) }
     var system = utsname()
     func text(_ field: some Any) -> String {
       withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -57,7 +49,7 @@ extension ReportFacts {
       uname(&system) == 0
       ? "\(text(system.sysname)) \(text(system.release)), \(text(system.machine))" : "unknown"
     self.init(
-      list: list, command: "\(command) \(list)",
+      list: list, command: command.joined(separator: " "),
       date: TimeText.utc(milliseconds: WallClock.milliseconds()), headline: headline, notes: notes,
       machine: [
         (name: "program", value: DLM.configuration.version), (name: "system", value: kernel),

@@ -51,9 +51,7 @@ struct RunEvents: Equatable {
     commands.last.map { RunHistory(folder: folder, command: $0.command, last: $0.last) }
   }
 
-  var outputFolders: [String] {
-    commands.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) }
-  }
+  var outputFolders: [String] { commands.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) } }
 
   /// Fewer events that come to the same: the newer half of the runs that fetched, and those whose times stand.
   static func fewer(_ events: [RunEvent]) -> [RunEvent] {

@@ -46,7 +46,7 @@ struct PastRun: Equatable {
   /// Whether it fetched every file, whatever earlier runs had fetched.
   var isOfAll = false
 
-  var bytesPerSecond: Double? { seconds > 0 ? Double(transferredBytes) / seconds : nil }
+  var sizes: ExpectedSizes { ExpectedSizes(files: fetched, bytes: transferredBytes) }
 
   /// Whether both moved the same files. Files without a byte count only by number.
   func didSameWork(as other: PastRun) -> Bool {
@@ -101,6 +101,9 @@ struct RunTimes: Equatable {
   }
 
   subscript(mode: DownloadMode) -> PastRun? { runs[mode] }
+
+  /// The run that fetched most.
+  var most: PastRun? { runs.values.max { $0.transferredBytes < $1.transferredBytes } }
 
   struct Comparison: Equatable {
     var run: PastRun

@@ -4,9 +4,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What one `get` remembers for the next in its folder: a run whose list names something, from its first address on, so
-/// that a killed run can be repeated; with a list from a pipe from its end on, since half of it is none. Any other run
-/// leaves what was remembered before.
+/// What one `get` remembers for the next in its folder: from its list's first address on, so that a killed run can be
+/// repeated; with a list from a pipe from its end on, since half of it is none.
 final class RunMemory: Sendable {
   private let store: RunHistoryStore
   private let run = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -54,15 +53,18 @@ final class RunMemory: Sendable {
   var isRemembered: Bool { state.withLock { $0.isRemembered } }
 
   /// From any thread.
-  func read(_ reading: ListReader.Reading) {
+  /// - Returns: what the files came to in the last run of a list that is read whole; nil, unlooked, for a first one.
+  @discardableResult
+  func read(_ reading: ListReader.Reading) -> ExpectedSizes? {
     let isNew = state.withLock { state in
       guard !state.isRemembered, reading.count > 0, !isPiped || reading.isWhole && reading.isKept else { return false }
       if reading.spooledLogins { state.command.withheld.append(.addressLogins) }
       state.isRemembered = true
       return true
     }
-    guard isNew, lists.allSatisfy({ access($0, R_OK) == 0 }) else { return }
+    guard isNew, lists.allSatisfy({ access($0, R_OK) == 0 }) else { return nil }
     note(nil)
+    return reading.listDigest.flatMap { times(of: $0) }?.most?.sizes
   }
 
   /// Of a run that was only compared, and so fetched all, it is noted only if it brought the same bytes.

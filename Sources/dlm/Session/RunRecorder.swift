@@ -29,8 +29,12 @@ final class RunRecorder: Sendable {
 
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     let now = Self.now
-    guard case .success = result else { return }
-    state.withLock { $0.details.ends[request.address.key] = .nanoseconds(Int64(clamping: now - $0.start)) }
+    guard case .success(let outcome) = result else { return }
+    state.withLock { state in
+      state.details.ends[request.address.key] = .nanoseconds(Int64(clamping: now - state.start))
+      // An equal request, which is answered from this one's file, has none.
+      if let bytes = outcome.bodyBytes { state.details.bytes[request.address.key] = bytes }
+    }
   }
 
   func end(mostAtOnce: Int) {

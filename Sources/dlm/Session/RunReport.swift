@@ -8,8 +8,7 @@ struct RunReport: Sendable {
   var jobs: Int
   /// Whether `jobs` is the most that were under way, and the run found out what is good.
   var adaptsJobs = false
-  /// Why so many at a time, in mode auto.
-  var lesson: WidthLesson?
+  var width = RunWidth(peak: 0, lesson: nil)
   var tally: ProgressTally
   /// Body bytes, also those of files that failed.
   var received: Int64
@@ -22,6 +21,13 @@ struct RunReport: Sendable {
   /// Problems of the cache, of which none failed a download.
   var warnings: [CacheWarning] = []
   var verdict: RepeatVerdict?
+
+  /// Why so many at a time, in mode auto.
+  var lesson: WidthLesson? {
+    mode == .auto ? width.lesson : nil
+  }
+  /// The most at a time; more than files where these were split.
+  var connections: Int { width.connections }
 
   /// How far the list was read. A watched one has no end, so the run's time says nothing.
   enum Listing { case whole, brokenOff, watched }
@@ -37,8 +43,7 @@ struct RunReport: Sendable {
   /// How many files of the list, as far as it was read, never began because the disk took no more bytes.
   var notBegun: Int {
     guard signal == nil, failures.contains(where: \.stopsWriting) else { return 0 }
-    let ended = tally.done + tally.failed - rejections.count + tally.cancelled
-    return max(0, tally.listed - ended)
+    return max(0, tally.listed - (tally.ended - rejections.count))
   }
 
   var status: ExitStatus {
@@ -73,14 +78,14 @@ enum ExitStatus: Int32 {
   case interrupted = 130
   case terminated = 143
   case hungUp = 129
+  /// Whoever read standard output has gone, as SIGPIPE ends cat(1).
+  case brokenPipe = 141
 
   /// Of all failures, the one that the user must deal with first decides.
   init(failures: [DownloadError], rejections: [Rejection]) {
     let codes = Set(failures.map(\.code))
     // A list that cannot be fetched for now is a temporary failure like a file.
-    let temporary = rejections.filter {
-      if case .unfetched(let error) = $0.reason { error.isTransient } else { false }
-    }
+    let temporary = rejections.filter { if case .unfetched(let why) = $0.reason { why.isTransient } else { false } }
     let isUnreadable = rejections.contains { $0.isOfList && !temporary.contains($0) }
     if codes.contains(.folder) {
       self = .folderUnusable
@@ -109,12 +114,8 @@ enum ExitStatus: Int32 {
     switch error {
     case .cancelled: self = ExitStatus(signal: signal)
     case .broken(_, let error): self = ExitStatus(failures: [error], rejections: [])
-    case .invalid(let run):
-      if case .failed(let failures) = run.reason {
-        self = ExitStatus(failures: failures, rejections: [])
-      } else {
-        self = .failed
-      }
+    case .invalid(_, .failed(let failures)): self = ExitStatus(failures: failures, rejections: [])
+    case .invalid: self = .failed
     }
   }
 

@@ -4,9 +4,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Signals of the process as an async sequence. The handler only writes the number into a pipe, so that a signal counts
-/// from the moment the handler is installed; a Dispatch signal source, registered some time after it was resumed, loses
-/// those before. An ignored signal stays ignored.
+/// Signals of the process as an async sequence. The handler writes them into a pipe, so that they count from the moment
+/// it is installed, while a Dispatch source is registered some time later. An ignored signal stays ignored.
 final class Signals: AsyncSequence, Sendable {
   enum Purpose {
     /// SIGINT, SIGTERM, SIGHUP: the first is delivered, a second ends the process at once with 128 + its number.
@@ -88,10 +87,8 @@ final class Signals: AsyncSequence, Sendable {
   /// As if a first signal had come, so that the next is the second.
   func deliver(_ number: Int32) { if seen.next() == 1 { continuation.yield(number) } }
 
-  /// Stops the process as SIGTSTP does, and returns when it goes on. The signal goes to this thread, which takes it
-  /// before its next step; one sent to the process may reach another thread, while this one runs on beside the shell's
-  /// prompt. SIGTSTP and not SIGSTOP, because the kernel drops it in an orphaned process group, which no shell could
-  /// continue.
+  /// Stops the process, and returns when it goes on. Sent to this thread, since with another's this one would run on
+  /// beside the shell's prompt; SIGTSTP, which the kernel drops in an orphaned group that no shell could continue.
   static func stopProcess() {
     var (standard, caught) = (sigaction(), sigaction())
     sigaction(SIGTSTP, &standard, &caught)
@@ -193,9 +190,7 @@ final class Interruption: Sendable {
 
   var isRaised: Bool { raised.load(ordering: .acquiring) }
 
-  func raise() {
-    if !raised.exchange(true, ordering: .acquiringAndReleasing) { pipe?.wake() }
-  }
+  func raise() { if !raised.exchange(true, ordering: .acquiringAndReleasing) { pipe?.wake() } }
 
   /// - Parameter time: nil for as long as it takes.
   /// - Returns: whether a read would not wait, also at the end; false after the time, and once it is raised.

@@ -13,7 +13,8 @@ enum ClientCertificate {
     let bytes = try bytes("--cert", certificate)
     let isPKCS12 = options.certType.map { $0 == .p12 } ?? (bytes.first == 0x30)
     if isPKCS12, key != nil {
-      throw ValidationError("--key is for a certificate in PEM: \(certificate) is PKCS #12, with its key in it.")
+      throw ValidationError(
+        "--key is for a certificate in PEM, and \(certificate) is PKCS #12, which has its key in it: leave --key out.")
     }
     let isLocked = try isPKCS12 || isLockedPEM(certificate, bytes, key: key)
     let name = key ?? certificate
@@ -21,7 +22,7 @@ enum ClientCertificate {
     if secret == nil, isLocked { secret = TerminalPrompt.secret("Pass phrase for \(name): ") }
     if secret == nil, isLocked, !isPKCS12 {
       throw ValidationError(
-        "\(name) is locked with a pass phrase: name a file that holds it with --cert-passphrase-file, or set "
+        "\(name) is locked with a pass phrase: name a file that has it with --cert-passphrase-file, or set "
           + "DLM_CERT_PASSPHRASE.")
     }
     return TLSOptions.Identity(
@@ -36,8 +37,8 @@ enum ClientCertificate {
     let keyBytes = try key.map { try Self.bytes("--key", $0) } ?? bytes
     guard holds("PRIVATE KEY-----", keyBytes) else {
       throw ValidationError(
-        key.map { "--key \($0) holds no private key in PEM: name the file that does." }
-          ?? "--cert \(certificate) holds no private key: name its file with --key.")
+        key.map { "--key \($0) has no private key in PEM in it: name the file that has." }
+          ?? "--cert \(certificate) has no private key in it: name its file with --key.")
     }
     return holds("ENCRYPTED", keyBytes)
   }
@@ -57,8 +58,8 @@ enum ClientCertificate {
       guard option == "--cert", let colon = path.firstIndex(of: ":") else {
         return UsageMessages.unreadable(option, path, cause)
       }
-      return "--cert \(path[..<colon]):… cannot be read: \(cause). It takes a file only. A pass phrase on the command "
-        + "line is seen by every user; name a file that holds it with --cert-passphrase-file, or set "
+      return "--cert \(path[..<colon]):… cannot be read: \(cause). It takes only a file, as every user can see a "
+        + "command line; name a file that has the pass phrase with --cert-passphrase-file, or set "
         + "DLM_CERT_PASSPHRASE."
     }
   }

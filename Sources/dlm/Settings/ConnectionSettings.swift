@@ -52,7 +52,7 @@ struct ConnectionSettings {
     transport.logins = try sources.naming("netrc-file", options.netrcFile) { path in
       try NetrcLogins(
         UserFile.usable(path, upTo: 1 << 20) {
-          "--netrc-file \(path) cannot be used: \($0). Name the file with the logins."
+          "--netrc-file \(path) cannot be used: \($0). Name the file of your logins."
         })
     }
     transport.tls = try Self.tls(options, sources)
@@ -67,9 +67,7 @@ struct ConnectionSettings {
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
   }
 
-  mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) {
-    transport.onTransfer = onTransfer
-  }
+  mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) { transport.onTransfer = onTransfer }
 
   private static func authorities(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> String? {
     if let path = try readable("cacert", options.cacert, sources) { return path }
@@ -82,7 +80,7 @@ struct ConnectionSettings {
   /// A line end in it would start another header line (RFC 9110 §5.5).
   private static func userAgent(_ text: String) throws -> String {
     guard !text.unicodeScalars.contains(where: HeaderArgument.isForbidden) else {
-      throw ValidationError("--user-agent \"\(text)\" holds a line end or a control character: leave it out.")
+      throw ValidationError("--user-agent \"\(text)\" has a line end or a control character in it: leave that out.")
     }
     return text
   }
@@ -115,11 +113,9 @@ struct ConnectionSettings {
     }
     tls.pinnedKeys = options.pinnedpubkey
     tls.revocationList = try readable("crlfile", options.crlfile, sources)
-    if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") {
-      _ = try readable("pinnedpubkey", keys, sources)
-    }
+    if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") { _ = try readable("pinnedpubkey", keys, sources) }
     if options.cert == nil, let key = options.key, sources.found("key") == nil {
-      throw ValidationError("--key \(key) goes with a --cert: name that too.")
+      throw ValidationError("--key \(key) needs a --cert: give that too.")
     }
     tls.identity = try sources.naming("cert", options.cert) {
       try ClientCertificate.identity($0, options, passphrase: sources.environment["DLM_CERT_PASSPHRASE"])

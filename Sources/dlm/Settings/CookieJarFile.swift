@@ -22,7 +22,7 @@ struct CookieJarFile {
     guard access(folder.isEmpty ? "." : folder.string, W_OK | X_OK) == 0 else {
       let cause = String(cString: strerror(errno))
       throw ValidationError(
-        "--cookie-jar \(path) could not be written: \(cause) (its folder). Name a file in a folder of yours.")
+        "--cookie-jar \(path) cannot be written: its folder: \(cause). Name a file in a folder of yours.")
     }
   }
 
@@ -43,8 +43,8 @@ struct CookieJarFile {
     } catch {
       let cause = (error as? Refusal)?.text ?? "\(error)"
       return
-        "dlm: the cookies could not be kept in \(path): \(cause); the files are there, and the next run begins with "
-        + "the cookies of before"
+        "dlm: the cookies could not be kept in \(path): \(cause); the files are here, and the next run starts with "
+        + "the earlier cookies"
     }
   }
 
@@ -57,8 +57,8 @@ struct CookieJarFile {
       switch self {
       case .file(.system(.tooManySymbolicLinkLevels)): "it is a link. Name the file itself."
       case .file(let why): "\(UsageMessages.cause(why)). Name a file of yours."
-      case .foreignFormat: "it holds something else than cookies in Netscape's format. Name another file."
-      case .held: "another process holds it"
+      case .foreignFormat: "it is not a file of cookies in Netscape's format. Name another file."
+      case .held: "another process is using it"
       }
     }
   }

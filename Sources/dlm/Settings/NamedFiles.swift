@@ -24,7 +24,7 @@ enum NamedFiles {
     for (index, output) in written.enumerated() {
       if let input = read.first(where: { $0.file == output.file }) {
         throw ValidationError(
-          "\(output.name) would overwrite what is read: \(input.name) is the same file. Name another file.")
+          "\(output.name) would overwrite what is read: \(input.name) is the same file. Name another.")
       }
       // Descriptors that the caller has opened may be one stream.
       if let other = written[..<index].first(where: { $0.file == output.file }),
@@ -45,9 +45,7 @@ enum NamedFiles {
     }
   }
 
-  private static func place(_ name: String, _ path: String) -> Place? {
-    FileIdentity(path).map { (name, path, $0) }
-  }
+  private static func place(_ name: String, _ path: String) -> Place? { FileIdentity(path).map { (name, path, $0) } }
 }
 
 /// Device and inode of a file, or those of its folder and its name where it is not there yet. Devices have no identity,

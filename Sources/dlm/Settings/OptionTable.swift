@@ -93,103 +93,104 @@ enum OptionTable {
     value("mode", letter: "m", "mode", "How to run the list", usually: "parallel", .anywhere, \.mode),
     flag(
       "list",
-      "Addresses given are those of lists; their lines may be relative, and --header and --cert are for their servers "
-        + "only.", .nowhere, \.list),
+      "The addresses given are those of lists. Their lines may be relative; --header and --cert are for the lists' "
+        + "servers only.", .nowhere, \.list),
     value(
       "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner, \.output.directory),
     value(
-      "output", letter: "o", "name", "The name, for a single address", without: "by address or server", .nowhere,
-      \.output.output),
+      "output", letter: "o", "path",
+      "A single file's name or path, or - for standard output; a relative path is below --directory",
+      without: "by address or server", .nowhere, \.output.output),
     value(
       "on-conflict", "policy", "What to do with a file that dlm did not write", usually: "rename", .keeping,
       \.output.onConflict),
     value(
-      "max-filesize", "size", "A file that is, or becomes, longer fails: 500K, 2G", without: "any length", .less,
+      "max-filesize", "size", "Fail files larger than this: 500K, 2G", without: "any size", .less,
       \.output.maxFilesize),
     flag(
-      "ask-names", "Ask a name for each file, one at a time, while others go on.", .anywhere, once: true,
+      "ask-names", "Ask for each file's name, one by one, while the other files go on.", .anywhere, once: true,
       \.output.askNames),
     flag("no-cache", "Neither use nor fill the cache.", .on, \.output.noCache),
-    value("store", "kind", "How the cache keeps what outlives your files", usually: "auto", .anywhere, \.output.store),
+    value("store", "kind", "How the cache stores its own copies", usually: "auto", .anywhere, \.output.store),
     value(
-      "cache-max-size", "size", "How much the cache may keep of its own: 500M, 20G",
+      "cache-max-size", "size", "The most that the cache's own copies may take: 500M, 20G",
       without: "10G, or a tenth of the disk", .byOwner, \.output.cacheMaxSize),
-    flag("refresh", "Fetch anew what the cache knows.", .anywhere, once: true, \.output.refresh),
-    flag("offline", "Take everything from the cache; the network is not asked.", .on, once: true, \.output.offline),
+    flag("refresh", "Fetch everything again, whatever the cache knows.", .anywhere, once: true, \.output.refresh),
+    flag("offline", "Take everything from the cache, and use no network.", .on, once: true, \.output.offline),
     flag(
-      "revalidate", "Ask about every file, also where the server said for how long it is fresh.", .on, once: true,
+      "revalidate", "Ask about every file, even those that the server called fresh.", .on, once: true,
       \.output.revalidate),
-    flag("heuristic", "Guess how long a file is fresh where the server does not say.", .off, \.output.heuristic),
+    flag("heuristic", "Guess how long a file stays fresh where the server does not say.", .off, \.output.heuristic),
     value(
-      "max-age", "seconds", "Ask about files that are older, fresh or not", without: "any age", .less, \.output.maxAge),
-    value("max-stale", "seconds", "Use a file unasked until it has been stale for so long", .less, \.output.maxStale),
-    flag("fsync", "Have each file on the disk itself, then its name, before it counts as done.", .on, \.output.fsync),
-    flag("remote-time", "Give files the server's time of their last change.", .anywhere, \.output.remoteTime),
+      "max-age", "seconds", "Ask about files older than this, fresh or not", without: "any age", .less,
+      \.output.maxAge),
+    value("max-stale", "seconds", "Use files unasked until stale for this long", .less, \.output.maxStale),
+    flag("fsync", "Flush each file to disk (fsync) before it counts as done.", .on, \.output.fsync),
+    flag("remote-time", "Give files the time of their last change on the server.", .anywhere, \.output.remoteTime),
     flag(
-      "no-content-disposition", "Name files by their address, whatever the server suggests.", .on,
+      "no-content-disposition", "Name files by their address, whatever name the server suggests.", .on,
       \.output.noContentDisposition),
     value(
       "checksum", "algo:hex",
-      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5", .nowhere,
+      "The checksum of a single address's file: sha256:HEX, or sha512, sha384, sha1, md5", .nowhere,
       \.proof.checksum),
     value(
       "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them", .own, file: .read,
       \.proof.checksums),
     value(
-      "require-proof", "proof", "Refuse a file that less than this proves", usually: "none", .proof,
+      "require-proof", "proof", "Refuse files that are verified by less than this", usually: "none", .proof,
       \.proof.requireProof),
     value(
-      "jobs", letter: "j", "N|auto", "Files at a time; auto: up to 64 at once", usually: "auto", .less,
+      "jobs", letter: "j", "N|auto", "Files at once; auto finds out how many help, up to 64", usually: "auto", .less,
       \.connection.jobs),
     value(
-      "per-host", "N|auto", "Connections to one host, over all files and pieces", usually: "auto", .less,
+      "per-host", "N|auto", "Connections to one host at once, over all files and segments", usually: "auto", .less,
       \.connection.perHost),
     value(
       "segments", letter: "s", "N|auto",
-      "Pieces of one large file at a time; auto splits where it helps, sequential never", usually: "auto", .less,
+      "Segments of one large file at once; auto splits where it helps, sequential never does", usually: "auto", .less,
       \.connection.segments),
     values(
       "first", "pattern",
-      "What matches goes first: names as the shell matches them, *.pdf, or the end of a path, docs/*; may be repeated",
+      "Fetch what matches first: names as in the shell, *.pdf, or the end of a path, docs/*; may be repeated",
       .anywhere, \.order.first),
     value(
-      "order", "order", "Which files go before others, as far as the list is read and sizes are known", usually: "list",
+      "order", "order", "Which files go first, as far as the list is read and sizes are known", usually: "list",
       .anywhere, \.order.order),
     flag(
-      "background", "Give way: idle processor and disk time only, one connection a host, none that another dlm uses.",
+      "background", "Give way: idle processor and disk time only, one connection per host, none that another dlm uses.",
       .on, \.order.background),
     value(
-      "limit-rate", "rate", "Bytes a second over everything: 500K, 5M", without: "no limit", .less,
+      "limit-rate", "rate", "The highest total rate, in bytes per second: 500K, 5M", without: "no limit", .less,
       \.connection.limitRate),
+    value("retries", "N", "How often to try again after temporary failures", usually: "5", .less, \.connection.retries),
     value(
-      "retries", "N", "Attempts after the first, for temporary failures", usually: "5", .less, \.connection.retries),
-    value(
-      "retry-max-time", "S", "No retry begins later than this after the first attempt", without: "no limit", .less,
+      "retry-max-time", "S", "Try no more this long after the first attempt", without: "no limit", .less,
       \.connection.retryMaxTime),
     value(
-      "connect-timeout", "S", "Seconds until a connection must be up", usually: "10", .less,
+      "connect-timeout", "S", "Seconds that connecting may take", usually: "10", .less,
       \.connection.connectTimeout),
     value(
-      "stall-timeout", "S", "Seconds without a byte until a transfer has stalled", usually: "30", .less,
+      "stall-timeout", "S", "Seconds without a byte after which a transfer has stalled", usually: "30", .less,
       \.connection.stallTimeout),
     values(
       "header", letter: "H", kind: .headers, "line",
-      "A header line for the address's own server; @FILE takes them from a file, a line each", .byOwner, file: .read,
+      "A header line for the address's own server; @FILE reads them from a file, one per line", .byOwner, file: .read,
       \.connection.header),
     value(
-      "user-agent", "user-agent", "How dlm names itself to servers", usually: "dlm/\(DLM.version)", .anywhere,
+      "user-agent", "user-agent", "The name that dlm gives servers", usually: "dlm/\(DLM.version)", .anywhere,
       \.connection.userAgent),
     value(
-      "cacert", "file", "Certificates to trust, in PEM", without: "the system's", .byOwner, file: .read,
+      "cacert", "file", "A file of certificates to trust, in PEM", without: "the system's", .byOwner, file: .read,
       \.connection.cacert),
     value(
-      "crlfile", "file", "Revoked certificates, in PEM: a list from each issuer, the root's too", .byOwner, file: .read,
+      "crlfile", "file", "Revoked certificates, in PEM: a list from each issuer, the root too", .byOwner, file: .read,
       \.connection.crlfile),
     value(
       "cert", "file", "Your certificate, in PEM or PKCS #12",
-      then: ". Its pass phrase: DLM_CERT_PASSPHRASE, a file, or as asked at the terminal.", .byOwner, file: .read,
+      then: ". Its pass phrase is in DLM_CERT_PASSPHRASE, in a file, or asked for.", .byOwner, file: .read,
       \.connection.cert),
-    value("cert-type", "PEM|P12", "What --cert holds", without: "as it shows", .byOwner, \.connection.certType),
+    value("cert-type", "PEM|P12", "The format of --cert", without: "found out", .byOwner, \.connection.certType),
     value(
       "key", "file", "The private key of --cert, in PEM", without: "in the certificate's file", .byOwner, file: .read,
       \.connection.key),
@@ -199,48 +200,72 @@ enum OptionTable {
     value(
       "pinnedpubkey", "keys", "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file",
       without: "any", .byOwner, file: .read, \.connection.pinnedpubkey),
-    flag("tlsv1.2", "TLS 1.2 or newer.", .byOwner, \.connection.tls12),
-    flag("tlsv1.3", "TLS 1.3 or newer.", .byOwner, \.connection.tls13),
+    flag("tlsv1.2", "Use TLS 1.2 or newer.", .byOwner, \.connection.tls12),
+    flag("tlsv1.3", "Use TLS 1.3 or newer.", .byOwner, \.connection.tls13),
+    value("tls-max", "1.2|1.3", "The newest TLS to use", without: "the newest there is", .byOwner, \.connection.tlsMax),
+    flag("insecure", "Accept any certificate: nothing proves who the server is.", .byOwner, \.connection.insecure),
     value(
-      "tls-max", "1.2|1.3", "The newest TLS to speak", without: "the newest there is", .byOwner, \.connection.tlsMax),
-    flag("insecure", "Accept any certificate.", .byOwner, \.connection.insecure),
-    value(
-      "proxy", kind: .address, "url", "The proxy to go through", without: "http_proxy, https_proxy, all_proxy",
+      "proxy", kind: .address, "url", "The proxy to use", without: "http_proxy, https_proxy, all_proxy",
       .byOwner, \.connection.proxy),
-    value("netrc-file", "file", "Logins by host", .byOwner, file: .read, \.connection.netrcFile),
+    value("netrc-file", "file", "A file of logins by host", .byOwner, file: .read, \.connection.netrcFile),
     value(
-      "cookie-jar", "file", "Keep cookies between runs, as curl does", then: "; without it they end with the run.",
+      "cookie-jar", "file", "Keep cookies between runs, as curl does", then: "; without it they last one run.",
       .byOwner, file: .written, \.connection.cookieJar),
-    flag("http2", "Ask for HTTP/2 over TLS.", .anywhere, \.connection.http2),
+    flag("http2", "Use HTTP/2 over TLS where the server can.", .anywhere, \.connection.http2),
     value("progress", "style", "How to show progress", usually: "auto", .anywhere, once: true, \.display.progress),
     value(
-      "failed", "file|-", "Write what failed, with the causes, as a list to get again", .byOwner, once: true,
+      "failed", "file|-", "Write what failed, and why, as a list to get again", .byOwner, once: true,
       file: .written, \.records.failed),
     value(
       "events", "file|-|fd:N",
-      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or to fd:N, beside any "
-        + "display", .byOwner, once: true, file: .written, \.records.events),
+      "Write the lines of --progress json to a file, to standard output (-) or to fd:N, beside any display", .byOwner,
+      once: true, file: .written, \.records.events),
     value(
-      "summary-json", "file|-", "Write the run's summary as a JSON object, - for standard output", .byOwner, once: true,
+      "summary-json", "file|-", "Write the summary as a JSON object; - is standard output", .byOwner, once: true,
       file: .written, \.records.summaryJSON),
     value(
-      "report", "file", "Write a report: .html with drawings, .json, or .md", .byOwner, once: true, file: .written,
+      "report", "file", "Write a report: .html with charts, .json, or .md", .byOwner, once: true, file: .written,
       \.display.report),
     flag(
-      "no-keys", "Take no keys as commands while bars stand; what is typed is for the next program.", .anywhere,
+      "no-keys", "Take no keys while progress bars are shown; what is typed is left for the next program.",
+      .anywhere,
       once: true, \.records.noKeys),
-    flag("quiet", letter: "q", "Leave out what went well.", .anywhere, once: true, \.display.quiet),
+    flag("quiet", letter: "q", "Say only what went wrong.", .anywhere, once: true, \.display.quiet),
     flag(
       "verbose", letter: "v", "Say what is done and why, on standard error.", .anywhere, once: true, \.display.verbose),
     flag(
-      "no-compare", "Without a source: fetch only what is missing or changed, also after a run in another mode.",
+      "no-compare", "Without a source: fetch only what is missing or has changed, even after a run in another mode.",
       .anywhere, once: true, \.noCompare),
-    flag("watch", "Go on with the lists as they change, until Ctrl-C.", .anywhere, once: true, \.watching.watch),
+    flag("watch", "Follow the lists as they change, until Ctrl-C.", .anywhere, once: true, \.watching.watch),
     value(
       "refresh-every", "time",
-      "With --watch: ask again about what has come, and about lists at addresses: 30s, 10m, 6h", without: "never",
+      "With --watch: ask again about fetched files and lists at addresses this often: 30s, 10m, 6h", without: "never",
       .anywhere, once: true, \.watching.refreshEvery),
-    flag("dry-run", "Say what would be fetched under which name, and fetch nothing.", .nowhere, once: true, \.dryRun),
+    flag("dry-run", "Show what would be fetched under which name, and fetch nothing.", .nowhere, once: true, \.dryRun),
+  ]
+
+  /// The sections of the help, with the options that begin their rows.
+  private static let starts: [(title: String, names: Set<String>)] = [
+    ("WHAT TO FETCH", ["list", "first", "no-compare"]), ("WHERE IT GOES", ["directory", "ask-names", "fsync"]),
+    ("HOW MANY AT ONCE", ["mode", "jobs", "background"]), ("WHAT IS KEPT", ["no-cache"]),
+    ("PROOF AND BOUNDS", ["checksum", "max-filesize"]), ("CONNECTION", ["retries", "proxy"]),
+    ("CERTIFICATES", ["cacert"]), ("DISPLAY", ["progress", "no-keys"]), ("RECORDS", ["failed"]),
+  ]
+
+  static let sections: [(title: String, names: [String])] = {
+    var title = ""
+    let titled = rows.map { row in
+      title = starts.first { $0.names.contains(row.name) }?.title ?? title
+      return (title: title, name: row.name)
+    }
+    return starts.map { start in (start.title, titled.filter { $0.title == start.title }.map(\.name)) }
+      + [("HELP", ["version", "help"])]
+  }()
+
+  /// What `-h` shows.
+  static let daily: Set = [
+    "list", "dry-run", "directory", "output", "on-conflict", "mode", "jobs", "segments", "limit-rate", "refresh",
+    "checksum", "checksums", "retries", "header", "netrc-file", "proxy", "insecure", "progress", "quiet", "failed",
   ]
 
   private static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })

@@ -191,16 +191,14 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
       !text.unicodeScalars.contains(where: Self.isForbidden)
     else {
       throw ValidationError(
-        "\(place) holds no header line: it looks like Name: value, on one line and without control characters.")
+        "\(place) is not a header line: write Name: value, on one line and without control characters.")
     }
     if let refusal { throw ValidationError(refusal) }
     return text
   }
 
   /// Why the user may not send it. Names the field only, because its value may be a secret.
-  var refusal: String? {
-    ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
-  }
+  var refusal: String? { ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) } }
 
   /// RFC 9110 §5.5: no control character in a field's value but the tab.
   static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {

@@ -2,6 +2,7 @@ import ArgumentParser
 import DownloadCaching
 import DownloadModel
 import FileReceiving
+import Glibc
 import SystemPackage
 
 struct OutputOptions: ParsableArguments {
@@ -31,8 +32,12 @@ struct ProofOptions: ParsableArguments {
 }
 
 struct OutputSettings {
-  /// As the user wrote it.
+  /// As the user wrote it, with the folders of `--output`.
   var directory: String
+  /// The last part of `--output`.
+  let name: String?
+  /// `--output -`
+  let isStandardOutput: Bool
   let asksNames: Bool
   let checksum: ContentDigest?
   let checksumsFile: String?
@@ -44,7 +49,11 @@ struct OutputSettings {
   var asks: Bool { asksNames || cache.conflictPolicy == .ask }
 
   init(_ output: OutputOptions, _ proof: ProofOptions, _ lists: [Source], _ sources: SettingsSources) throws {
-    directory = output.directory ?? "."
+    isStandardOutput = output.output.map(OutputFile.descriptor) == OutputFile.descriptor("-")
+    let place = isStandardOutput ? nil : try output.output.map { try Self.place($0, below: output.directory) }
+    name = place?.name
+    let usual = isStandardOutput ? TemporaryFolder.path(sources.environment) : "."
+    directory = place?.folder ?? output.directory ?? usual
     asksNames = output.askNames
     checksum = proof.checksum
     checksumsFile = proof.checksums
@@ -61,34 +70,34 @@ struct OutputSettings {
     cache.usesRemoteTime = output.remoteTime
     (cache.store, cache.maxStoreBytes) = (output.store ?? .auto, output.cacheMaxSize?.bytesPerSecond)
     for (isOther, other, message) in [
-      (output.noCache, "no-cache", "takes files from the cache, and --no-cache forbids it"),
+      (output.noCache, "no-cache", "takes files from the cache, and --no-cache does without it"),
       (output.revalidate, "revalidate", "asks no server, and --revalidate asks about everything"),
       (output.refresh, "refresh", "asks no server, and --refresh asks anew"),
     ] where output.offline && isOther {
       throw sources.conflict("--offline \(message): use one of the two.", "offline", other)
     }
-    try Self.check(output.output, checksum, isSingle: lists.count == 1 && lists[0].isAddress)
+    if lists.count == 1, lists[0].isAddress { return }
+    if output.output != nil {
+      throw ValidationError("--output names the file of a single address; use --directory for a list.")
+    }
+    if checksum != nil { throw ValidationError("--checksum is for a single address; use --checksums FILE for a list.") }
   }
 
-  private static func check(_ name: String?, _ checksum: ContentDigest?, isSingle: Bool) throws {
-    for (isWrong, message) in [
-      (
-        name == "-",
-        "--output - would be standard output, and dlm writes files only; give a name, or take curl for a pipe."
-      ),
-      (
-        name.map { !FileNaming.isUsable($0) } ?? false,
-        "--output \"\(name ?? "")\" is no file name; name the folder with --directory, and the file without slashes."
-      ), (name != nil && !isSingle, "--output names the file of a single address; use --directory for a list."),
-      (checksum != nil && !isSingle, "--checksum is of a single address; use --checksums FILE for a list."),
-    ] where isWrong {
-      throw ValidationError(message)
-    }
+  /// - Throws: `ValidationError` for what cannot be a file.
+  private static func place(_ text: String, below directory: String?) throws -> (name: String, folder: String) {
+    let path = FilePath(directory ?? "").pushing(FilePath(text))
+    var status = stat()
+    let type = stat(path.string, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
+    let isFolder = text.utf8.last == UInt8(ascii: "/") || type == S_IFDIR && !text.isEmpty
+    guard let name = path.lastComponent?.string, FileNaming.isUsable(name), type == S_IFREG, !isFolder, !text.isEmpty
+    else { throw ValidationError(UsageMessages.noOutput(text, folder: isFolder ? path.string : nil)) }
+    let folder = path.removingLastComponent()
+    return (name, folder.isEmpty ? "." : folder.string)
   }
 
   /// Where a request's file would go, before any server was asked.
   func path(of request: DownloadRequest) -> String {
-    "\(directory)/\(request.outputName ?? FileNaming.name(of: request))"
+    isStandardOutput ? "-" : "\(directory)/\(request.outputName ?? FileNaming.name(of: request))"
   }
 
   /// - Throws: `ExitCode` 66 when it cannot be read, having said why.
@@ -99,10 +108,10 @@ struct OutputSettings {
       guard bytes.count <= Self.longestChecksums else { throw Errno.fileTooLarge }
       let list = ChecksumList(bytes)
       StandardError.say(
-        list.malformedLines.prefix(5).map { "\(path):\($0): not a checksum line; left out" }
-          + list.ambiguousNames.prefix(5).map { "\(path): \($0) stands there with different checksums; none is used" })
+        list.malformedLines.prefix(5).map { "dlm: \(path):\($0): not a checksum line; ignored" }
+          + list.ambiguousNames.prefix(5).map { "dlm: \(path): \($0) has different checksums; none is used" })
       if list.count > 0 { return cache.checksums = list }
-      StandardError.say(["dlm: \(path) holds no checksum; its lines look like \"HEX  name\""])
+      StandardError.say(["dlm: \(path) has no checksums; write lines like \"HEX  name\""])
     } catch {
       StandardError.say(["dlm: \(path) cannot be read: \(error); name a checksum list as sha256sum writes it"])
     }

@@ -98,7 +98,7 @@ struct Settings {
     widths = connection.jobs?.widths.map(\.number) ?? [nil]
     if let several = connection.jobs, widths.count > 1, !comparesWidths {
       throw ValidationError(
-        "--jobs \(several) names several numbers, and a download takes one: name one, or compare them with dlm compare."
+        "--jobs \(several) is several numbers, and a download takes one: give one, or compare them with dlm compare."
       )
     }
     adaptsJobs = widths[0] == nil
@@ -123,6 +123,12 @@ struct Settings {
     let style = display.progress ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
     progress = isQuiet && style != .json && !output.asks ? .none : style
+    guard output.isStandardOutput else { return }
+    if style == .json || [events, failedList, summaryFile].contains(where: { $0?.isStandardOutput == true }) {
+      throw ValidationError(UsageMessages.outputIsTaken)
+    }
+    // Bars would be drawn into the file.
+    if StandardOutput.terminal != nil { progress = .none }
   }
 
   /// Those of a run that is only measured, where the user does not choose where files go.
@@ -166,7 +172,7 @@ struct SettingsSources {
       unknownVariables(environment.keys).map { name in
         let known = (OptionTable.settingKeys.map(variable) + ["DLM_CERT_PASSPHRASE"]).sorted()
         let meant = NearestWord.to(name, among: known).map { "; did you mean \($0)?" }
-        return "dlm: \(name) in the environment is no setting of dlm, and does nothing\(meant ?? "")"
+        return "dlm: \(name) in the environment is not a setting, and is ignored\(meant ?? "")"
       })
     StandardError.say([XDGFolders(environment).configWarning].compactMap(\.self))
     let own = ownPath(environment)

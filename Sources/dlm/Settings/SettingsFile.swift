@@ -36,16 +36,16 @@ struct SettingsFile {
   private mutating func read(_ text: Substring, at line: Int, _ say: ([String]) -> Void) throws {
     let place = "\(path):\(line)"
     guard let sign = text.firstIndex(of: "=") else {
-      throw ValidationError("\(place): this is no setting; write name = value, or # before a comment.")
+      throw ValidationError("\(place): this is not a setting; write name = value, or # before a comment.")
     }
     let name = String(Self.trimmed(text[..<sign]))
     let value = String(Self.trimmed(text[sign...].dropFirst()))
     guard OptionTable.settingKeys.contains(name) else {
-      let meant = NearestWord.to(name, among: OptionTable.settingKeys.sorted()).map { ": did you mean \($0)?" }
-      return say(["\(place): \(name) is no setting of dlm; left out\(meant ?? "")"])
+      let meant = NearestWord.to(name, among: OptionTable.settingKeys.sorted()).map { "; did you mean \($0)?" }
+      return say(["dlm: \(place): \(name) is not a setting, and is ignored\(meant ?? "")"])
     }
     if value.isEmpty {
-      throw ValidationError("\(place): \(name) has no value; write one behind the =, or # before the line.")
+      throw ValidationError("\(place): \(name) has no value; write one after the =, or # before the line.")
     }
     if let before = settings[name], OptionTable.repeated.contains(name) {
       settings[name] = (before.text + "\n" + value, before.line)
@@ -72,9 +72,9 @@ struct SettingsFile {
       guard let (value, line) = settings[row.name] else { continue }
       let place = "\(path):\(line): \(row.name)"
       if !row.setting.holds(value, besides: own?.demand(row.name)) {
-        if !Self.saysNothing(row.name, value) { say(["\(place)\(Self.uncounted(row, value))"]) }
+        if !Self.saysNothing(row.name, value) { say(["dlm: \(place)\(Self.uncounted(row, value))"]) }
       } else if row.file != nil, Self.isStream(value) {
-        say(["\(place): \(value) does not count, since it is no regular file; name one"])
+        say(["dlm: \(place): \(value) does not count, as it is not a regular file; name one"])
       } else {
         continue
       }
@@ -87,7 +87,7 @@ struct SettingsFile {
       switch row.setting {
       case .nowhere, .byOwner: " does not count in a working folder"
       case .keeping: ": \(value) does not count in a working folder"
-      default: ": \(value) does not count, as a working folder loosens nothing that your own dlm.conf says"
+      default: ": \(value) does not count: a working folder may only be stricter than your own dlm.conf"
       }
     return "\(why); set it in your own dlm.conf, in \(SettingsSources.variable(row.name)), or with \(row.spelled)"
   }
@@ -122,14 +122,14 @@ struct SettingsFile {
     } catch .system(.permissionDenied) where access(path.string, F_OK) != 0 {
       return nil  // In another user's folder.
     } catch .system(.tooManySymbolicLinkLevels) {
-      say(["\(path) is a link, and not read: a settings file of the working folder is a file there"])
+      say(["dlm: \(path) is a link and is not read; put the file itself there"])
       return nil
     } catch .distrusted(let why) {
-      say(["\(path) is not read: \(UsageMessages.cause(why))"])
+      say(["dlm: \(path) is not read: \(UsageMessages.cause(why))"])
       return nil
     } catch {
       let cause = UsageMessages.cause(error)
-      throw ValidationError("The settings file \(path) cannot be read: \(cause). Mend its rights or move it away.")
+      throw ValidationError("The settings file \(path) cannot be read: \(cause). Fix or remove it.")
     }
   }
 }
@@ -158,9 +158,9 @@ struct XDGFolders {
       guard let why = OwnFiles.distrust(folder: path, trustsRoot: trustsRoot) else { return (path, nil) }
       let cause =
         why == .othersWrite
-        ? "others can write it. Look at what is in it, then chmod 700 it"
-        : "it belongs to another user. Remove it, or name one of yours by \(variable)"
-      return (nil, "dlm: \(path) is not believed, and dlm does without it: \(cause)")
+        ? "others can write to it; look at what is in it, then chmod 700 it"
+        : "it belongs to another user; remove it, or name one of yours in \(variable)"
+      return (nil, "dlm: \(path) is not trusted and not used: \(cause)")
     }
     (config, configWarning) = folder("XDG_CONFIG_HOME", ".config", trustsRoot: true)
     (cache, cacheWarning) = folder("XDG_CACHE_HOME", ".cache")
@@ -173,7 +173,7 @@ struct XDGFolders {
       state == nil && stateWarning == nil ? "the memory of its last list" : nil,
     ].compactMap(\.self)
     let noHome =
-      "dlm: there is no home folder (HOME is not set, and the system knows none for this user), so this run does "
+      "dlm: there is no home folder (HOME is not set, and the system knows none for this user), so this run goes "
       + "without \(missing.joined(separator: " and ")); set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME"
     return [missing.isEmpty ? nil : noHome, cacheWarning, stateWarning].compactMap(\.self)
   }

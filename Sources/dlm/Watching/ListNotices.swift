@@ -98,9 +98,8 @@ actor ListNotices {
   }
 }
 
-/// When a changed list is read, and whether lines that it lacks are believed to be gone: it is often seen half written.
-/// New lines begin at once. A loss is believed when the writer has closed the list, or another has taken its name, and
-/// it has been still since; for longer where nobody tells who writes.
+/// When a changed list, which is often seen half written, is read. New lines begin at once; a loss is believed when its
+/// writer has closed it, or another has taken its name, and it has been still since; later where nobody tells.
 struct ListStillness {
   enum Notice: Equatable {
     /// Written, made or emptied: somebody has it open.

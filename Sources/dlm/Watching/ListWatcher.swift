@@ -139,12 +139,8 @@ struct WatchOrder: Sendable {
   /// `--refresh-every`
   let every: Duration?
 
-  /// - Parameters:
-  ///   - isAsked: whether `--watch` stands on the command line. If only a setting asks, a run without something to
-  ///     watch goes its usual way.
-  ///   - every: what is given on the command line.
+  /// - Parameter isAsked: on the command line, as `every` is; a setting alone only holds where there is what to watch.
   /// - Returns: nil for a run that does not watch.
-  /// - Throws: `ValidationError`.
   init?(isAsked: Bool, every: TimeSpan?, _ settings: Settings, _ sources: [Source]) throws {
     guard settings.watches else {
       if every != nil { throw ValidationError(UsageMessages.refreshWithoutWatch) }
@@ -160,6 +156,7 @@ struct WatchOrder: Sendable {
   }
 
   private static func refusal(_ sources: [Source], _ settings: Settings, refreshes: Bool) -> String? {
+    if settings.output.isStandardOutput { return UsageMessages.watchingOutput }
     for source in sources {
       switch source {
       case .standardInput: return UsageMessages.watchingInput

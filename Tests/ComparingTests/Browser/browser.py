@@ -17,7 +17,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-SIZES = {"wide": (1280, 900), "narrow": (400, 800)}
+SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 # Text with a contrast below WCAG 2.2's 4.5:1 against what is behind it, and drawings below 3:1.
 CONTRASTS = r"""
 const parse = (text) => {
@@ -161,7 +161,19 @@ class Reader:
                 self.expect(paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 28)"), where,
                             f"the paper is {paper}")
                 self.shot(f"{scheme}-{size}")
+                self.look_at_table(where)
                 self.quiet(where)
+
+    def look_at_table(self, where):
+        """Its last column can be had, with the names of its rows beside it."""
+        out = self.run("""const box = document.querySelector(".scroll"), at = box.getBoundingClientRect();
+            box.scrollLeft = box.scrollWidth;
+            const [last, first] = ["thead th:last-child", "tbody th"].map(
+                (name) => box.querySelector(name).getBoundingClientRect());
+            const found = [at.left, first.left, first.right, last.left, last.right, at.right].map(Math.round);
+            box.scrollLeft = 0;
+            return found.every((place, index) => index === 0 || place >= found[index - 1]) ? "" : found.join(" ");""")
+        self.expect(out == "", where, f"the table's last column is not there: {out}")
 
     def look_at_structure(self, where):
         """Through the accessibility tree, which needs no script in the page."""

@@ -148,12 +148,12 @@ struct CacheLookupTests {
         expected: .copy(other, .offline)),
       Case(
         testDescription: "offline, nothing", known: .nothing, question: Question(isOffline: true),
-        expected: failure("not on disk")),
+        expected: failure("not in the cache")),
       Case(
         testDescription: "offline, for another request", known: othersAnswer,
         question: Question(isOffline: true),
         expected: failure(
-          "what is on disk is for another login, certificate or other header lines, or from an unchecked server"
+          "the cache has it for another login, certificate or header, or from an unverified server"
         )
       ),
       Case(

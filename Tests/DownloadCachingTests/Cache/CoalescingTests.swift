@@ -171,7 +171,7 @@ struct CoalescingTests {
     let second = Task { try await run.cache.open(request, meter: TransferMeter()) }
     try await until(run, waiting: 1)
     #expect(try download.finish(try server.fetch(download)))
-    #expect(await run.cache.close(download, after: .cancelled) == nil)
+    #expect(await run.cache.close(download, after: .cancelled, comesAgain: false) == nil)
     guard case .missing(let same) = try await second.value else { throw DownloadError.lost }
     #expect(same === download)
     #expect(try same.nextTransfer() == nil)

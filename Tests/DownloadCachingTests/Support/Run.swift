@@ -62,7 +62,7 @@ struct Run: Sendable {
           if let outcome = try await cache.commit(download) { return outcome }
         }
       } catch {
-        guard let older = await cache.close(download, after: error) else { throw error }
+        guard let older = await cache.close(download, after: error, comesAgain: false) else { throw error }
         return older
       }
     }

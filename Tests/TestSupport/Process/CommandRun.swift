@@ -75,6 +75,13 @@ public final class CommandRun: Sendable {
     try await wait(for: text, in: \.output)
   }
 
+  /// Suspends until there are so many bytes on standard output.
+  public func wait(forOutputBytes count: Int) async throws(SupportFailure) {
+    try await core.monitor.wait(for: "\(count) bytes from process \(processID)") {
+      $0.result != nil || $0.output.count >= count
+    }
+  }
+
   /// The same for standard error.
   public func wait(forErrorOutput text: String) async throws(SupportFailure) {
     try await wait(for: text, in: \.errors)

@@ -67,9 +67,13 @@ public final class TLSOrigin: Sendable {
   private let server: PythonServer
 
   /// Returns when it accepts connections.
-  /// - Parameter authority: whose client certificates it asks for, without needing one; nil to ask for none.
+  /// - Parameters:
+  ///   - authority: whose client certificates it asks for, without needing one; nil to ask for none.
+  ///   - identity: files of its certificate and key; nil for a self-signed one of its own.
   /// - Throws: when /usr/bin/python3 or openssl is missing.
-  public init(_ routes: [String: Answer], authority: String? = nil) async throws(SupportFailure) {
+  public init(
+    _ routes: [String: Answer], authority: String? = nil, identity: (certificate: String, key: String)? = nil
+  ) async throws(SupportFailure) {
     folder = try TemporaryFolder()
     try await SelfSignedCertificate.make(in: folder)
     let texts = routes.map { path, answer in
@@ -81,8 +85,8 @@ public final class TLSOrigin: Sendable {
     server = try await PythonServer(
       "tls_origin.py",
       [
-        folder.path(SelfSignedCertificate.certificate), folder.path(SelfSignedCertificate.key),
-        authority ?? "-",
+        identity?.certificate ?? folder.path(SelfSignedCertificate.certificate),
+        identity?.key ?? folder.path(SelfSignedCertificate.key), authority ?? "-",
       ]
         + texts)
   }

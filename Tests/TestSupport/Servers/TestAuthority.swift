@@ -25,16 +25,18 @@ public final class TestAuthority: Sendable {
 
   /// Issues a certificate: `NAME.pem`, its key `NAME.key`, both in `NAME.both.pem`; the key under the pass
   /// phrase in `NAME.locked.key`; and all of it under the pass phrase in `NAME.p12`.
-  /// - Parameter names: `DNS:localhost,IP:127.0.0.1`.
+  /// - Parameters:
+  ///   - names: `DNS:localhost,IP:127.0.0.1`.
+  ///   - dates: when it is valid, as `openssl ca` takes it; nil for two days from now.
   public func issue(
-    _ name: String, names: String = "DNS:localhost,IP:127.0.0.1", passphrase: String = "secret"
+    _ name: String, names: String = "DNS:localhost,IP:127.0.0.1", passphrase: String = "secret", dates: String? = nil
   ) async throws {
     try folder.write(Array(passphrase.utf8), to: "phrase")
     try await run(
       """
       openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=\(name) -keyout \(name).key -out \(name).csr
       echo 'subjectAltName=\(names)' > \(name).ext
-      openssl ca -batch -notext -config ca.cnf -extfile \(name).ext -in \(name).csr -out \(name).pem
+      openssl ca -batch -notext -config ca.cnf -extfile \(name).ext -in \(name).csr -out \(name).pem \(dates ?? "")
       cat \(name).pem \(name).key > \(name).both.pem
       openssl pkcs8 -topk8 -in \(name).key -out \(name).locked.key -passout file:phrase
       openssl pkcs12 -export -in \(name).pem -inkey \(name).key -out \(name).p12 -passout file:phrase

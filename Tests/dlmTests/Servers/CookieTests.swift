@@ -121,7 +121,7 @@ struct CookieTests {
   }
 
   @Test(arguments: [
-    ("ln -s target jar", "link"), ("echo text of mine > jar", "something else"), ("mkdir jar", "regular"),
+    ("ln -s target jar", "link"), ("echo text of mine > jar", "not a file of cookies"), ("mkdir jar", "regular"),
     ("touch jar; chmod 666 jar", "chmod go-w"), ("mkfifo jar", "regular"),
   ])
   func whatIsNoJar(command: String, word: String) async throws {

@@ -36,7 +36,7 @@ struct EncodingTests {
     let first = try await place.dlm("get", "urls.txt", "-d", "out", "--checksums", "SUMS")
     #expect(first.status == 0, "\(first.errorText)")
     for index in 0..<60 { #expect(try place.file("out/f\(index).html") == Self.page(index), "\(index)") }
-    #expect(first.errorText.contains("60 proved by checksum"), "\(first.errorText)")
+    #expect(first.errorText.contains("60 verified by checksum"), "\(first.errorText)")
     #expect(first.errorText.contains("60 decompressed"), "\(first.errorText)")
     #expect(try place.names(in: "out").count == 60)
 

@@ -68,7 +68,7 @@ struct ProxyTests {
     let run = try await get(origin, place, "--proxy", proxy.proxyURL("s3cret"), "--verbose")
     #expect(run.status == 1, "\(run.errorText)")
     #expect(
-      run.errorText.contains("30 × the proxy \(proxy.proxyURL()) refused the login; check user and password"),
+      run.errorText.contains("30 files: the proxy \(proxy.proxyURL()) refused the login"),
       "\(run.errorText)")
     #expect(!run.errorText.contains("s3cret") && !run.errorText.contains("netrc"), "\(run.errorText)")
     #expect(!run.errorText.contains("retry:"), "\(run.errorText)")
@@ -88,7 +88,7 @@ struct ProxyTests {
     let run = try await get(origin, place, "--proxy", proxy.proxyURL())
     #expect(run.status == 1, "\(run.errorText)")
     #expect(
-      run.errorText.contains("30 × the proxy \(proxy.proxyURL()) wants a login; give one in its address"),
+      run.errorText.contains("30 files: the proxy \(proxy.proxyURL()) wants a login"),
       "\(run.errorText)")
     #expect(try place.names(in: "out").isEmpty)
     #expect(try kind.asked(proxy) <= Self.files)
@@ -156,7 +156,7 @@ struct ProxyTests {
       "socks": "said connection refused",
     ]
     #expect(
-      result.errorText.contains("no connection: the proxy \(address) \(said[kind] ?? ""); again in "),
+      result.errorText.contains("cannot connect: the proxy \(address) \(said[kind] ?? ""); again in "),
       "\(result.errorText)")
     #expect(result.errorText.contains(", 1 of 12"), "\(result.errorText)")
   }
@@ -184,7 +184,7 @@ struct ProxyTests {
     defer { origin.stop() }
     let wrong = try await get(origin, place, "--proxy", proxy.url(login: "me:s3cret"))
     #expect(wrong.status == 1, "\(wrong.errorText)")
-    #expect(wrong.errorText.contains("30 × the proxy \(proxy.url()) refused the login"), "\(wrong.errorText)")
+    #expect(wrong.errorText.contains("30 files: the proxy \(proxy.url()) refused the login"), "\(wrong.errorText)")
     #expect(proxy.asked == ["login refused"])
     let right = try await get(origin, place, "--proxy", proxy.url("socks5", login: "me:right"))
     #expect(right.status == 0, "\(right.errorText)")
@@ -234,8 +234,8 @@ struct ProxyTests {
   /// It was tried again for 5 to 13 seconds, as if it might pass.
   @Test(
     arguments: [
-      ("htp://u:s3cret@h:1", "htp is no kind of proxy"), ("http://u:s3cret@", "it names no host"),
-      ("h:99999", "its port is no number"), ("http://u:s3/cret@h:1", "%2F"),
+      ("htp://u:s3cret@h:1", "htp is not a kind of proxy"), ("http://u:s3cret@", "the host is missing"),
+      ("h:99999", "its port is not a number"), ("http://u:s3/cret@h:1", "%2F"),
     ])
   func usage(text: String, words: String) async throws {
     let origin = try FaultyOrigin()

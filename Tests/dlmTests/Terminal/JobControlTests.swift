@@ -57,4 +57,37 @@ struct JobControlTests {
     try await tmux.wait { $0.last == "$" }
     #expect(try place.file("large") == body)
   }
+
+  /// Every step narrower once left a copy of the bars in the scroll-back, at the window's top even 31 of them.
+  @Test(arguments: [
+    ("clear", Array(stride(from: 118, through: 60, by: -2))), ("seq 60", Array(stride(from: 118, through: 60, by: -2))),
+    ("seq 60", [60]),
+  ])
+  func narrowedLeavesNothing(before: String, widths: [Int]) async throws {
+    let (origin, gate, place) = (try FaultyOrigin(), try Gate(), try Workplace(["TERM": "xterm", "LANG": "C.UTF-8"]))
+    defer { origin.stop() }
+    let names = (0..<6).map { "large-\($0)-of-the-files-that-come.bin" }
+    for name in names {
+      let body = SplitMix64.bytes(count: 3 << 20, seed: 1)
+      origin.route("/\(name)", .file(body, FileOptions(ending: .stall(after: 1 << 20, until: gate))))
+    }
+    _ = try place.list(names.map { origin.url("/\($0)") })
+    let tmux = try await TmuxRun(place, columns: 120, rows: 30)
+    defer { tmux.stop() }
+    try await tmux.run(before)
+    try await tmux.run("'\(try DLMExecutable.path())' get -s 1 -j 6 --stall-timeout 600 urls.txt")
+    var shown = try await tmux.wait {
+      $0.count { $0.contains("large-") } == 6 && $0.last?.contains("0/6 files") == true
+    }
+    for columns in widths {
+      let row = shown.last { $0.contains("large-") }
+      try await tmux.resize(columns: columns, rows: 30)
+      shown = try await tmux.wait { $0.last { $0.contains("large-") } != row && $0.last?.contains("0/6") == true }
+    }
+    #expect(shown.count { $0.contains("large-") } == 6, "\(shown)")
+    #expect(shown.count { $0.contains("0/6") } == 1, "\(shown)")
+    try await tmux.press("C-c")
+    shown = try await tmux.wait { $0.last == "$" }
+    #expect(!shown.contains { $0.contains("large-") || $0.contains("0/6 ") }, "\(shown)")
+  }
 }

@@ -18,13 +18,59 @@ struct ScreenKeysTests {
     ] as [(TerminalKey, ScreenKey)])
   func table(key: TerminalKey, meaning: ScreenKey) { #expect(ScreenKey(key) == meaning) }
 
-  /// A text that somebody pastes into the wrong window is no command.
-  @Test func aPasteIsNoCommands() {
-    let typed = "https://host/q\rp".map { $0 == "\r" ? TerminalKey.enter : .text(String($0)) }
-    #expect(TerminalKey.joiningPastes(typed) == [.paste("https://host/q\np")])
-    #expect(TerminalKey.joiningPastes([.text("s"), .text("q"), .enter]) == [.text("s"), .text("q"), .enter])
-    let held = Array(repeating: TerminalKey.text("+"), count: 30)
-    #expect(TerminalKey.joiningPastes(held) == held)
+  /// What comes in one read, and when, in milliseconds: characters, `^` for an arrow, `|` for Enter.
+  private typealias Read = (at: Int, keys: String)
+
+  private static func key(_ character: Character) -> TerminalKey {
+    switch character {
+    case "^": .up
+    case "|": .enter
+    case "<": .backspace
+    default: .text(String(character))
+    }
+  }
+
+  /// The commands that come of it, and when; `…` is typing.
+  @Test(
+    arguments: [
+      ([(0, "q")], [(300, "q")]), ([(0, "?")], [(0, "?")]), ([(0, "^")], [(0, "^")]), ([(0, "|")], [(0, "|")]),
+      // A word, typed at once or slowly, with or without its end.
+      ([(0, "ls")], [(0, "…")]), ([(0, "s|")], [(0, "…")]), ([(0, "q"), (200, "|")], [(200, "…")]),
+      ([(0, "q"), (100, "u"), (250, "i"), (500, "t")], [(100, "…"), (250, "…"), (500, "…")]),
+      ([(0, "ls"), (290, "q"), (580, "s")], [(0, "…"), (290, "…"), (580, "…")]),
+      ([(0, "q"), (299, "<")], [(299, "…")]), ([(0, "s"), (100, "+")], [(100, "…")]),
+      // Its second letter was read late.
+      ([(0, "q"), (900, "u")], [(900, "…")]),
+      // After a while a letter stands alone again.
+      ([(0, "ls"), (300, "q")], [(0, "…"), (600, "q")]), ([(0, "d"), (301, "s")], [(300, "d"), (601, "s")]),
+      // A key that is held down, and keys that are no letters.
+      ([(0, "p"), (30, "p"), (60, "pp")], [(360, "pppp")]), ([(0, "++"), (30, "-")], [(0, "++"), (30, "-")]),
+      ([(0, "^^"), (10, "s")], [(0, "^^"), (310, "s")]), ([(0, "d"), (10, "^")], [(10, "d^")]),
+      ([(0, "+"), (10, "q")], [(0, "+"), (310, "q")]), ([(0, "^q")], [(0, "^"), (300, "q")]),
+    ] as [([Read], [Read])])
+  private func typing(reads: [Read], commands: [Read]) {
+    var (rule, found) = (TypingRule(), [Read]())
+    func note(_ keys: [TerminalKey], _ now: Int) {
+      let text = keys.map { key in
+        switch key {
+        case .text(let text): text
+        case .up: "^"
+        case .enter: "|"
+        default: "…"
+        }
+      }
+      if !keys.isEmpty { found.append((now, text.joined())) }
+    }
+    for (place, read) in reads.enumerated() {
+      note(rule.take(read.keys.map(Self.key), at: .milliseconds(read.at)), read.at)
+      // The reader waits until then, unless it is late.
+      guard let due = rule.due.map({ Int($0 / .milliseconds(1)) }) else { continue }
+      let early = rule.take([], at: .milliseconds(due - 1))
+      #expect(early.isEmpty)
+      let next = place + 1 < reads.count ? reads[place + 1].at : Int.max
+      if next > due, next != 900 { note(rule.take([], at: .milliseconds(due)), due) }
+    }
+    #expect(found.map { "\($0.at) \($0.keys)" } == commands.map { "\($0.at) \($0.keys)" })
   }
 
   /// Wanted, list from standard input, standard input a terminal, output piped, error the own terminal.
@@ -88,14 +134,14 @@ struct KeysTests {
     try await terminal.wait(for: "\\? shows the keys")
     try await terminal.type("?")
     let help = try await terminal.wait(for: "q +stop, and keep what has come")
-    #expect(!help.text.contains("a.bin"), "\(help.text)")
+    #expect(help.text.contains("a.bin") && help.text.contains("b.bin"), "\(help.text)")
     #expect(help.text.contains("0/2 files"))
     try await terminal.type("\u{1B}")
-    try await terminal.wait(for: "a.bin.*\\n.*b.bin")
+    try await terminal.wait(forAbsenceOf: "q +stop")
     try await terminal.type("?")
     try await terminal.wait(for: "q +stop")
     try await terminal.type("?")
-    try await terminal.wait(for: "a.bin.*\\n.*b.bin")
+    try await terminal.wait(forAbsenceOf: "q +stop")
     halting.gate.open()
     Self.expectLeft(try await terminal.waitForEnd(), 0)
   }
@@ -139,6 +185,35 @@ struct KeysTests {
     Self.expectLeft(try await terminal.waitForEnd(), 1)
   }
 
+  /// What was meant for a shell does nothing: typed ahead of the bars, with or without Enter, or while they stand.
+  @Test(arguments: ["q", "quit", "s\r", "ls\r", "q\r", "+\r?\r"])
+  func whatIsTypedIsNoCommand(text: String) async throws {
+    let halting = try Halting(["a.bin"])
+    defer { halting.origin.stop() }
+    let dlm = try DLMExecutable.path()
+    let terminal = try TerminalRun(
+      halting.place,
+      command: [
+        "sh", "-c", "echo ready; until [ -e go ]; do sleep 0.02; done; exec '\(dlm)' get -s 1 '\(halting.urls[0])'",
+      ])
+    defer { terminal.stop() }
+    try await terminal.wait(for: "ready")
+    try await terminal.type(text)
+    _ = try halting.place.folder.write([], to: "work/go")
+    try await terminal.wait(for: "a.bin.*1.0 MiB")
+    // An arrow lets act what waits, before it acts itself.
+    try await terminal.type("\u{1B}[B")
+    try await terminal.wait(for: "^> a.bin")
+    try await terminal.type("quit")
+    let screen = try await terminal.wait(for: "\\? shows the keys")
+    #expect(!screen.text.contains("at a time") && !screen.text.contains("paused"), "\(screen.text)")
+    try await terminal.type("\u{1B}[A")
+    try await terminal.wait(forAbsenceOf: "shows the keys")
+    halting.gate.open()
+    Self.expectLeft(try await terminal.waitForEnd(), 0)
+    #expect(try halting.place.names().contains("a.bin"))
+  }
+
   /// As the first Ctrl-C: what has come is kept, and the same command goes on from there.
   @Test func stopKeeps() async throws {
     let halting = try Halting(["a.bin"])
@@ -149,7 +224,7 @@ struct KeysTests {
     try await terminal.type("qq")
     let end = try await terminal.waitForEnd()
     Self.expectLeft(end, 130)
-    #expect(end.everything.contains { $0.contains("to go on") }, "\(end.text)")
+    #expect(end.everything.contains { $0.contains("to resume") }, "\(end.text)")
     #expect(try halting.place.names().contains("a.bin.part"))
     halting.gate.open()
     let again = try await halting.place.dlm("get", halting.urls[0])
@@ -187,9 +262,9 @@ struct KeysTests {
     defer { terminal.stop() }
     try await terminal.wait(for: "a.bin.*\\n.*b.bin")
     try await terminal.type("?")
-    try await terminal.wait(for: "p pause")
+    try await terminal.wait(for: "a.bin.*\\n.*b.bin.*\\n.*p pause")
     try await terminal.type("?")
-    try await terminal.wait(for: "a.bin.*\\n.*b.bin")
+    try await terminal.wait(forAbsenceOf: "p pause")
     try await terminal.type("q")
     Self.expectLeft(try await terminal.waitForEnd(), 130)
   }
@@ -246,13 +321,13 @@ struct KeysTests {
     try await terminal.wait(for: "a.bin.*1.0 MiB")
     #expect(halting.origin.record.greatestInFlight == 1)
     try await terminal.type("+")
-    try await terminal.wait(for: "0/4 files · 2 at a time")
+    try await terminal.wait(for: "0/4 files · 2 at once")
     try await terminal.wait(for: "b.bin.*1.0 MiB")
     try await terminal.type("=")
-    try await terminal.wait(for: "0/4 files · 3 at a time")
+    try await terminal.wait(for: "0/4 files · 3 at once")
     try await terminal.wait(for: "c.bin.*1.0 MiB")
     try await terminal.type("-")
-    let screen = try await terminal.wait(for: "0/4 files · 2 at a time")
+    let screen = try await terminal.wait(for: "0/4 files · 2 at once")
     #expect(!screen.text.contains("d.bin"))
     halting.gate.open()
     Self.expectLeft(try await terminal.waitForEnd(), 0)
@@ -301,13 +376,17 @@ struct KeysTests {
     let (origin, place) = (try FaultyOrigin(), try Workplace())
     defer { origin.stop() }
     let body = SplitMix64.bytes(count: 8 << 20, seed: 3)
-    let slowly = FileOptions(ending: .trickle(piece: 65_536, every: .milliseconds(30)))
+    let slowly = FileOptions(ending: .trickle(piece: 16_384, every: .milliseconds(30)))
     origin.route("/large.bin", .file(body, slowly))
     let terminal = try TerminalRun(
       place, ["get", "-s", "4", "--stall-timeout", "300", origin.url("/large.bin")])
     defer { terminal.stop() }
     try await origin.wait(forRequests: 2, path: "/large.bin")
-    try await terminal.wait(for: "large.bin")
+    try await terminal.wait(for: "^  large.bin")
+    try await terminal.type("s")
+    try await terminal.wait(for: "select a file first")
+    try await terminal.type("\u{1B}[B")
+    try await terminal.wait(for: "^> large.bin")
     try await terminal.type("s")
     Self.expectLeft(try await terminal.waitForEnd(), 75)
     let again = try await place.dlm("get", origin.url("/large.bin"))
@@ -349,7 +428,7 @@ struct KeysTests {
     let run = try await halting.place.dlm("get", "--ask-names", halting.origin.url("/small"))
     #expect(run.status == 0)
     #expect(
-      run.errorText.contains("--ask-names: there is no terminal with bars to ask at, so each file keeps"),
+      run.errorText.contains("--ask-names: there is no terminal with progress bars to ask on, so each file keeps"),
       "\(run.errorText)")
     #expect(try halting.place.names() == ["small"])
   }

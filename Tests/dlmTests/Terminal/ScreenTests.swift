@@ -224,7 +224,7 @@ struct ScreenTests {
       let screen = try await terminal.wait(for: wide ? "^  large[0-9].*\\n(.*\\n)*.*200/208" : "200/208")
       let standing = screen.lines.filter { $0.contains("/208") }
       #expect(standing.count == 1, "\(columns)×\(rows): \(screen.text)")
-      let last = screen.lines.last { !$0.isEmpty && $0 != "  ? shows the keys" }
+      let last = screen.lines.last { !$0.isEmpty && !$0.hasPrefix("  ? shows the") }
       #expect(last?.contains("200/208") == true, "\(screen.text)")
       #expect(!screen.text.contains("typed"))
     }
@@ -235,6 +235,24 @@ struct ScreenTests {
     for frame in try await terminal.frames() {
       #expect(frame.count { $0.contains("/208") } <= 1, "\(frame)")
     }
+  }
+
+  /// On a terminal that cuts lines, where tmux breaks them (`JobControlTests`).
+  @Test func narrowedStepByStep() async throws {
+    let halting = try Halting()
+    defer { halting.origin.stop() }
+    let terminal = try halting.start(columns: 120)
+    defer { terminal.stop() }
+    var screen = try await terminal.wait(for: "^  large.*1.0 MiB(.*\\n)*.*\(Self.region)")
+    for columns in stride(from: 118, through: 40, by: -2) {
+      try await terminal.resize(columns: columns, rows: 24)
+      screen = try await terminal.wait(forFrames: screen.frames + 1)
+    }
+    screen = try await terminal.wait(for: "0/1 ")
+    #expect(screen.everything.count { $0.contains("0/1 ") } == 1, "\(screen.everything)")
+    #expect(screen.everything.count { $0.hasPrefix("  large") } == 1, "\(screen.everything)")
+    halting.gate.open()
+    Self.expectLeft(try await terminal.waitForEnd(), 0)
   }
 
   /// 4.2 KB a frame were sent before, 84 KB a second.

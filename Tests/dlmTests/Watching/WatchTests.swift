@@ -169,7 +169,7 @@ struct WatchTests {
     try await run.wait(forOutput: removed(0))
     try await run.wait(forOutput: waiting)
     let ended = try await end(run, 0)
-    #expect(ended.errorText == "The list holds no address.\n")
+    #expect(ended.errorText == "dlm: urls.txt has no addresses\n")
     #expect(origin.record.requests(to: "/a").count == 1)
   }
 
@@ -232,7 +232,7 @@ struct WatchTests {
       switch status {
       case 1: #expect(ended.errorText.contains("nonsense") && ended.errorText.contains("404"))
       case 0: #expect(!ended.errorText.contains("404") && !ended.errorText.contains("nonsense"))
-      default: #expect(ended.errorText.contains("0 of 1 done, 1 begun, 1 B kept; to go on: dlm get urls.txt"))
+      default: #expect(ended.errorText.contains("0 of 1 done, 1 begun, 1 B kept; to resume:\n    dlm get urls.txt"))
       }
     }
     // What is remembered is the list, and not that it was watched; nothing is compared.
@@ -319,9 +319,9 @@ struct WatchTests {
       (["-", "--watch"], "standard input is read once"),
       (["http://127.0.0.1:1/a", "--watch"], "--refresh-every 10m"),
       (["http://127.0.0.1:1/a", "--list", "--watch"], "say how often to ask for it"),
-      (["/dev/null", "--watch"], "no regular file"),
-      ([".", "--watch"], "no regular file"),
-      (["urls.txt", "--refresh-every", "10m"], "give --watch with it"),
+      (["/dev/null", "--watch"], "not a regular file"),
+      ([".", "--watch"], "not a regular file"),
+      (["urls.txt", "--refresh-every", "10m"], "give --watch too"),
       (["urls.txt", "--watch", "--refresh-every", "10m", "--no-cache"], "use one of the two"),
       (["urls.txt", "--watch", "--refresh-every", "0s"], "refresh-every"),
       (["urls.txt", "--watch", "--refresh-every", "soon"], "refresh-every"),

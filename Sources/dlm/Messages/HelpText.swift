@@ -1,0 +1,82 @@
+import ArgumentParser
+import FoundationEssentials
+import TerminalProgress
+
+/// The parser's help in the order in which it is read: how to call a command, its options in sections of use, and then
+/// what else there is to know.
+struct HelpText {
+  /// The parser wraps lines without regard to columns, so it gets more room than it needs.
+  static let unwrapped = 1 << 16
+  /// Where the parser begins what it says of an option.
+  private static let column = 26
+
+  private let usage: String
+  private let about: [String]
+  /// Sections without the options that `sections` has.
+  private var others: [String] = []
+  private var options: [String: Substring] = [:]
+
+  /// - Returns: nil for what is no help: a version, a script.
+  private init?(_ text: String) {
+    let paragraphs = text.split(separator: "\n\n").map { String($0) }
+    guard text.hasPrefix("OVERVIEW: "), let place = paragraphs.firstIndex(where: { $0.hasPrefix("USAGE: ") })
+    else { return nil }
+    usage = paragraphs[place]
+    about = [String(paragraphs[0].dropFirst("OVERVIEW: ".count))] + paragraphs[1..<max(1, place)]
+    let named = Set(OptionTable.sections.flatMap(\.names))
+    for section in paragraphs[(place + 1)...] {
+      var rest: [Substring] = []
+      // What is indented more belongs to the line before it.
+      for element in section.split(separator: /:?\n(?! {8})/) {
+        let name = element.prefixMatch(of: /\ {2}(?:-\w, )?--([\w.-]+)/).map { String($0.1) }
+        if let name, named.contains(name) { options[name] = element } else { rest.append(element) }
+      }
+      if rest.count > 1 || section.hasPrefix(" ") { others.append(rest.joined(separator: "\n")) }
+    }
+  }
+
+  /// - Parameter text: the parser's, not wrapped. What is no help is shown as it is.
+  static func shown(_ text: String, _ words: [String]) -> String {
+    guard let help = HelpText(text) else { return text }
+    let isBrief = words.isEmpty || words.prefix { $0 != "--" }.contains("-h")
+    if isBrief, ["USAGE: dlm <", "USAGE: dlm get "].contains(where: help.usage.hasPrefix) { return screen }
+    let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }
+    return help.whole(columns: columns ?? StandardOutput.terminal?.columns ?? 80)
+  }
+
+  private func whole(columns: Int) -> String {
+    let prose = about.prefix { $0.prefixMatch(of: /[A-Z]{3}/) == nil }
+    let sections = OptionTable.sections.compactMap { title, names in
+      let lines = names.compactMap { options[$0] }
+      return lines.isEmpty ? nil : "\(title)\n\(lines.joined(separator: "\n"))"
+    }
+    return ([usage] + prose + others + sections + about.dropFirst(prose.count)).joined(separator: "\n\n")
+      .split(separator: "\n", omittingEmptySubsequences: false)
+      .flatMap { Self.wrapped(String($0), columns) }.joined(separator: "\n")
+  }
+
+  /// The options of every day, on 24 lines of 80 columns with the prompt below.
+  private static var screen: String {
+    let get = HelpText(DLM.helpMessage(for: GetCommand.self, columns: unwrapped))
+    let options = OptionTable.sections.flatMap(\.names).filter(OptionTable.daily.contains)
+      .compactMap { get?.options[$0] }.map { $0.prefix(column) + brief($0.dropFirst(column), within: 80 - column) }
+    let commands = DLM.configuration.subcommands.compactMap { $0.configuration.commandName }.filter { $0 != "get" }
+    return
+      (["USAGE: dlm [get] [<options>] [<source> ...]   (a list, an address, or -: a pipe)"] + options
+      + ["Other commands: \(commands.joined(separator: ", "))", "Everything: dlm get --help, dlm COMMAND --help"])
+      .joined(separator: "\n")
+  }
+
+  /// As many clauses of a text as there is room for.
+  static func brief(_ text: Substring, within room: Int) -> Substring {
+    let ends = text.matches(of: /[,;:.](?: |$)(?![^(]*\))| \(/).map(\.range.lowerBound)
+    let end = ends.last { text.distance(from: text.startIndex, to: $0) <= room }
+    return end.map { text[..<$0] } ?? (text.count <= room ? text : text.prefix(room - 1) + "…")
+  }
+
+  private static func wrapped(_ line: String, _ columns: Int) -> [String] {
+    guard line.count > columns else { return [line] }
+    let label = line.hasPrefix("  -") ? line.prefix(column) : line.prefixMatch(of: #/.* {2}/#)?.output ?? ""
+    return TextWrap.wrapped(String(line[label.endIndex...]), columns, behind: String(label))
+  }
+}

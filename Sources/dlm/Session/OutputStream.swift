@@ -1,0 +1,76 @@
+import DownloadModel
+import FileReceiving
+import Glibc
+import SystemPackage
+
+/// Writes a file to standard output while it comes (`-o -`). It goes to a scratch folder as any other, with the usual
+/// retries, segments and checks, and is copied in order and once; with a checksum, only when the whole file has it.
+actor OutputStream {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  nonisolated let reader = FileReader()
+  private let thread = BlockingExecutor(label: "dlm.output")
+  private(set) var written: Int64 = 0
+  private(set) var failure: DownloadError?
+
+  /// Between two looks at what has come.
+  private static let pause = Duration.milliseconds(20)
+
+  var isReaderGone: Bool { failure?.cause == .errno(EPIPE) }
+
+  /// Copies what comes until the task is cancelled; calls `stop` where nothing can be written any more.
+  func follow(orElse stop: @Sendable () -> Void) async {
+    do throws(DownloadError) {
+      while !Task.isCancelled {
+        let bytes = try reader.next()
+        try write(bytes)
+        // A sleep ends early only for a cancelled task.
+        if bytes.isEmpty { try? await Task.sleep(for: Self.pause) }
+      }
+    } catch {
+      if error.code == .cancelled { return }
+      failure = error
+      stop()
+    }
+  }
+
+  /// Copies the rest of the finished file.
+  func finish(_ outcome: DownloadOutcome) -> Result<DownloadOutcome, DownloadError> {
+    do {
+      if let failure { throw failure }
+      let file = try FileDescriptor.open(FilePath(outcome.path), .readOnly, options: [.closeOnExec])
+      try file.closeAfter {
+        try file.seek(offset: written, from: .start)
+        while case let block = try file.block(), !block.isEmpty { try write(block) }
+      }
+    } catch {
+      let error = DownloadError(ofFile: error, path: outcome.path, activity: "reading")
+      if error.code != .cancelled { failure = error }
+      // Of a reader that has gone, nothing is told.
+      return .failure(isReaderGone ? .cancelled : error)
+    }
+    var outcome = outcome
+    outcome.path = OutputFile.path("-")
+    return .success(outcome)
+  }
+
+  /// - Throws: `.cancelled` in a cancelled task, as soon as nothing is taken.
+  private func write(_ bytes: [UInt8]) throws(DownloadError) {
+    let output = FileDescriptor.standardOutput
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      var wanted = pollfd(fd: output.rawValue, events: Int16(POLLOUT), revents: 0)
+      if poll(&wanted, 1, 100) == 0 {
+        if Task.isCancelled { throw .cancelled }
+        continue
+      }
+      // A pipe that is ready takes that much without blocking (pipe(7), PIPE_BUF).
+      let piece = rest.prefix(4096)
+      do throws(Errno) { try output.writeWhole(piece) } catch {
+        throw DownloadError(.disk, cause: .errno(error.rawValue), path: OutputFile.path("-"), activity: "writing")
+      }
+      rest = rest.dropFirst(piece.count)
+      written += Int64(piece.count)
+    }
+  }
+}

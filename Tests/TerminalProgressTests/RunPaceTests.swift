@@ -1,0 +1,169 @@
+import DownloadModel
+import Testing
+
+@testable import TerminalProgress
+
+/// A run over a server, in steps of 50 ms: what is said of its end beside the truth.
+private struct SimulatedRun {
+  var sizes: [Int64]
+  var lanes = 8
+  /// Bytes a second that all files share.
+  var shared = Double.infinity
+  /// Bytes a second of one file.
+  var each = Double.infinity
+  /// Seconds before the first byte of a file.
+  var latency = 0.05
+  /// Files that are here already, at the start of the list.
+  var here = 0
+  var expected = ExpectedSizes()
+  /// From when on nothing comes, and for how many seconds.
+  var stall: (at: Double, for: Double) = (0, 0)
+
+  struct Said {
+    var second: Double
+    var left: Double?
+    var fraction: Double?
+  }
+
+  private struct File {
+    var position = 0.0
+    var size: Int64
+    var begin: Double
+
+    func progress(at second: Double, latency: Double) -> FileProgress {
+      FileProgress(position: Int64(position), start: 0, total: second >= begin + latency ? size : nil)
+    }
+  }
+
+  func run() -> (end: Double, said: [Said]) {
+    var (tally, total, said) = (ProgressTally(), RunTotal(), [Said]())
+    (tally.listed, tally.listIsComplete, tally.expected) = (sizes.count, true, expected)
+    var (files, next, received, second) = ([Int: File](), 0, 0.0, 0.0)
+    var rates: [Int: RateEstimate] = [:]
+    while tally.fetched + tally.unchanged < sizes.count {
+      second += 0.05
+      while files.count < lanes, next < sizes.count {
+        if next < here {
+          tally.unchanged += 1
+          tally.finishedBytes += sizes[next]
+        } else {
+          files[next] = File(size: sizes[next], begin: second)
+          rates[next] = RateEstimate(start: .seconds(second))
+        }
+        next += 1
+      }
+      let flowing = files.values.count { second >= $0.begin + latency }
+      let isStalled = second >= stall.at && second < stall.at + stall.for
+      let step = isStalled ? 0 : min(each, shared / Double(max(1, flowing))) * 0.05
+      for (id, file) in files where second >= file.begin + latency {
+        let bytes = min(step, Double(file.size) - file.position)
+        files[id]?.position += bytes
+        received += bytes
+        rates[id]?.add(bytes: Int64(bytes), at: .seconds(second))
+        guard file.position + bytes >= Double(file.size) else { continue }
+        files[id] = nil
+        tally.fetched += 1
+        tally.finishedBytes += file.size
+        tally.transferredBytes += file.size
+      }
+      let active = files.values.map { $0.progress(at: second, latency: latency) }
+      let longest = files.compactMap { id, file in
+        rates[id]?.timeLeft(remaining: file.size - Int64(file.position), at: .seconds(second))
+      }.max()
+      let sample = ProgressSample(tally: tally, received: Int64(received), active: [], events: [])
+      let sum = total.update(sample, active: active, longest: longest, at: .seconds(second))
+      said.append(
+        Said(
+          second: second, left: sum.timeLeft?.inSeconds, fraction: sum.progress.fraction))
+    }
+    return (second, said)
+  }
+}
+
+@Suite("How long a run still takes")
+struct RunPaceTests {
+  /// Small and large files in any order, from 30 KB to 1.2 MB, as many of the ones as of the others.
+  private static func mixed(_ count: Int, _ seed: UInt64) -> [Int64] {
+    var sizes = (0..<count).map { place in
+      var size = 30_000.0
+      for _ in 0..<(place * 64 / count) { size *= 1.0593 }
+      return Int64(size)
+    }
+    var generator = SeededGenerator(seed)
+    sizes.shuffle(using: &generator)
+    return sizes
+  }
+
+  private static func even(_ count: Int, _ size: Int64, _ seed: UInt64) -> [Int64] {
+    var generator = SeededGenerator(seed)
+    return (0..<count).map { _ in Int64.random(in: size * 6 / 10...size * 14 / 10, using: &generator) }
+  }
+
+  private struct Row: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    var seeds: Range<UInt64> = 0..<1
+    /// Of what is said from a third of the run on, the part that is within 25 % of the truth. Where sizes are unknown,
+    /// files yet to come may be larger or smaller than those before them, so that it is less than all.
+    var right = 1.0
+    let run: @Sendable (_ seed: UInt64) -> SimulatedRun
+  }
+
+  private static func remembered(_ sizes: [Int64]) -> ExpectedSizes {
+    ExpectedSizes(files: sizes.count, bytes: sizes.reduce(0, +))
+  }
+
+  private static let rows = [
+    Row(testDescription: "60 mixed files", seeds: 0..<6, right: 0.7) {
+      SimulatedRun(sizes: mixed(60, $0), shared: 7e5)
+    },
+    Row(testDescription: "60 at once") { SimulatedRun(sizes: mixed(60, $0), lanes: 60, shared: 7e5) },
+    Row(testDescription: "60 at once, each limited", right: 0.9) {
+      SimulatedRun(sizes: mixed(60, $0), lanes: 60, each: 45e3)
+    },
+    Row(testDescription: "60 of about one size", seeds: 0..<3, right: 0.95) {
+      SimulatedRun(sizes: even(60, 250_000, $0), shared: 7e5)
+    },
+    Row(testDescription: "24 one by one", seeds: 0..<6, right: 0.9) {
+      SimulatedRun(sizes: even(24, 500_000, $0), lanes: 1, shared: 5e5)
+    },
+    Row(testDescription: "24 one by one, far away", seeds: 0..<6, right: 0.9) {
+      SimulatedRun(sizes: even(24, 100_000, $0), lanes: 1, shared: 1e6, latency: 1)
+    },
+    Row(testDescription: "2,000 tiles") { SimulatedRun(sizes: even(2000, 9000, $0), lanes: 64, shared: 7e5) },
+    Row(testDescription: "2,000 tiles, far away") {
+      SimulatedRun(sizes: even(2000, 9000, $0), lanes: 64, shared: 1e9, latency: 0.4)
+    },
+    Row(testDescription: "60 mixed, remembered", seeds: 0..<3) {
+      SimulatedRun(sizes: mixed(60, $0), shared: 7e5, expected: remembered(mixed(60, $0)))
+    },
+    Row(testDescription: "60 mixed one by one, remembered", seeds: 0..<3) {
+      SimulatedRun(sizes: mixed(60, $0), lanes: 1, shared: 7e5, expected: remembered(mixed(60, $0)))
+    },
+    Row(testDescription: "the first half is here") {
+      SimulatedRun(sizes: mixed(60, $0), lanes: 1, shared: 7e5, here: 30, expected: remembered(mixed(60, $0)))
+    },
+    Row(testDescription: "a stall of 8 s that is over") {
+      SimulatedRun(sizes: mixed(60, $0), lanes: 1, shared: 7e5, expected: remembered(mixed(60, $0)), stall: (1, 8))
+    },
+  ]
+
+  @Test("within 25 % of the truth from a third of the run on", arguments: rows)
+  private func estimates(row: Row) {
+    var (right, count) = (0, 0)
+    var table = ""
+    for seed in row.seeds {
+      let (end, said) = row.run(seed).run()
+      for said in said where said.second >= end / 3 && said.second < end - 1 {
+        let truth = end - said.second
+        // The column tells whole seconds.
+        let isRight = said.left.map { abs($0 - truth) <= max(truth / 4, 1) } ?? false
+        (right, count) = (right + (isRight ? 1 : 0), count + 1)
+        if count.isMultiple(of: 40) { table += " \(Int(truth)):\(Int(said.left ?? -1))" }
+      }
+      let fractions = said.compactMap(\.fraction)
+      #expect(fractions.count == said.count && zip(fractions, fractions.dropFirst()).allSatisfy { $0 <= $1 })
+    }
+    let part = Double(right) / Double(max(1, count))
+    #expect(part >= row.right, "\(row.testDescription): \(Int(part * 100)) %, true:said\(table)")
+  }
+}
