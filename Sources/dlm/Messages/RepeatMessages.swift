@@ -11,7 +11,7 @@ enum RepeatMessages {
     guard case .because(let reason, let other) = why else { return [line] }
     let text =
       switch reason {
-      case .cutShort: "its run was cut short, or skipped files"
+      case .cutShort: "its run was cut short, skipped files, or brought none"
       case .otherFolder: "its files are in another folder"
       case .otherList: "the list has changed since"
       case .readOnce: "the list can be read only once"
