@@ -151,9 +151,11 @@ struct SegmentTests {
     var bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
     let folder = bench.folder
     for _ in 0..<40 {
+      try bench.waitForLocks()
       var life = try PartLife(file: bench.file(), server: server)
       if try life.run(&random) {
-        #expect(try folder.names() == ["x"])
+        let names = try folder.names()
+        #expect(names == ["x"], "\(names)")
         #expect(try folder.read("x") == server.body)
         return
       }
