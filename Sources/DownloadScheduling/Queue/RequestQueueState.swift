@@ -69,7 +69,7 @@ struct RequestQueueState {
     }
     if hosts.held > 0, let request = takeHeld(for: share, at: now) { return .give(request) }
     while !window.hasEnded, hosts.held < Self.lookahead {
-      guard let request = source() else { return waitForSource(mayRead) }
+      guard let request = window.next(source) else { return waitForSource(mayRead) }
       if let step = admit(request, share, at: now) { return step }
     }
     return endOrWait

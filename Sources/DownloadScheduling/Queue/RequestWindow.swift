@@ -50,8 +50,12 @@ struct RequestWindow {
   }
 
   mutating func readAhead(besides held: Int, _ source: RequestQueueState.AtOnce) {
-    while mayReadOn(besides: held), let request = source() { add(request) }
+    while mayReadOn(besides: held), let request = next(source) { add(request) }
   }
+
+  /// What the source has at once. While somebody waits for it nothing is taken past him: he may have the next request
+  /// already, on its way to `received`.
+  func next(_ source: RequestQueueState.AtOnce) -> DownloadRequest? { reader == .waits ? nil : source() }
 
   /// Takes what the source gave after a wait, nil at its end.
   /// - Returns: the request, if it goes to its host without being compared with others.
