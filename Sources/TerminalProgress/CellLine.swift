@@ -68,6 +68,13 @@ struct CellLine: Sendable, Equatable {
     append(text, tone)
   }
 
+  /// Appends what stands in another line.
+  mutating func append(_ other: CellLine) {
+    if other.certainFrom > 0 { certainFrom = width + other.certainFrom }
+    for (index, cluster) in other.clusters { clusters[width + index] = cluster }
+    cells += other.cells
+  }
+
   mutating func pad(to width: Int) { while cells.count < width { cells.append(Cell(scalar: 0x20, tone: .plain)) } }
 
   private mutating func append(_ character: Character, cells count: Int, _ tone: Tone) {

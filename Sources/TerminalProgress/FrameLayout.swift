@@ -16,7 +16,7 @@ struct FrameLayout {
     var now: Duration
   }
 
-  let columns: RowColumns
+  private(set) var columns: RowColumns
   /// The most lines that the region may have: the window less three.
   let lines: Int
   let glyphs: Glyphs
@@ -26,7 +26,7 @@ struct FrameLayout {
   var usable: Int { columns.usable }
 
   init(size: TerminalSize, glyphs: Glyphs, isColored: Bool, heading: [String] = [], isNarrowing: Bool = false) {
-    columns = RowColumns(columns: size.columns, isNarrowing: isNarrowing)
+    columns = RowColumns(usable: RowColumns.usable(of: size.columns, isNarrowing: isNarrowing))
     lines = max(0, size.rows - 3)
     self.glyphs = glyphs
     self.isColored = isColored
@@ -37,19 +37,43 @@ struct FrameLayout {
     guard lines > 0 else { return [] }
     let waits = waits(content)
     let room = room(besides: waits.count, prompt: content.prompt.count)
+    let panelWidth = content.panel.flatMap { _ in columns.panel }
+    let main = panelWidth.map { within(usable - Self.rule.count - $0) } ?? self
     var region = heading.enumerated().map { text($1, $0 == 0 ? .strong : .plain) }
-    region += body(content, room) + waits
-    region.append(TotalLine(layout: self).line(content.total))
+    region += main.body(content, room, beside: panelWidth.map(within)) + waits
+    region.append(TotalLine(layout: main).line(content.total))
     return region + content.prompt.prefix(max(0, lines - 1)).map { text($0, .strong) }
   }
 
-  /// The rows, and below them the panel that is open, which in a low window takes their place.
-  private func body(_ content: Content, _ room: Int) -> [CellLine] {
-    let count = content.rows.count + (content.hidden > 0 ? 1 : 0)
+  /// The same in a part of the window.
+  private func within(_ cells: Int) -> FrameLayout {
+    var layout = self
+    layout.columns = RowColumns(usable: cells)
+    return layout
+  }
+
+  /// The rows, and the panel that is open: beside them in a layout of its own, or below them, where in a low window it
+  /// takes their place.
+  private func body(_ content: Content, _ room: Int, beside aside: FrameLayout?) -> [CellLine] {
+    let count = aside == nil ? content.rows.count + (content.hidden > 0 ? 1 : 0) : 0
     let panel = content.panel.map {
-      ScreenPanel(layout: self).lines($0, at: content.now, most: room, leaving: min(count, room / 3))
+      ScreenPanel(layout: aside ?? self).lines($0, at: content.now, most: room, leaving: min(count, room / 3))
     }
+    if let panel, aside != nil { return beside(rows(content, room), panel) }
     return rows(content, room - (panel?.count ?? 0)) + (panel ?? [])
+  }
+
+  private static let rule = " │ "
+
+  /// Both from the top, and between them a thin line.
+  func beside(_ rows: [CellLine], _ panel: [CellLine]) -> [CellLine] {
+    (0..<max(rows.count, panel.count)).map { index in
+      var line = index < rows.count ? rows[index] : line
+      line.pad(to: usable)
+      line.append(glyphs.isASCII ? " | " : Self.rule, .dim)
+      if index < panel.count { line.append(panel[index]) }
+      return line
+    }
   }
 
   /// The rows that fit, the selected one among them, and how many more there are.
@@ -191,7 +215,7 @@ struct FrameLayout {
   }
 }
 
-/// The columns of a row and their widths in cells: these depend on the window alone, so that nothing shifts.
+/// The columns of a row and their widths in cells: these depend on the room alone, so that nothing shifts.
 struct RowColumns: Equatable {
   static let indent = 2
   static let gap = 2
@@ -200,9 +224,7 @@ struct RowColumns: Equatable {
   static let rateWidth = 10
   static let timeWidth = 8
 
-  /// Cells that may be written: one less than the window, as a full line would wrap, and less a margin. In a narrower
-  /// window tmux breaks longer lines, and what stands at the top goes to its scroll-back, where nothing clears it. So a
-  /// step of the window's edge breaks no row; while it moves, none of many at once does.
+  /// Cells that may be written.
   let usable: Int
   let name: Int
   /// 0 for none.
@@ -214,8 +236,19 @@ struct RowColumns: Equatable {
   let hasRate: Bool
   let hasTime: Bool
 
-  init(columns: Int, isNarrowing: Bool) {
-    usable = max(0, columns - 1 - columns / (isNarrowing ? 4 : 20))
+  /// One cell less than the window, as a full line would wrap, and less a margin. In a narrower window tmux breaks
+  /// longer lines, and what stands at the top goes to its scroll-back, where nothing clears it. So a step of the
+  /// window's edge breaks no row; while it moves, none of many at once does.
+  static func usable(of columns: Int, isNarrowing: Bool) -> Int {
+    max(0, columns - 1 - columns / (isNarrowing ? 4 : 20))
+  }
+
+  /// Cells of a panel beside the rows: what rows of all columns leave, but 40 at least if 60 are left for the rows;
+  /// nil where there are fewer. Longer lines than 72 cells are hard to read.
+  var panel: Int? { usable >= 103 ? min(72, max(40, usable - 96)) : nil }
+
+  init(usable: Int) {
+    self.usable = usable
     hasPercent = usable >= 16
     hasRate = usable >= 55
     hasTime = usable >= 69

@@ -106,7 +106,7 @@ struct ScreenState: Sendable {
   }
 }
 
-/// What stands beside the rows while a key has opened it: the keys, one file, or what has failed.
+/// What stands beside the rows, or below them, while a key has opened it: the keys, one file, or what has failed.
 struct ScreenPanel {
   enum Content {
     case help
@@ -115,8 +115,6 @@ struct ScreenPanel {
     /// The latest last: `skipped` of them are below the lowest line, `total` counts also those not kept.
     case failures([WaitLines.Failure], skipped: Int, total: Int)
   }
-
-  private static let labelWidth = 11
 
   let layout: FrameLayout
   private var glyphs: Glyphs { layout.glyphs }
@@ -128,7 +126,7 @@ struct ScreenPanel {
     let lines: [CellLine]
     switch content {
     case .help:
-      let long = Self.keys.flatMap { entry($0.key, $0.long) }
+      let long = Self.keys.flatMap { entry($0.key, $0.long, labels: 9) }
       lines = long.count <= most ? long : help
     case .details(let row, let transfers, let isPaused): lines = details(row, transfers, isPaused, at: now)
     case .failures(let latest, let skipped, let total):
@@ -160,12 +158,10 @@ struct ScreenPanel {
   }
 
   /// What is named at the left, and broken between words at its right.
-  private func entry(_ label: String, _ text: String) -> [CellLine] {
-    let start = min(RowColumns.indent + 2 + Self.labelWidth + 1, usable)
+  private func entry(_ label: String, _ text: String, labels: Int = 11) -> [CellLine] {
+    let start = min(RowColumns.indent + labels + 1, usable)
     return TextWrap.filled(text, cells: max(1, usable - start)).enumerated().map { index, part in
-      var line = layout.line
-      line.pad(to: min(RowColumns.indent + 2, usable))
-      line.append(index == 0 ? label : "", upTo: usable, ellipsis: "", .strong)
+      var line = layout.line(text: index == 0 ? label : "", .strong)
       line.pad(to: start)
       line.append(part, upTo: usable)
       return line
@@ -208,8 +204,8 @@ struct ScreenPanel {
     let facts = [
       ("address", row.address.redacted), ("so far", progress(of: row, at: now)),
       ("now", isPaused ? "paused" : state(of: row, at: now)), ("connection", Self.connections(transfers)),
-      ("times", Self.times(transfers)), ("segments", Self.segments(row, transfers.count)),
-      ("proof", Self.proof(of: row)),
+      ("times", Self.times(transfers)), ("proof", Self.proof(of: row)),
+      ("segments", Self.segments(row, transfers.count)),
     ]
     return title + facts.filter { !$0.1.isEmpty }.flatMap { entry($0.0, TerminalText.shown($0.1, glyphs)) }
   }

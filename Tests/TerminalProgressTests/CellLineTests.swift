@@ -64,4 +64,14 @@ struct CellLineTests {
     pen.home()
     #expect(String(decoding: pen.bytes, as: UTF8.self) == "\r\nnew\r\u{1B}[3Bnew\r\u{1B}[4A")
   }
+
+  @Test("a line that is appended keeps its wide and its uncertain characters")
+  func joined() {
+    var line = CellLine("界e\u{301}x")
+    line.append(CellLine("y"))
+    #expect(line.width == 5 && line.certainFrom == 3)
+    line.append(CellLine("a👩‍💻界"))
+    #expect(line == CellLine("界e\u{301}xya👩‍💻界"))
+    #expect(line.text == "界e\u{301}xya👩‍💻界" && line.certainFrom == 8)
+  }
 }

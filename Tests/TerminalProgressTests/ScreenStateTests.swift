@@ -94,7 +94,7 @@ struct ScreenStateTests {
   }
 }
 
-@Suite("Panels, beside the rows")
+@Suite("Panels, beside the rows or below them")
 struct ScreenPanelTests {
   private func lines(
     _ content: ScreenPanel.Content, columns: Int = 80, most: Int = 20, glyphs: Glyphs = .unicode
@@ -113,7 +113,7 @@ struct ScreenPanelTests {
   }
 
   @Test func help() {
-    #expect(lines(.help)[1] == "    + -         more or fewer files at once")
+    #expect(lines(.help)[1] == "  + -       more or fewer files at once")
     #expect(lines(.help).count == 8)
     #expect(
       lines(.help, most: 3) == [
@@ -131,13 +131,13 @@ struct ScreenPanelTests {
     #expect(
       lines(.details(try row(), [transfer], isPaused: false), columns: 100) == [
         "  a.iso",
-        "    address     https://example.org/a.iso",
-        "    so far      10.0 MiB of 40.0 MiB, 25%, 4.0 MiB of it from before",
-        "    now         receiving",
-        "    connection  127.0.0.1:80, HTTP/1.1, opened for it",
-        "    times       looked up after 1 ms, connected after 5 ms, first byte after 40 ms",
-        "    segments    one, not split",
-        "    proof       its length is compared at the end",
+        "  address     https://example.org/a.iso",
+        "  so far      10.0 MiB of 40.0 MiB, 25%, 4.0 MiB of it from before",
+        "  now         receiving",
+        "  connection  127.0.0.1:80, HTTP/1.1, opened for it",
+        "  times       looked up after 1 ms, connected after 5 ms, first byte after 40 ms",
+        "  proof       its length is compared at the end",
+        "  segments    one, not split",
       ])
   }
 
@@ -145,10 +145,11 @@ struct ScreenPanelTests {
   func littleIsKnown() throws {
     let row = try row(total: nil)
     let paused = lines(.details(row, [], isPaused: true))
-    #expect(paused.contains("    now         paused"))
-    #expect(paused.last?.hasPrefix("    proof       the server gave no length") == true)
+    #expect(paused.contains("  now         paused"))
+    #expect(paused.contains { $0.hasPrefix("  proof       the server gave no length") })
     row.meter.expectDigest()
-    #expect(lines(.details(row, [], isPaused: false)).last == "    proof       its checksum is compared at the end")
+    let proven = lines(.details(row, [], isPaused: false))
+    #expect(proven.contains("  proof       its checksum is compared at the end"))
   }
 
   @Test func failures() throws {
@@ -176,25 +177,74 @@ struct ScreenPanelTests {
       ])
     #expect(
       lines(.details(try row(), [], isPaused: false), columns: 40).prefix(6) == [
-        "  a.iso", "    address     https://example.org/a", "                .iso",
-        "    so far      10.0 MiB of 40.0 MiB,", "                25%, 4.0 MiB of it", "                from before",
+        "  a.iso", "  address     https://example.org/a.i", "              so",
+        "  so far      10.0 MiB of 40.0 MiB,", "              25%, 4.0 MiB of it from", "              before",
       ])
   }
 
-  /// Nine rows, of which the last is selected, in windows that become lower.
+  /// The region of nine files, of which the last is selected.
+  private func region(
+    columns: Int, rows: Int, names: String = "file-", _ panel: ScreenPanel.Content?, isNarrowing: Bool = false
+  ) throws -> [CellLine] {
+    let layout = FrameLayout(
+      size: TerminalSize(columns: columns, rows: rows), glyphs: .unicode, isColored: true, isNarrowing: isNarrowing)
+    var (active, total) = (ActiveRows(glyphs: .unicode, seasoning: .zero), RunTotal())
+    let files = try (0..<9).map { try Scene.active($0, "\(names)\($0).bin", at: 10, of: 1000) }
+    active.update(files, retries: [:], at: .zero, lines: layout.room(besides: 0, prompt: 0))
+    let sum = total.update(Scene.sample(listed: 9), active: active.all.map(\.progress), at: .zero)
+    var content = FrameLayout.Content(
+      rows: active.shown, hidden: active.hidden, total: sum, selected: active.shown.last?.id, now: .zero)
+    content.panel = panel
+    let region = layout.region(content)
+    #expect(region.count <= layout.lines && region.allSatisfy { $0.trimmed.width <= layout.usable })
+    return region
+  }
+
+  private func plain(_ line: CellLine) -> String {
+    String(line.trimmed.cells.indices.compactMap { line.character(at: $0) })
+  }
+
+  /// In windows that become lower.
   @Test(arguments: [(24, 9, 0, 8), (18, 5, 4, 8), (13, 0, 9, 8), (12, 0, 0, 8), (11, 4, 5, 2)])
-  func besideRows(height: Int, rowCount: Int, more: Int, panel: Int) throws {
-    let layout = FrameLayout(size: TerminalSize(columns: 80, rows: height), glyphs: .unicode, isColored: false)
-    var (rows, total) = (ActiveRows(glyphs: .unicode, seasoning: .zero), RunTotal())
-    rows.update(try (0..<9).map { try Scene.active($0) }, retries: [:], at: .zero, lines: 9)
-    let sum = total.update(Scene.sample(listed: 9), active: rows.all.map(\.progress), at: .zero)
-    var content = FrameLayout.Content(rows: rows.shown, total: sum, selected: rows.shown.last?.id, now: .zero)
-    content.panel = .help
-    let region = layout.region(content).map(\.text)
+  func belowRows(height: Int, rowCount: Int, more: Int, panel: Int) throws {
+    let region = try region(columns: 80, rows: height, .help).map(plain)
     #expect(region.count { $0.contains("file-") } == rowCount, "\(region)")
-    #expect(rowCount == 0 || region.contains { $0.hasPrefix("> file-8.bin") }, "\(region)")
+    #expect(rowCount == 0 || region.contains { $0.hasPrefix("> file-") }, "\(region)")
     #expect(region.contains("  … \(more) more") == (more > 0), "\(region)")
     #expect(region.count == rowCount + min(more, 1) + panel + 1, "\(region)")
+  }
+
+  /// The last column of rows and rule, and which lines the window takes; 0 where the panel stands below.
+  @Test(arguments: [
+    (80, 24, 0, 18), (100, 30, 0, 18), (108, 24, 0, 18), (109, 24, 61, 14), (120, 40, 71, 14), (160, 50, 94, 12),
+    (220, 50, 134, 10), (120, 14, 71, 10), (120, 6, 71, 3),
+  ])
+  func besideRows(columns: Int, height: Int, rule: Int, count: Int) throws {
+    let region = try region(columns: columns, rows: height, .help)
+    let lines = region.map(plain)
+    #expect(region.count == count, "\(lines)")
+    for line in region.dropLast() {
+      #expect(line.cells.indices.first { line.character(at: $0) == "│" } == (rule > 0 ? rule : nil), "\(lines)")
+    }
+    #expect(lines.last?.contains("0/9 files") == true, "\(lines)")
+    guard rule > 0 else { return }
+    #expect(lines[0].contains("file-0.bin") && lines[0].contains("│   p "), "\(lines)")
+    // While the window's edge moves, nothing stands where it may come to.
+    let moving = try self.region(columns: columns, rows: height, .help, isNarrowing: true)
+    #expect(columns > 137 || !moving.map(plain).contains { $0.contains("│") })
+  }
+
+  @Test("beside names that are wide, or of a width that terminals differ about", arguments: 100...220)
+  func besideWideNames(columns: Int) throws {
+    let failure = WaitLines.Failure(name: "東京の地図と東京の地図と東京の地図.pdf", cause: "e\u{301} 東京の地図 HTTP 404")
+    let panel = ScreenPanel.Content.failures([failure], skipped: 0, total: 1)
+    for names in ["東京の地図", "東京の地図と東京の地図と東京の地図", "e\u{301}👩‍💻"] {
+      let region = try region(columns: columns, rows: 30, names: names, panel)
+      let rules = Set(region.compactMap { line in line.cells.indices.first { line.character(at: $0) == "│" } })
+      #expect(rules.count == (columns < 109 ? 0 : 1))
+      // As cell by cell, so as text: no character was cut.
+      for line in region { #expect(CellWidth.of(plain(line)) == line.trimmed.width, "\(plain(line))") }
+    }
   }
 
   private static let rejection = Rejection(list: "list", line: 3, text: "x", reason: .notUTF8)

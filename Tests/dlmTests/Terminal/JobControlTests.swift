@@ -60,10 +60,13 @@ struct JobControlTests {
 
   /// Every step narrower once left a copy of the bars in the scroll-back, at the window's top even 31 of them.
   @Test(arguments: [
-    ("clear", Array(stride(from: 118, through: 60, by: -2))), ("seq 60", Array(stride(from: 118, through: 60, by: -2))),
-    ("seq 60", [60]),
+    ("clear", Array(stride(from: 118, through: 60, by: -2)), false),
+    ("seq 60", Array(stride(from: 118, through: 60, by: -2)), false), ("seq 60", [60], false),
+    // With a panel beside the rows.
+    ("clear", Array(stride(from: 118, through: 60, by: -2)), true),
+    ("seq 60", Array(stride(from: 118, through: 60, by: -2)), true), ("seq 60", [60], true),
   ])
-  func narrowedLeavesNothing(before: String, widths: [Int]) async throws {
+  func narrowedLeavesNothing(before: String, widths: [Int], hasPanel: Bool) async throws {
     let (origin, gate, place) = (try FaultyOrigin(), try Gate(), try Workplace(["TERM": "xterm", "LANG": "C.UTF-8"]))
     defer { origin.stop() }
     let names = (0..<6).map { "large-\($0)-of-the-files-that-come.bin" }
@@ -79,6 +82,10 @@ struct JobControlTests {
     var shown = try await tmux.wait {
       $0.count { $0.contains("large-") } == 6 && $0.last?.contains("0/6 files") == true
     }
+    if hasPanel {
+      try await tmux.press("?")
+      shown = try await tmux.wait { $0.contains { $0.contains("large-") && $0.contains(" │   p  ") } }
+    }
     for columns in widths {
       let row = shown.last { $0.contains("large-") }
       try await tmux.resize(columns: columns, rows: 30)
@@ -86,8 +93,9 @@ struct JobControlTests {
     }
     #expect(shown.count { $0.contains("large-") } == 6, "\(shown)")
     #expect(shown.count { $0.contains("0/6") } == 1, "\(shown)")
+    #expect(shown.count { $0.contains("pause or resume") } == (hasPanel ? 1 : 0), "\(shown)")
     try await tmux.press("C-c")
     shown = try await tmux.wait { $0.last == "$" }
-    #expect(!shown.contains { $0.contains("large-") || $0.contains("0/6 ") }, "\(shown)")
+    #expect(!shown.contains { $0.contains("large-") || $0.contains("0/6 ") || $0.contains("│") }, "\(shown)")
   }
 }

@@ -140,6 +140,11 @@ struct KeysTests {
     try await terminal.wait(forAbsenceOf: "q +stop")
     try await terminal.type("?")
     try await terminal.wait(for: "q +stop")
+    // In a wide window beside the rows.
+    try await terminal.resize(columns: 120, rows: 24)
+    try await terminal.wait(for: "a.bin.* │   p +pause.*\\n.*b.bin.* │")
+    try await terminal.resize(columns: 80, rows: 24)
+    try await terminal.wait(for: "a.bin.*\\n.*b.bin.*\\n  p +pause")
     try await terminal.type("?")
     try await terminal.wait(forAbsenceOf: "q +stop")
     halting.gate.open()
