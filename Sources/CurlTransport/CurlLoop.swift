@@ -237,7 +237,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     let mayWait = ready.isEmpty && (!isBehind || pause > 0) && inbox.mayWait(isHeld: reading.heldSince != nil)
     do throws(SystemFailure) {
       if pause > 0 {
-        return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
+        if mayWait { try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) }
+        // Before anything more is read, which would have to be paid for first.
+        return deliverFinished()
       }
       // A timer that is due already (a transfer was just added) comes before the sockets.
       if let due = timers.curl, due <= Self.now, mayWait { return }

@@ -358,9 +358,14 @@ final class CurlTransfer {
 
   /// - Returns: how many bytes were taken: fewer than all end the transfer, and after a pause they come again.
   fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-    if !isBehind { settings.options.rateLimit?.received(bytes.count, at: CurlLoop.now) }
+    let isOverdrawn = pay(for: bytes.count)
     guard case .writing? = run?.exchange.phase, let sink = run?.exchange.sink else {
       return run?.exchange.dropped(bytes.count) == true ? bytes.count : 0
+    }
+    run?.isBehind = isOverdrawn
+    if isOverdrawn {
+      loop.isBehind = true
+      return Int(CURL_WRITEFUNC_PAUSE)
     }
     var goesOn = true
     do throws(DownloadError) {
@@ -378,6 +383,18 @@ final class CurlTransfer {
     return goesOn ? bytes.count : 0
   }
 
+  /// - Returns: whether these bytes must come again once the rate limit has room: on a timer, libcurl reads up to a
+  ///   hundred times from each socket, which over many is seconds' worth at once.
+  private func pay(for count: Int) -> Bool {
+    guard !isBehind, let limit = settings.options.rateLimit else { return false }
+    let now = CurlLoop.now
+    defer { limit.received(count, at: now) }
+    return limit.pause(at: now) > 0 && !losesPausedBytes
+  }
+
+  /// libcurl before 8.4 loses bytes of an HTTP/2 stream that was paused.
+  private var losesPausedBytes: Bool { easy.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
+
   /// - Returns: false if the rest of it must wait for the next turn of the loop.
   private func decode(
     _ bytes: UnsafeRawBufferPointer, _ decoder: ContentDecoder, into sink: any ByteSink
@@ -385,8 +402,7 @@ final class CurlTransfer {
     // A decoded body has only one transfer, which wants all of it.
     let take = { (piece: UnsafeRawBufferPointer) throws(DownloadError) in _ = try sink.write(piece) }
     if try decoder.decode(bytes, in: loop.turns, take) { return true }
-    // libcurl before 8.4 loses bytes of an HTTP/2 stream that was paused.
-    if easy.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) {
+    if losesPausedBytes {
       if try decoder.decode(bytes, in: loop.turns, atMost: ContentDecoder.trusted, take) { return true }
       throw ContentDecoder.bomb
     }

@@ -1,4 +1,5 @@
 import DownloadModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -78,5 +79,46 @@ struct RateLimitTests {
     // first burst. No upper bound: machines are slow.
     #expect(start.duration(to: clock.now) > .milliseconds(890))
     await transport.shutdown()
+  }
+
+  /// Over 60 connections 4 MiB came at once and then nothing for 5 s, and no file ended before the last.
+  @Test func noBurstOverManyConnections() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file(SplitMix64.bytes(count: 300_000, seed: 3)))
+    let limit = RateLimiter(bytesPerSecond: 1_000_000)
+    var options = TransportOptions(userAgent: "test")
+    options.rateLimit = limit
+    let transport = try CurlTransport(options)
+    let request = TransferRequest(address: try Address(origin.url("/f")))
+    let overdrawn = try await withThrowingTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          let sink = OverdraftSink(limit)
+          _ = try await transport.fetch(request, into: sink)
+          return sink.most.withLock { $0 }
+        }
+      }
+      return try await group.reduce(0, max)
+    }
+    // A machine that is slow reads less at once, never more.
+    #expect(overdrawn < Self.second / 2)
+    await transport.shutdown()
+  }
+}
+
+/// Notes for how many nanoseconds nothing may be read, at most.
+private final class OverdraftSink: ByteSink {
+  let most = Lock<UInt64>(0)
+  private let limit: RateLimiter
+
+  init(_ limit: RateLimiter) { self.limit = limit }
+
+  func accept(_ head: ResponseHead) -> BodyDisposition { .write }
+
+  func write(_ bytes: UnsafeRawBufferPointer) -> SinkDemand {
+    let pause = limit.pause(at: CurlLoop.now)
+    most.withLock { $0 = max($0, pause) }
+    return .more
   }
 }
