@@ -18,18 +18,10 @@ struct Route {
   /// - Throws: `.redirect` if it must not be followed.
   func following(_ location: String) throws(DownloadError) -> Route {
     guard hops < Self.limit else { throw Self.refusal("more than \(Self.limit) in a row") }
-    guard let text = AddressReference.resolved(location, against: destination.key) else {
-      throw Self.refusal("it leads to no address: \(Self.shown(location))")
-    }
-    let target: Address
-    do throws(Address.Malformed) { target = try Address(text) } catch {
-      guard case .unsupportedScheme(let scheme) = error else {
-        throw Self.refusal("it leads to no address: \(Self.shown(text))")
-      }
-      throw Self.refusal("it leads to \(Self.shown(text)); \(scheme): is neither http nor https")
-    }
+    guard let text = AddressReference.resolved(location, against: destination.key), let target = try? Address(text)
+    else { throw Self.refusal("to \(Self.shown(location))") }
     if destination.scheme == .https, target.scheme == .http {
-      throw Self.refusal("it leads from https to \(target), where others can read and change it")
+      throw Self.refusal("from https to \(target)")
     }
     var next = self
     next.destination = target.withLogin(ifMissing: destination).withLogin(ifMissing: home)

@@ -201,7 +201,7 @@ struct MessagesTests {
         "without --offline", true
       ),
       (.init(.redirect, cause: .detail("more than 20 in a row")), "more than 20", "in a circle", false),
-      (.init(.redirect, cause: .detail("it leads from https to http://h/")), "from https", "fetch it instead", false),
+      (.init(.redirect, cause: .detail("from https to http://h/")), "from https", "fetch it instead", false),
       (.init(.diskFull, cause: .errno(28)), "the disk is full", "free space", true),
       (
         .init(.tls, cause: .curl(code: 35, message: "OpenSSL/3: error:0A:SSL routines::wrong version number")),
@@ -217,6 +217,21 @@ struct MessagesTests {
     #expect(Array(lines)[2].hasPrefix("  ") && Array(lines)[2].contains(remedy), "\(lines)")
     let again = ["To try again (files that are here are not fetched again; a note):", "    dlm get x"]
     #expect(Array(lines.dropFirst(3)) == (isWorthRepeating ? again : []))
+  }
+
+  /// At a terminal of 80 columns, whatever the algorithm; else both are whole.
+  @Test(arguments: [(ContentDigest.Algorithm.sha512, 128), (.sha256, 64), (.md5, 32)])
+  func aWrongChecksumFitsIntoALine(algorithm: ContentDigest.Algorithm, digits: Int) {
+    let (wanted, got) = (String(repeating: "3f", count: digits / 2), String(repeating: "9c", count: digits / 2))
+    let detail = "wanted \(algorithm):\(wanted), got \(got)"
+    var report = report([DownloadError(.digest, cause: .detail(detail), path: "f.rejected").of(address)])
+    report.tally.listed = 2
+    let whole = SummaryMessages(report: report).failureLines
+    #expect(whole.first == "dlm: wrong checksum: \(detail)")
+    let short = SummaryMessages(report: report, shortens: true).failureLines
+    #expect(short.first == "dlm: wrong checksum: wanted \(algorithm):3f3f3…f3f3f, got 9c9c9…c9c9c (-v: whole)")
+    #expect(short.count == 3 && short.allSatisfy { $0.count < 80 })
+    #expect(short.dropFirst() == whole.dropFirst())
   }
 
   private let address: Address
@@ -260,7 +275,6 @@ struct MessagesTests {
     #expect(
       UsageMessages.lines(ofParser: text) == [
         "dlm: the value 'many' is invalid for '--jobs <N|auto>'", "  --jobs <N|auto>  Files at once.",
-        "  See dlm get --help",
       ])
     #expect(UsageMessages.mistake("DLM_JOBS: no.") == "dlm: DLM_JOBS: no")
     #expect(UsageMessages.withoutSecrets("'fancy'", ["--progress", "fancy"]) == "'fancy'")

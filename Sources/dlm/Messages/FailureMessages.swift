@@ -33,8 +33,11 @@ struct FailureMessages {
   var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
 
   /// What it was, the addresses, and what to do; three lines for a failure.
-  func lines(_ errors: [DownloadError]) -> [String] {
-    ["dlm: \(errors.count > 1 ? "\(Quantity.files(errors.count)): " : "")\(kind)"]
+  /// - Parameter shortens: whether two checksums must fit into a line.
+  func lines(_ errors: [DownloadError], _ shortens: Bool) -> [String] {
+    let short = kind.replacing(/[0-9a-f]{16,}/) { "\($0.output.prefix(5))…\($0.output.suffix(5))" } + " (-v: whole)"
+    let what = shortens && errors.first?.code == .digest ? short : kind
+    return ["dlm: \(errors.count > 1 ? "\(Quantity.files(errors.count)): " : "")\(what)"]
       + errors.map { "    \($0.address ?? $0.path ?? "")" } + [remedy].compactMap(\.self).map { "  \($0)" }
   }
 
@@ -67,7 +70,7 @@ struct FailureMessages {
     case .longBody: "the server sent more than it had announced"
     case .badResponse where error.cause == .http(status: 205): "the server has nothing to send"
     case .badResponse: "the server's answer is invalid"
-    case .redirect: "a redirect was not followed"
+    case .redirect: "a redirect was refused"
     case .range: "the server sent another range than it was asked for"
     case .tooLarge: "the file is too large"
     case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
@@ -117,7 +120,8 @@ struct FailureMessages {
     // Behind the last mark: "OpenSSL/3.0: error:0A00010B:SSL routines::wrong version number".
     case .curl(_, let message):
       error.code == .tls ? message.split(separator: "::").last.map(String.init) ?? "" : message
-    case .certificate(let fault, let message): [.badAuthorities, .other].contains(fault) ? message : ""
+    case .certificate(.badAuthorities, let message): message.split(separator: ": ").last.map(String.init) ?? ""
+    case .certificate(let fault, let message): fault == .other ? message : ""
     case .errno(let number): String(cString: strerror(number))
     case .detail(let text): text == what(error) ? "" : text
     case .http(let status): error.code == .status ? "" : "status \(status)"
@@ -147,22 +151,21 @@ struct FailureMessages {
     case .clientCertificate: "check --cert, --key and the pass phrase, and that the server knows the certificate"
     case .pinnedKey: "before you change --pinnedpubkey, ask its owner: somebody may be in between"
     case .timeout: "try again later, or allow more time with --connect-timeout"
-    case .stalled, .skipped: "run the same command again: it resumes where it was"
     case .shortBody where error.activity == "decoding":
       "run the same command again: what was compressed on its way starts over"
-    case .reset, .shortBody: "run the same command again: what has come is kept"
+    case .reset, .shortBody, .stalled, .skipped: "run the same command again: what has come is kept"
+    case .conflict where error.activity == "resuming": "start over: it has changed, or its server knows no ranges"
     case .badResponse, .longBody, .range: "check the address; if it is right, tell the server's owner"
     case .tooLarge: "allow more with --max-filesize"
     case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
     case .diskFull:
       "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"
     case .folder: "choose another with --directory"
-    case .digest:
-      "check where the checksum is from" + (error.path.map { "; what the server sent is kept as \($0)" } ?? "")
+    case .digest: "check the checksum" + (error.path.map { "; what came is kept as \($0)" } ?? "")
     case .unproven: "require less with --require-proof, or give its checksum"
     case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
     case .redirect where error.reason.contains("in a row"): "they lead in a circle: tell the server's owner"
-    case .redirect where error.reason.contains("from https"): "if you trust that address, fetch it instead"
+    case .redirect where error.reason.contains("from https"): "others can read http; if you trust it, fetch it instead"
     case .redirect: "look for another address of this file"
     case .status: statusRemedy(error)
     default: nil

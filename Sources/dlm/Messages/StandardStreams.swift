@@ -19,10 +19,10 @@ struct StandardError: TextOutputStream, Sendable {
   /// does not write.
   static func lead(to writer: (@Sendable ([String]) -> Bool)?) { above.withLock { $0 = writer } }
 
+  static let isTerminal = isatty(STDERR_FILENO) == 1
   /// A terminal without Unicode may take bytes of other characters for commands; a log does not.
   private static let isASCII =
-    isatty(STDERR_FILENO) == 1
-    && !TerminalEnvironment(isTerminal: true, variables: ProcessInfo.processInfo.environment).isUTF8
+    isTerminal && !TerminalEnvironment(isTerminal: true, variables: ProcessInfo.processInfo.environment).isUTF8
 
   static func say(_ lines: some Sequence<String>) { put(lines, wraps: true) }
 

@@ -14,6 +14,8 @@ struct SummaryMessages {
   var lists: [String] = []
   /// Whether the run was only to be compared, and nothing of it is kept.
   var isRepeat = false
+  /// At a terminal, checksums are shortened.
+  var shortens = false
 
   var lines: [String] {
     if report.tally.listed == 0, report.signal == nil {
@@ -142,7 +144,7 @@ struct SummaryMessages {
 
   var failureLines: [String] {
     var lines = report.rejections.map { RejectionMessages($0).said }
-    for group in FailureMessages.groups(of: report.failures) { lines += group.messages.lines(group.errors) }
+    for group in FailureMessages.groups(of: report.failures) { lines += group.messages.lines(group.errors, shortens) }
     if report.moreFailures > 0 {
       lines.append("dlm: \(Quantity.count(report.moreFailures)) more failed; --failed FILE writes a list of all")
     }

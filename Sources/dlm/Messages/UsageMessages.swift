@@ -13,12 +13,13 @@ enum UsageMessages {
     return "dlm: " + start + (rest.last == "." ? rest.dropLast() : rest)
   }
 
-  /// What the parser says of a mistake, without its usage text: what, the option's help, and where there is more.
+  /// What the parser says of a mistake, without its usage text: what, and the option's help or where there is more.
   static func lines(ofParser text: String) -> [String] {
-    text.split(separator: "\n").compactMap { line -> String? in
+    let hasHelp = text.contains("\nHelp:")
+    return text.split(separator: "\n").compactMap { line -> String? in
       if line.hasPrefix("Error: ") { return mistake(line.dropFirst(7)) }
       if line.hasPrefix("Help:") { return "  " + line.dropFirst(5).drop { $0 == " " } }
-      guard line.hasPrefix("  See '") else { return nil }
+      guard !hasHelp, line.hasPrefix("  See '") else { return nil }
       return String(line).replacing("'", with: "").replacing(" for more information.", with: "")
     }
   }
@@ -57,7 +58,7 @@ enum UsageMessages {
     let remedy =
       isName
       ? "If it is an address, write https://\(word)"
-      : "Commands are \(commands.joined(separator: ", ")); addresses begin with http:// or https://"
+      : "Commands are \(commands.joined(separator: ", ")); addresses begin with http"
     return "\"\(word)\" is not a command, and no list has that name. \(remedy)"
   }
 

@@ -353,7 +353,8 @@ struct DownloadSession: Sendable {
     let again = isWhole ? nil : AgainMessages(order.typed, isListKept: memory.isRemembered, asksServers: asksServers)
     let messages = SummaryMessages(
       report: report, comparison: comparison, again: again?.line ?? "", note: again?.note ?? "",
-      lists: order.sources.map(\.name), isRepeat: trial != nil)
+      lists: order.sources.map(\.name), isRepeat: trial != nil,
+      shortens: !order.settings.isVerbose && StandardError.isTerminal)
     var lines = order.settings.isSilent ? messages.quietLines : messages.lines
     if let plan = order.plan, !order.settings.isSilent || report.verdict?.isAsHere != true {
       lines +=
