@@ -141,8 +141,12 @@ public final class FileReader: Sendable {
     guard let download = state.withLock({ $0.download }) else { return [] }
     return try download.access { reception throws(DownloadError) in
       let bytes = try reception.bytes(behind: taken)
-      state.withLock { $0.taken += Int64(bytes.count) }
-      return bytes
+      return state.withLock { state in
+        // Another download may have begun to write over them.
+        if state.download !== download { return [] }
+        state.taken += Int64(bytes.count)
+        return bytes
+      }
     }
   }
 }
@@ -151,14 +155,16 @@ extension Reception {
   fileprivate func bytes(behind count: Int64) throws(DownloadError) -> [UInt8] {
     switch phase {
     // Of which version the held bytes are is not known before they are compared.
-    case .receiving(.range(_, _, .some)), .idle, .asked, .answered, .closed: return []
-    case .receiving, .finished: break
+    case .receiving(.range(_, _, .some)), .idle, .asked(.whole), .asked(.conditional), .answered: return []
+    // Also while it waits: if the rest does not continue these bytes, the file fails.
+    case .asked(.rest), .receiving, .finished, .closed: break
     }
     let isProvedByItsEnd = part.segments.total == nil && plan.rules.requiredProof > .nothing
     guard part.comparedDigest == nil, !isProvedByItsEnd, let there = part.segments.done.first, there.lowerBound == 0,
       there.upperBound >= count
     else { return [] }
     let size = Int(min(there.upperBound + 1 - count, 1 << 20))
+    if case .closed = phase { return try part.readLeft(size, at: count) }
     return try part.withFile("reading") { file throws(Errno) in try file.read(size, at: count) } ?? []
   }
 }

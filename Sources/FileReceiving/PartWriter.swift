@@ -1,4 +1,5 @@
 import DownloadModel
+import Glibc
 import SystemPackage
 
 /// The bytes of a file on their way through buffers into the staged file, and the metadata that describes them.
@@ -259,6 +260,15 @@ struct PartWriter: ~Copyable {
   }
 
   mutating func release() { staged?.release() }
+
+  /// Reads what was left for another download.
+  func readLeft(_ size: Int, at offset: Int64) throws(DownloadError) -> [UInt8] {
+    let name = look { $0.names.part } ?? name
+    do throws(Errno) { return try plan.directory.folder.open(name, O_RDONLY).read(size, at: offset) } catch {
+      if error == .noSuchFileOrDirectory { return [] }
+      throw plan.directory.failure(error, "reading", name)
+    }
+  }
 }
 
 /// Gathers what arrives (libcurl delivers at most 16 KiB at a time), because a long write costs half as much a byte.

@@ -358,8 +358,8 @@ struct Reception: ~Copyable {
 
   private mutating func giveUpHeld() throws(DownloadError) {
     if let reader = plan.rules.reader, reader.taken > 0 {
-      let why = "its first bytes were passed on, and it has changed since, or its server knows no ranges"
-      throw DownloadError(.conflict, cause: .detail(why), activity: "going on with it")
+      throw DownloadError(
+        .conflict, cause: .detail("its first bytes were passed on already"), activity: "resuming")
     }
     (resumed, source) = (0, nil)
     state.stopRepeating()

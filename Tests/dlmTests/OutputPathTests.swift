@@ -140,6 +140,7 @@ struct OutputPathTests {
     let end = try await run.waitForExit()
     #expect(end.status == 1, "\(end.errorText)")
     #expect(end.errorText.contains("its first bytes were passed on"), "\(end.errorText)")
+    #expect(end.errorText.contains("start over: it has changed"), "\(end.errorText)")
     #expect(Self.body.starts(with: end.output))
   }
 

@@ -76,6 +76,28 @@ struct FileReaderTests {
     #expect(try reader.next().isEmpty)
   }
 
+  /// While the file waits for its next attempt, or asks. What was read then counts, too.
+  @Test(arguments: [true, false], [true, false])
+  func itReadsDuringTheWait(byAnotherDownload: Bool, hasChanged: Bool) throws {
+    let (bench, reader) = (try Bench(), FileReader())
+    var file = FileDownload(try Self.plan(bench, reader))
+    _ = try FakeAnswer.ok(Self.body).cut(after: 1_100_000).give(to: file)
+    if byAnotherDownload { try file.abandon() } else { _ = try file.nextTransfer() }
+    let start = try Self.all(reader)
+    #expect(start == Array(Self.body.prefix(1_100_000)))
+    if byAnotherDownload { file = FileDownload(try Self.plan(bench, reader)) }
+    guard hasChanged else {
+      _ = try FakeAnswer.rest(Self.body, from: 1_100_000).give(to: file)
+      #expect(try start + Self.all(reader) == Self.body)
+      return
+    }
+    let error = #expect(throws: DownloadError.self) {
+      _ = try FakeAnswer.ok(pattern(1_500_000, seed: 7), etag: "\"v2\"").give(to: file)
+    }
+    #expect(error?.code == .conflict)
+    #expect(try reader.next().isEmpty)
+  }
+
   /// Where only the whole file proves its bytes, none is read before.
   @Test func proofs() throws {
     let (bench, reader) = (try Bench(), FileReader())
