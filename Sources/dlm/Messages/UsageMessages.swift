@@ -58,7 +58,7 @@ enum UsageMessages {
     let remedy =
       isName
       ? "If it is an address, write https://\(word)"
-      : "Commands are \(commands.joined(separator: ", ")); addresses begin with http"
+      : "Commands are \(commands.joined(separator: ", "))"
     return "\"\(word)\" is not a command, and no list has that name. \(remedy)"
   }
 
