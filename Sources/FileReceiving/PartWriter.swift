@@ -261,7 +261,7 @@ struct PartWriter: ~Copyable {
 
   mutating func release() { staged?.release() }
 
-  /// Reads what was left for another download.
+  /// Reads what a closed download has left for its next attempt.
   func readLeft(_ size: Int, at offset: Int64) throws(DownloadError) -> [UInt8] {
     let name = look { $0.names.part } ?? name
     do throws(Errno) { return try plan.directory.folder.open(name, O_RDONLY).read(size, at: offset) } catch {

@@ -85,31 +85,42 @@ struct RateLimitTests {
   @Test func noBurstOverManyConnections() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
-    origin.route("/f", .file(SplitMix64.bytes(count: 300_000, seed: 3)))
+    origin.route("/large", .file(SplitMix64.bytes(count: 300_000, seed: 3)))
+    origin.route("/small", .file(SplitMix64.bytes(count: 20_000, seed: 4)))
     let limit = RateLimiter(bytesPerSecond: 1_000_000)
     var options = TransportOptions(userAgent: "test")
     options.rateLimit = limit
     let transport = try CurlTransport(options)
-    let request = TransferRequest(address: try Address(origin.url("/f")))
-    let overdrawn = try await withThrowingTaskGroup { group in
-      for _ in 0..<8 {
+    let sink = OverdraftSink(limit)
+    try await withThrowingTaskGroup { group in
+      for path in ["/small"] + Array(repeating: "/large", count: 7) {
+        let request = TransferRequest(address: try Address(origin.url(path)))
         group.addTask {
-          let sink = OverdraftSink(limit)
           _ = try await transport.fetch(request, into: sink)
-          return sink.most.withLock { $0 }
+          sink.state.withLock { $0.atFirstEnd = $0.atFirstEnd ?? $0.bytes }
         }
       }
-      return try await group.reduce(0, max)
+      try await group.waitForAll()
     }
     // A machine that is slow reads less at once, never more.
-    #expect(overdrawn < Self.second / 2)
+    let state = sink.state.withLock { $0 }
+    #expect(state.overdrawn < Self.second / 2)
+    // The small file is a hundredth of all.
+    #expect(try #require(state.atFirstEnd) < state.bytes * 9 / 10)
     await transport.shutdown()
   }
 }
 
-/// Notes for how many nanoseconds nothing may be read, at most.
 private final class OverdraftSink: ByteSink {
-  let most = Lock<UInt64>(0)
+  struct State {
+    /// For how many nanoseconds nothing may be read, at most.
+    var overdrawn: UInt64 = 0
+    var bytes = 0
+    /// How many bytes of all transfers had come when the first of these ended.
+    var atFirstEnd: Int?
+  }
+
+  let state = Lock(State())
   private let limit: RateLimiter
 
   init(_ limit: RateLimiter) { self.limit = limit }
@@ -118,7 +129,10 @@ private final class OverdraftSink: ByteSink {
 
   func write(_ bytes: UnsafeRawBufferPointer) -> SinkDemand {
     let pause = limit.pause(at: CurlLoop.now)
-    most.withLock { $0 = max($0, pause) }
+    state.withLock {
+      $0.overdrawn = max($0.overdrawn, pause)
+      $0.bytes += bytes.count
+    }
     return .more
   }
 }

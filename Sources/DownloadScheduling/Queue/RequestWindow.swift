@@ -53,8 +53,8 @@ struct RequestWindow {
     while mayReadOn(besides: held), let request = next(source) { add(request) }
   }
 
-  /// What the source has at once. While somebody waits for it nothing is taken past him: he may have the next request
-  /// already, on its way to `received`.
+  /// What the source has at once. While its reader waits for it, nothing is taken past the reader, which may have the
+  /// next request already, on its way to `received`.
   func next(_ source: RequestQueueState.AtOnce) -> DownloadRequest? { reader == .waits ? nil : source() }
 
   /// Takes what the source gave after a wait, nil at its end.

@@ -73,7 +73,7 @@ package enum Verification {
   package static func lack(_ proof: Proof, _ required: Proof) -> String {
     switch (required, proof) {
     case (.digest, _): "no checksum is known for it"
-    case (_, .nothing): "the server gave no length, and just closed"
+    case (_, .nothing): "the server gave no length and just hung up"
     default: "the server gave no length"
     }
   }

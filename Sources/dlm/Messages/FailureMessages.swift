@@ -34,9 +34,11 @@ struct FailureMessages {
 
   /// What it was, the addresses, and what to do; three lines for a failure.
   /// - Parameter shortens: whether two checksums must fit into a line.
-  func lines(_ errors: [DownloadError], _ shortens: Bool) -> [String] {
-    let short = kind.replacing(/[0-9a-f]{16,}/) { "\($0.output.prefix(5))…\($0.output.suffix(5))" } + " (-v: whole)"
-    let what = shortens && errors.first?.code == .digest ? short : kind
+  func lines(_ errors: [DownloadError], shortens: Bool) -> [String] {
+    var what = kind
+    if shortens, errors.first?.code == .digest {
+      what = what.replacing(/[0-9a-f]{16,}/) { "\($0.output.prefix(5))…\($0.output.suffix(5))" } + " (-v: whole)"
+    }
     return ["dlm: \(errors.count > 1 ? "\(Quantity.files(errors.count)): " : "")\(what)"]
       + errors.map { "    \($0.address ?? $0.path ?? "")" } + [remedy].compactMap(\.self).map { "  \($0)" }
   }
@@ -165,7 +167,8 @@ struct FailureMessages {
     case .unproven: "require less with --require-proof, or give its checksum"
     case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
     case .redirect where error.reason.contains("in a row"): "they lead in a circle: tell the server's owner"
-    case .redirect where error.reason.contains("from https"): "others can read http; if you trust it, fetch it instead"
+    case .redirect where error.reason.contains("from https"):
+      "others can read and change http; if you trust it, fetch it instead"
     case .redirect: "look for another address of this file"
     case .status: statusRemedy(error)
     default: nil

@@ -144,7 +144,9 @@ struct SummaryMessages {
 
   var failureLines: [String] {
     var lines = report.rejections.map { RejectionMessages($0).said }
-    for group in FailureMessages.groups(of: report.failures) { lines += group.messages.lines(group.errors, shortens) }
+    for group in FailureMessages.groups(of: report.failures) {
+      lines += group.messages.lines(group.errors, shortens: shortens)
+    }
     if report.moreFailures > 0 {
       lines.append("dlm: \(Quantity.count(report.moreFailures)) more failed; --failed FILE writes a list of all")
     }
