@@ -31,8 +31,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   private struct Reading {
     let rateLimit: RateLimiter?
-    /// The socket that was last read from under the rate limit.
-    var last: Int32 = -1
     var heldSince: UInt64?
   }
 
@@ -168,10 +166,14 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     turns += 1
     if takeInbox() { return false }
     runJobs()
-    decodeOn()
-    actOnTimer()
+    // Once a turn, so that timers and sockets take turns: what is read beyond the rate limit is one piece a transfer.
+    let mayRead = pause == 0
+    // What has ended is paid for now; what is read next is not.
+    if reading.rateLimit != nil { deliverFinished() }
+    if mayRead { decodeOn() }
+    if mayRead { actOnTimer() }
     deliverFinished()
-    wait()
+    wait(mayRead)
     lookAtTransfers()
     return true
   }
@@ -203,14 +205,14 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func decodeOn() {
-    guard isBehind, pause == 0 else { return }
+    guard isBehind else { return }
     isBehind = false  // what follows may set it
     served?.agent.assumeIsolated { $0.decodeOn() }
   }
 
-  /// A timer also reads what one turn may not take; so under a rate limit it waits like the sockets.
+  /// A timer also reads; so under a rate limit it waits like the sockets.
   private func actOnTimer() {
-    guard let due = timers.curl, due <= Self.now, pause == 0 else { return }
+    guard let due = timers.curl, due <= Self.now else { return }
     timers.curl = nil
     act(on: CURL_SOCKET_TIMEOUT, 0)
   }
@@ -232,37 +234,22 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  private func wait() {
+  private func wait(_ mayRead: Bool) {
     let pause = pause
     let mayWait = ready.isEmpty && (!isBehind || pause > 0) && inbox.mayWait(isHeld: reading.heldSince != nil)
     do throws(SystemFailure) {
-      if pause > 0 {
-        if mayWait { try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) }
-        // Before anything more is read, which would have to be paid for first.
-        return deliverFinished()
+      if !mayRead {
+        return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
       }
       // A timer that is due already (a transfer was just added) comes before the sockets.
-      if let due = timers.curl, due <= Self.now, mayWait { return }
-      try poll.wait(mayWait ? timers.wait(at: Self.now) : 0, isBrief: expectsAnswer)
+      if let due = timers.curl, due <= Self.now, mayWait, pause == 0 { return }
+      try poll.wait(mayWait && pause == 0 ? timers.wait(at: Self.now) : 0, isBrief: expectsAnswer)
       expectsAnswer = false
     } catch {
       failAll("\(error.call): \(String(cString: strerror(error.errno)))")
     }
-    actOnSockets()
+    for socket in poll.ready { act(on: socket.socket, socket.bits) }
     deliverFinished()
-  }
-
-  /// Acts on one socket after the other until the rate limit is reached; next time, the remaining ones come first.
-  private func actOnSockets() {
-    let sockets = poll.ready
-    guard reading.rateLimit != nil else { return sockets.forEach { act(on: $0.socket, $0.bits) } }
-    let start = sockets.firstIndex { $0.socket == reading.last }.map { $0 + 1 } ?? 0
-    for offset in sockets.indices {
-      let socket = sockets[(start + offset) % sockets.count]
-      act(on: socket.socket, socket.bits)
-      reading.last = socket.socket
-      if pause > 0 { return }
-    }
   }
 
   /// For how many nanoseconds nothing may be read. Held, longer than anything is held without a look at it.

@@ -95,7 +95,8 @@ struct RateLimitTests {
     try await withThrowingTaskGroup { group in
       for path in ["/small"] + Array(repeating: "/large", count: 7) {
         let request = TransferRequest(address: try Address(origin.url(path)))
-        group.addTask {
+        // On the loop, so that an end is seen at once, however busy the other threads are.
+        group.addTask(executorPreference: transport.taskExecutor) {
           _ = try await transport.fetch(request, into: sink)
           sink.state.withLock { $0.atFirstEnd = $0.atFirstEnd ?? $0.bytes }
         }
@@ -108,6 +109,64 @@ struct RateLimitTests {
     // The small file is a hundredth of all.
     #expect(try #require(state.atFirstEnd) < state.bytes * 9 / 10)
     await transport.shutdown()
+  }
+
+  /// What the limit held back was read again and again before the others, which stalled.
+  @Test func everyTransferHasItsShare() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    defer { gate.open() }
+    let body = SplitMix64.bytes(count: 1_000_000, seed: 3)
+    origin.route("/f", .file(body))
+    origin.route("/late", .late(body, until: gate))
+    var options = TransportOptions(userAgent: "test")
+    options.rateLimit = RateLimiter(bytesPerSecond: 20_000)
+    let transport = try CurlTransport(options)
+    let shares = Shares(of: 80_000, gate)
+    let requests = try ["/f", "/late"].map { TransferRequest(address: try Address(origin.url($0))) }
+    await withTaskGroup { group in
+      for index in 0..<24 {
+        let request = requests[index % 2]
+        group.addTask { _ = try? await transport.fetch(request, into: ShareSink(shares, index)) }  // it is cut off
+      }
+    }
+    // An even one is some 3000 bytes.
+    let least = shares.bytes.withLock { bytes in (0..<24).map { bytes[$0, default: 0] }.min() ?? 0 }
+    #expect(least > 1000)
+    await transport.shutdown()
+  }
+}
+
+/// Bytes by transfer, until there are enough in all. The gate is opened when an eighth is there.
+private final class Shares: Sendable {
+  let bytes = Lock<[Int: Int]>([:])
+  private let enough: Int
+  private let gate: Gate
+
+  init(of enough: Int, _ gate: Gate) { (self.enough, self.gate) = (enough, gate) }
+
+  func take(_ count: Int, of index: Int) throws(DownloadError) {
+    let sum = bytes.withLock { bytes in
+      bytes[index, default: 0] += count
+      return bytes.values.reduce(0, +)
+    }
+    if sum > enough / 8 { gate.open() }
+    if sum > enough { throw .cancelled }
+  }
+}
+
+private final class ShareSink: ByteSink {
+  private let shares: Shares
+  private let index: Int
+
+  init(_ shares: Shares, _ index: Int) { (self.shares, self.index) = (shares, index) }
+
+  func accept(_ head: ResponseHead) -> BodyDisposition { .write }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+    try shares.take(bytes.count, of: index)
+    return .more
   }
 }
 
