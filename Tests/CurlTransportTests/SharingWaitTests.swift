@@ -72,6 +72,8 @@ struct SharingWaitTests {
   // MARK: Transfers
 
   private static let body = SplitMix64.bytes(count: 5000, seed: 3)
+  /// The first bytes of the body come with the head: nginx counts that too, so that they would come two minutes later.
+  private static let slowly = "location /slow { limit_rate 1; limit_rate_after 1k; }"
 
   /// - Returns: how many of so many files that are asked for at once come whole.
   private static func fetch(_ count: Int, of server: NginxServer, by transport: CurlTransport) async throws
@@ -115,7 +117,7 @@ struct SharingWaitTests {
   /// That a server speaks HTTP/1.1 is found out by the first transfer, and holds up none of the others.
   @Test func aServerWithoutHTTP2() async throws {
     let server = try await NginxServer(
-      serverLines: ["location /slow { limit_rate 1; }"], offersHTTP2: false)
+      serverLines: [Self.slowly], offersHTTP2: false)
     defer { server.stop() }
     for name in ["f", "slow"] { try server.write(Self.body, to: name) }
     try await withTransport(Self.waiting(server)) { transport, _ in
@@ -131,7 +133,7 @@ struct SharingWaitTests {
   }
 
   @Test func theFirstTakesTooLong() async throws {
-    let server = try await NginxServer(serverLines: ["location /slow { limit_rate 1; }"])
+    let server = try await NginxServer(serverLines: [Self.slowly])
     defer { server.stop() }
     for name in ["f", "slow"] { try server.write(Self.body, to: name) }
     let slow = try Address(server.tlsURL("/slow"))
@@ -150,7 +152,7 @@ struct SharingWaitTests {
   }
 
   @Test func cancelledOrShutDownWhileItWaits() async throws {
-    let server = try await NginxServer(serverLines: ["location /slow { limit_rate 1; }"])
+    let server = try await NginxServer(serverLines: [Self.slowly])
     defer { server.stop() }
     for name in ["f", "slow"] { try server.write(Self.body, to: name) }
     let (slow, file) = (try Address(server.tlsURL("/slow")), try Address(server.tlsURL("/f")))
