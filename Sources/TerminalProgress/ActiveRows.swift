@@ -28,6 +28,11 @@ struct ActiveRows: Sendable {
 
   var retries: [ActiveRow.Retry] { all.indices.compactMap { all[$0].retry } }
 
+  /// The longest time that one of the files still takes; nil where none is known.
+  func longest(at now: Duration) -> Duration? { all.indices.lazy.compactMap { all[$0].timeLeft(at: now) }.max() }
+
+  func hasStalled(at now: Duration) -> Bool { all.indices.contains { all[$0].hasStalled(at: now) } }
+
   mutating func lookAtParts(of id: Int) { if let place = places[id] { all[place].lookAtParts() } }
 
   /// - Parameter lines: the most lines that rows and the line "… more" may take together.
@@ -41,7 +46,10 @@ struct ActiveRows: Sendable {
       all[place].update(isPaused: isPaused, at: now, updates)
       if !retries.isEmpty, let retry = retries[download.address] { all[place].retry = retry }
     }
-    if all.count > active.count { removeEnded() }
+    if all.count > active.count {
+      all.removeAll { $0.updates != updates }
+      places = Dictionary(uniqueKeysWithValues: zip(all.map(\.id), all.indices))
+    }
     self.place(at: now, lines: lines)
   }
 
@@ -50,17 +58,6 @@ struct ActiveRows: Sendable {
     places[download.id] = all.count
     all.append(ActiveRow(download, at: now, glyphs: glyphs))
     return all.count - 1
-  }
-
-  private mutating func removeEnded() {
-    for place in all.indices.reversed() where all[place].updates != updates {
-      places[all[place].id] = nil
-      // The last one takes the free place, unless it was its own.
-      let last = all.removeLast()
-      guard place < all.count else { continue }
-      places[last.id] = place
-      all[place] = last
-    }
   }
 
   mutating func place(at now: Duration, lines: Int) {
@@ -81,18 +78,16 @@ struct ActiveRows: Sendable {
     for id in order { lookAtParts(of: id) }
   }
 
-  /// Places of the first in rank. They are selected rather than sorted, as there may be a thousand.
+  /// Places of the first in rank.
   private func first(_ count: Int, of places: [Int]) -> [Int] {
-    var best: [(rank: (Int, Int, Int), place: Int)] = []
-    for place in places where count > 0 {
+    // There may be a thousand, and seldom room for one.
+    if count <= 0 { return [] }
+    let ranked = places.map { place in
       // Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
       let bytes = max(0, all[place].progress.remaining ?? all[place].progress.position)
-      let rank = (all[place].retry == nil ? 0 : 1, bytes.leadingZeroBitCount, all[place].id)
-      if best.count == count, best[count - 1].rank <= rank { continue }
-      best.insert((rank, place), at: best.firstIndex { rank < $0.rank } ?? best.count)
-      if best.count > count { best.removeLast() }
+      return (rank: (all[place].retry == nil ? 0 : 1, bytes.leadingZeroBitCount, all[place].id), place: place)
     }
-    return best.map(\.place)
+    return ranked.sorted { $0.rank < $1.rank }.prefix(count).map(\.place)
   }
 }
 

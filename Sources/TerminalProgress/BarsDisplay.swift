@@ -19,7 +19,6 @@ struct BarsDisplay: Sendable {
   private var screen = ScreenState()
   /// Transfers of the file that a panel describes.
   private var transfers: (id: Int, details: [TransferDetails])?
-  private var outlook = Outlook()
 
   init(environment: TerminalEnvironment, words: ProgressMessages, heading: RunHeading?) {
     glyphs = environment.glyphs
@@ -48,10 +47,9 @@ struct BarsDisplay: Sendable {
     rows.update(
       sample.active, retries: retries(sample.events, at: now), isPaused: screen.isPaused, at: now,
       lines: layout.room(besides: waitCount, prompt: prompt.count))
-    outlook.look(at: rows, at: now)
     waits.retries = rows.retries
     var sum = total.update(
-      sample, active: rows.progress, longest: outlook.longest(at: now), hasStalled: outlook.hasStalled,
+      sample, active: rows.progress, longest: rows.longest(at: now), hasStalled: rows.hasStalled(at: now),
       isPaused: screen.isPaused, at: now)
     (sum.isPaused, sum.width) = (screen.isPaused, sample.width)
     if sum.isPaused { (sum.rate, sum.timeLeft) = (0, nil) }
@@ -147,21 +145,4 @@ struct BarsDisplay: Sendable {
     defer { taskbar = next }
     return next == taskbar ? "" : next
   }
-}
-
-/// What the files under way say about the run's end, asked twice a second: to ask a thousand costs more than a frame.
-private struct Outlook {
-  private var asked: Duration?
-  private var end: Duration?
-  private(set) var hasStalled = false
-
-  mutating func look(at rows: ActiveRows, at now: Duration) {
-    if let asked, now - asked < .milliseconds(500) { return }
-    asked = now
-    end = rows.all.indices.lazy.compactMap { rows.all[$0].timeLeft(at: now) }.max().map { now + $0 }
-    hasStalled = rows.all.indices.contains { rows.all[$0].hasStalled(at: now) }
-  }
-
-  /// Longest time that one of the files still takes; nil where none is known.
-  func longest(at now: Duration) -> Duration? { end.map { max(.zero, $0 - now) } }
 }

@@ -8,10 +8,13 @@ struct RunProgress: Sendable, Equatable {
   let bytes: Int64
   /// Bytes of all files together; nil where sizes are unknown, and were not remembered either.
   let totalBytes: Int64?
-  /// Bytes that are missing; files of unknown size have those that were remembered, else as many as the others on
-  /// average.
+  /// Bytes that are missing; files of unknown size have those that were remembered, else as many as the others.
   let remaining: Int64
-  /// Files, listed so far, whose size no server has given yet: with them, the two above are estimates.
+  /// Of these, those of each file under way.
+  private let rests: [Double]
+  /// The sizes of files, which those to come are supposed to be like.
+  private let sizes: [Double]
+  /// Files, listed so far, whose size no server has given yet: with them, what is above is an estimate.
   let unknownSizes: Int
   /// Requests of the list that have not begun.
   let queued: Int
@@ -19,42 +22,62 @@ struct RunProgress: Sendable, Equatable {
   /// Whether bar and percentage are of files, not of bytes.
   fileprivate(set) var isByFiles: Bool
 
-  init(_ tally: ProgressTally, active: some Collection<FileProgress>) {
+  /// - Parameter sizes: of files that are done.
+  init(_ tally: ProgressTally, active: some Collection<FileProgress>, sizes: [Double] = []) {
     self.tally = tally
     running = active.count
-    var (bytes, known, remaining, unknown) = (tally.finishedBytes, tally.finishedBytes, Int64(0), 0)
-    // Servers may claim any size, so that sums may be too large; that must not end the program.
-    for file in active {
-      bytes += file.position
-      known &+= file.total ?? 0
-      // What has come of a file of unknown size is no longer missing.
-      remaining &+= file.remaining ?? -file.position
-      if file.total == nil { unknown += 1 }
-    }
     let ended = max(0, tally.ended - tally.rejected)
     queued = max(0, tally.listed - ended - running)
-    unknownSizes = unknown + queued
-    let rest = Self.rest(
-      of: unknownSizes, known: known, files: tally.done + running - unknown, lost: ended - tally.done, tally.expected)
-    totalBytes = tally.listIsComplete && (unknownSizes == 0 || rest.isRemembered) ? known &+ rest.bytes : nil
-    (self.bytes, self.remaining) = (bytes, max(0, remaining &+ rest.bytes))
+    // Servers may claim any size, so that sums may be too large; that must not end the program.
+    var (bytes, known, guessed) = (tally.finishedBytes, Double(tally.finishedBytes), 0.0)
+    var (rests, sizes) = ([Double](), sizes)
+    for file in active {
+      bytes += file.position
+      guard let total = file.total else { continue }
+      known += Double(total)
+      rests.append(Double(max(0, total - file.position)))
+      sizes.append(Double(total))
+    }
+    // As large as those that had more; the largest first, so that it counts for the others.
+    let positions = active.lazy.filter { $0.total == nil }.map { Double($0.position) }.sorted(by: >)
+    for position in positions {
+      let larger = sizes.filter { $0 > position }
+      let size = larger.isEmpty ? position * (sizes.isEmpty ? 1 : 1.5) : larger.reduce(0, +) / Double(larger.count)
+      guessed += size
+      rests.append(size - position)
+      sizes.append(size)
+    }
+    (self.rests, self.sizes) = (rests, sizes)
+    unknownSizes = positions.count + queued
+    let (begun, lost, expected) = (tally.done + running, ended - tally.done, tally.expected)
+    let mean = begun > 0 ? (known + guessed) / Double(begun) : Double(expected.bytes) / Double(max(1, expected.files))
+    guessed += mean * Double(queued)
+    let all = begun + queued + lost
+    let others = Double(max(0, all - expected.files)) * mean
+    let missing = (Double(expected.bytes) + others - known) * Double(unknownSizes) / Double(max(1, unknownSizes + lost))
+    // Else nothing was remembered, or the files have grown, and it says nothing.
+    let fits = expected.files > 0 && unknownSizes > 0 && missing > 0
+    let whole = Int64(min(known + (fits ? missing : guessed), 1e18))
+    let isRemembered = fits && expected.files * 10 >= all * 9
+    totalBytes = tally.listIsComplete && (unknownSizes == 0 || isRemembered) ? whole : nil
+    (self.bytes, remaining) = (bytes, max(0, whole - bytes))
     isByFiles = totalBytes == nil
   }
 
-  /// What files of unknown size have together, where `files` others have the known bytes and some are lost; and whether
-  /// nearly all of it was remembered.
-  static func rest(
-    of unknown: Int, known: Int64, files: Int, lost: Int, _ expected: ExpectedSizes
-  ) -> (bytes: Int64, isRemembered: Bool) {
-    guard unknown > 0 else { return (0, false) }
-    let (all, mean) = (files + unknown + lost, files > 0 ? Double(known) / Double(files) : nil)
-    if expected.files > 0 {
-      let others = Double(max(0, all - expected.files)) * (mean ?? Double(expected.bytes) / Double(expected.files))
-      let missing = (Double(expected.bytes) + others - Double(known)) * Double(unknown) / Double(unknown + lost)
-      // Else the files have grown, and what was remembered says nothing.
-      if missing > 0 { return (Int64(min(missing, 1e18)), expected.files * 10 >= all * 9) }
+  /// How many times longer the run takes where each place, a file that runs and those that follow it there, has a speed
+  /// of its own, than where all share one: what the fullest place has, by the mean. Files that have not begun come to
+  /// the place that is free first, and are as large as those before them.
+  var imbalance: Double {
+    guard !rests.isEmpty, remaining > 0 else { return 1 }
+    let (waiting, sum) = (Double(remaining) - rests.reduce(0, +), sizes.reduce(0, +))
+    var places = rests
+    // The last of them are enough.
+    for number in 0..<(sum > 0 ? min(queued, 256) : 0) {
+      guard let free = places.indices.min(by: { places[$0] < places[$1] }) else { break }
+      places[free] += sizes[number % sizes.count] * Double(sizes.count) / sum * max(0, waiting) / Double(queued)
     }
-    return (Int64(min((mean ?? 0) * Double(unknown), 1e18)), false)
+    let all = places.reduce(0, +)
+    return 1 + ((places.max() ?? 0) * Double(places.count) - all) / max(all, Double(remaining))
   }
 
   /// From 0 to 1; nil where there is nothing to compare with: no end of the list, or a single file of unknown size.
@@ -74,8 +97,11 @@ struct RunProgress: Sendable, Equatable {
 /// What the total line needs to remember from frame to frame.
 struct RunTotal: Sendable {
   private var rate = RateEstimate(start: .zero)
-  private var pace = RunPace()
-  private var received: Int64 = 0
+  private var pace: RunPace?
+  /// Of the files that were done last, and what was done by then.
+  private var sizes: [Double] = []
+  private var done = (files: 0, bytes: Int64(0))
+  private var (received, moved) = (Int64(0), Int64(0))
   /// Whether the bar was of files.
   private var wasByFiles = false
 
@@ -86,7 +112,8 @@ struct RunTotal: Sendable {
   ) -> TotalLine.Content {
     rate.add(bytes: sample.received - received, at: now)
     received = sample.received
-    var progress = RunProgress(sample.tally, active: active)
+    note(sample.tally)
+    var progress = RunProgress(sample.tally, active: active, sizes: sizes)
     // It never goes back: 50 of 60 files may have a third of the bytes.
     if wasByFiles, let files = progress.fractionOfFiles, let bytes = progress.fractionOfBytes, bytes < files {
       progress.isByFiles = true
@@ -94,94 +121,95 @@ struct RunTotal: Sendable {
     wasByFiles = progress.isByFiles
     let tally = sample.tally
     // What was here already counts as moved, but not what earlier runs had of unfinished files.
-    let moved = received + tally.finishedBytes - tally.transferredBytes - tally.resumedBytes
-    if isPaused { pace = RunPace() } else { pace.add(bytes: moved, progress, at: now) }
-    let timeLeft = pace.timeLeft(progress, longest: longest ?? .zero, at: now)
+    let sum = received + tally.finishedBytes - tally.transferredBytes - tally.resumedBytes
+    if isPaused || pace == nil { pace = RunPace(start: now) } else { pace?.add(bytes: sum - moved, progress, at: now) }
+    moved = sum
+    let timeLeft = pace?.timeLeft(progress, longest: longest ?? .zero, at: now)
     return TotalLine.Content(
       progress: progress, step: rate.step, rate: rate.rate(at: now), timeLeft: tally.listIsComplete ? timeLeft : nil,
       isEstimate: progress.unknownSizes > 0 || hasStalled)
   }
+
+  private mutating func note(_ tally: ProgressTally) {
+    let (files, bytes) = (tally.done - done.files, tally.finishedBytes - done.bytes)
+    done = (tally.done, tally.finishedBytes)
+    guard files > 0, bytes >= 0 else { return }
+    sizes = (sizes + repeatElement(Double(bytes) / Double(files), count: min(files, 64))).suffix(64)
+  }
 }
 
-/// How fast a run comes to its end: over the last third of its time, but at least 3 and at most 10 seconds, so that it
-/// holds some files, and no longer what once was.
+/// How fast a run comes to its end, and how evenly.
 struct RunPace: Sendable {
-  private struct Mark { var time: Duration, bytes: Int64, files: Int, running: Int }
-
   private static let interval = Duration.milliseconds(500)
-  private static let (shortest, longest) = (Duration.seconds(3), Duration.seconds(10))
 
-  private var marks: [Mark] = []
-  private var begin = Duration.zero
-  /// Of the last move.
-  private var latest = Mark(time: .zero, bytes: 0, files: 0, running: 0)
-  private var sharing = Sharing()
+  private var rate: RateEstimate
+  /// By now, and by the end of the last interval. Work is the time that all files together were under way.
+  private var latest, mark: (time: Duration, bytes: Int64, work: Duration)
+  private var (sharing, imbalance) = (Sharing(), 1.0)
 
-  /// - Parameter bytes: moved so far.
+  init(start: Duration) {
+    rate = RateEstimate(start: start)
+    (latest, mark) = ((start, 0, .zero), (start, 0, .zero))
+  }
+
+  /// - Parameter bytes: moved since the last call.
   mutating func add(bytes: Int64, _ progress: RunProgress, at now: Duration) {
-    let mark = Mark(time: now, bytes: bytes, files: progress.tally.ended, running: progress.running)
-    func hasMoved(since earlier: Mark) -> Bool { bytes != earlier.bytes || mark.files != earlier.files }
-    // The time before the first byte says nothing, nor does a stall that is over.
-    guard let first = marks.first, marks.count > 1 || hasMoved(since: first) else {
-      return (begin, latest, marks) = (now, mark, [mark])
+    // A stall that is over says nothing.
+    if bytes > 0, rate.isStill(at: now) { rate = RateEstimate(start: now) }
+    rate.add(bytes: bytes, at: now)
+    latest = (now, latest.bytes + bytes, latest.work + (now - latest.time) * progress.running)
+    let time = now - mark.time
+    guard time >= Self.interval else { return }
+    imbalance = progress.imbalance
+    // At first connections begin, which says nothing either.
+    if rate.age(at: now) > .seconds(1) {
+      let files = (latest.work - mark.work) / time
+      sharing.add(files: files.rounded(), rate: Double(latest.bytes - mark.bytes) / time.inSeconds)
     }
-    guard hasMoved(since: latest) else { return }
-    let pause = now - latest.time
-    if pause >= RateEstimate.stallTime {
-      begin += pause
-      for index in marks.indices { marks[index].time += pause }
-    }
-    latest = mark
-    guard let last = marks.last, now - last.time >= Self.interval else { return }
-    let (files, rate) = (last.running + mark.running, Double(bytes - last.bytes) / (now - last.time).inSeconds)
-    sharing.add(files: Double(files) / 2, rate: rate)
-    marks.append(mark)
-    if now - marks[1].time >= Self.longest { marks.removeFirst() }
+    mark = latest
   }
 
   /// Nil before it has settled, and in a stall.
   /// - Parameter longest: how long one of the files still takes at its own speed.
   func timeLeft(_ progress: RunProgress, longest: Duration, at now: Duration) -> Duration? {
-    guard now - begin >= RateEstimate.settlingTime, now - latest.time < RateEstimate.stallTime else { return nil }
-    let span = min(max((latest.time - begin) / 3, Self.shortest), Self.longest)
-    guard let mark = marks.last(where: { latest.time - $0.time >= span }) ?? marks.first, latest.time > mark.time
-    else { return nil }
-    let (time, bytes, files) = (latest.time - mark.time, latest.bytes - mark.bytes, latest.files - mark.files)
-    guard bytes > 0, progress.remaining > 0 else {
-      // Files count where there is nothing to know of their bytes.
-      let left = Double(progress.queued + progress.running)
-      return files > 0 && progress.remaining == 0 ? time * (left / Double(files)) : nil
+    guard let even = rate.timeLeft(remaining: progress.remaining, at: now) else { return nil }
+    // Files count where there is nothing to know of their bytes.
+    if progress.remaining == 0, progress.queued > 0 {
+      return progress.tally.ended > 0 ? now * (Double(progress.queued) / Double(progress.tally.ended)) : nil
     }
-    let even = time * (Double(progress.remaining) / Double(bytes))
-    return even * pow(max(1, longest / max(even, .milliseconds(1))), sharing.exponent)
+    return even * pow(max(imbalance, longest / max(even, .milliseconds(1))), sharing.exponent)
   }
 }
 
 /// How the speed of a run goes with the number of its files: the slope of a line through the logarithms of both. It is
-/// 0 where they share what there is, 1 where each has a speed of its own, and in between until that is known.
+/// 0 where they share what there is, 1 where each has a speed of its own. Until the number has changed, it is the less
+/// the steadier the speed: the sum of what servers grant their connections varies more than a line that is full.
 struct Sharing: Sendable {
-  private static let (doubt, unknown) = (0.02, 0.5)
-  private var (count, x, y, xx, xy) = (0.0, 0.0, 0.0, 0.0, 0.0)
+  private var (count, x, y, xx, xy, yy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
   mutating func add(files: Double, rate: Double) {
     guard files > 0, rate > 0 else { return }
     let (files, rate) = (log(files), log(rate))
-    (count, x, y, xx, xy) = (count + 1, x + files, y + rate, xx + files * files, xy + files * rate)
+    (count, x, y) = (count + 1, x + files, y + rate)
+    (xx, xy, yy) = (xx + files * files, xy + files * rate, yy + rate * rate)
   }
 
   var exponent: Double {
-    guard count > 0 else { return Self.unknown }
-    let (spread, slope) = (xx - x * x / count, xy - x * y / count)
-    return min(max(0, (slope + Self.doubt * Self.unknown) / (spread + Self.doubt)), 1)
+    guard count > 1 else { return 0.5 }
+    let (spread, common) = (xx - x * x / count, xy - x * y / count)
+    let noise = max(0, yy - y * y / count - (spread > 1e-9 ? common * common / spread : 0)) / count
+    let (guess, doubt) = (min(0.1 + 6 * noise.squareRoot(), 1), 0.02 + 10 * noise)
+    return min(max(0, (common + doubt * guess) / (spread + doubt)), 1)
   }
 }
 
-/// The speed of the last three seconds, which is shown; and, for the time left, an exponential average over time,
-/// averaged once more so that it neither jumps nor sticks. A sample counts for w(a) = 0.1^(a / 15 s). The average
-/// begins at nothing, so it is divided by the weight it can have had, 1 − w(now − start).
+/// The speed of the last seconds.
 struct RateEstimate: Sendable {
   /// Before it, a guess at the end is worth nothing.
   static let settlingTime = Duration.seconds(2)
+
+  /// How many half seconds the shown rate is of.
+  private static let shown = 6
 
   /// Time without a byte that makes a stall.
   static let stallTime = Duration.seconds(5)
@@ -190,12 +218,10 @@ struct RateEstimate: Sendable {
   private var start: Duration
   private var latest: Duration
   private var frames = 0
-  private var once = 0.0
-  private var twice = 0.0
   /// Bytes that came without time having passed.
   private var pending: Int64 = 0
-  /// The bytes of the last six half seconds, each in the place of its number.
-  private var pieces = InlineArray<6, Int64>(repeating: 0)
+  /// The bytes of the last twenty half seconds, each in the place of its number.
+  private var pieces = InlineArray<20, Int64>(repeating: 0)
   /// The number of the last one in which bytes came.
   private var piece = 0
 
@@ -212,22 +238,11 @@ struct RateEstimate: Sendable {
     }
     frames += 1
     pending += bytes
-    let elapsed = (now - latest).inSeconds
-    guard elapsed > 0 else { return }
-    put(pending, at: now)
-    let weight = Self.weight(elapsed)
-    once = once * weight + Double(pending) / elapsed * (1 - weight)
-    let normalized = once / (1 - Self.weight((now - start).inSeconds))
-    twice = twice * weight + normalized * (1 - weight)
-    latest = now
-    pending = 0
-  }
-
-  private mutating func put(_ bytes: Int64, at now: Duration) {
+    guard now > latest else { return }
     let number = number(at: now)
     for passed in max(piece, number - pieces.count)..<max(piece, number) { pieces[(passed + 1) % pieces.count] = 0 }
-    piece = number
-    pieces[number % pieces.count] += bytes
+    pieces[number % pieces.count] += pending
+    (latest, pending, piece) = (now, 0, number)
   }
 
   /// Of the half second that has this moment in it, or at its end.
@@ -235,31 +250,27 @@ struct RateEstimate: Sendable {
     max(0, Int(((now - start) / .milliseconds(500) - 1e-6).rounded(.up)) - 1)
   }
 
-  /// Bytes a second.
-  func rate(at now: Duration) -> Double {
+  /// Bytes a second, over so many half seconds.
+  func rate(at now: Duration, over count: Int = shown) -> Double {
     let age = (now - start).inSeconds
     guard age > 0 else { return 0 }
-    let first = max(0, number(at: now) - pieces.count + 1)
+    let first = max(0, number(at: now) - count + 1)
     var bytes: Int64 = 0
     for number in first..<max(first, piece + 1) { bytes += pieces[number % pieces.count] }
     return Double(bytes) / (age - Double(first) / 2)
   }
 
-  /// Bytes a second, for what takes long.
-  func steadyRate(at now: Duration) -> Double {
-    let age = (now - start).inSeconds
-    return age > 0 ? twice * Self.weight(max(0, (now - latest).inSeconds)) / (1 - Self.weight(age)) : 0
-  }
+  /// Since the first bytes.
+  func age(at now: Duration) -> Duration { now - start }
 
-  /// Time until `remaining` bytes are there; nil before the rate has settled and while nothing moves.
+  func isStill(at now: Duration) -> Bool { now - latest >= Self.stallTime }
+
+  /// Time until `remaining` bytes are there, at the rate of the last third of the time, but of 3 to 10 seconds, so that
+  /// it neither jumps nor sticks; nil before that has settled and while nothing moves.
   func timeLeft(remaining: Int64, at now: Duration) -> Duration? {
-    guard now - start >= Self.settlingTime, now - latest < Self.stallTime, remaining >= 0 else { return nil }
-    let rate = steadyRate(at: now)
-    guard rate >= 1 else { return nil }
-    return .seconds(Double(remaining) / rate)
+    guard now - start >= Self.settlingTime, !isStill(at: now), remaining >= 0 else { return nil }
+    let third = Int((latest - start) / .milliseconds(1500))
+    let rate = rate(at: latest, over: min(max(third, Self.shown), pieces.count))
+    return rate >= 1 ? .seconds(Double(remaining) / rate) : nil
   }
-
-  private static func weight(_ seconds: Double) -> Double { exp(seconds * decay) }
-  /// A tenth after 15 seconds; as a factor, since a power would cost three times as much.
-  private static let decay = log(0.1) / 15
 }

@@ -79,7 +79,7 @@ struct FrameLayoutTests {
         "  archive.tar.gz           ━━━━━─────   50%      50 B  again in 0:03 (2/5)",
         "  waiting.bin              ──────────                  waiting 4 s",
         "  5 running, 1,222 waiting · 0:04",
-        "  12/1,240 · 1 failed     ▕▏         ▏   1%   1.1 GiB  16.2 MiB/s  ~2:23:08",
+        "  12/1,240 · 1 failed     ▕▏         ▏   1%   1.1 GiB  16.2 MiB/s  ~2:23:58",
       ])
   }
 
@@ -93,7 +93,7 @@ struct FrameLayoutTests {
         "  archive.tar.gz                ━━━━━━╾──────   50%      50 B / 100 B     again in 0:03 (2/5)",
         "  waiting.bin                   ─────────────                             waiting 4 s",
         "  5 running, 1,222 waiting · 0:04",
-        "  12/1,240 files · 1 failed    ▕▏            ▏   1%   1.1 GiB             16.2 MiB/s  ~2:23:08",
+        "  12/1,240 files · 1 failed    ▕▏            ▏   1%   1.1 GiB             16.2 MiB/s  ~2:23:58",
       ])
   }
 

@@ -29,14 +29,14 @@ struct RateEstimateTests {
     #expect(isNear(estimate.rate(at: .milliseconds(50) * count), 1000))
   }
 
-  @Test("the formula, by hand: 1000 B/s for 15 s, then 4000 B/s for 15 s")
-  func byHand() {
+  @Test("the time left is that of the last third, but of 3 to 10 seconds", arguments: [(6, 3), (24, 8), (60, 10)])
+  func recent(age: Int, span: Int) {
     var estimate = RateEstimate(start: .zero)
-    estimate.add(bytes: 15_000, at: .seconds(15))
-    estimate.add(bytes: 60_000, at: .seconds(30))
-    // w(15 s) = 0.1, w(30 s) = 0.01. Once: 900, then 90 + 3600 = 3690; over 0.9: 1000, over 0.99: 3727.27….
-    // Twice: 900, then 90 + 0.9 · 3727.27… = 3444.54…; over 0.99: 3479.33….
-    #expect(isNear(estimate.steadyRate(at: .seconds(30)), (90 + 0.9 * 3690 / 0.99) / 0.99))
+    for half in 1...(2 * age) {
+      estimate.add(bytes: half > 2 * (age - span) ? 500 : 5000, at: .milliseconds(500 * half))
+    }
+    let left = estimate.timeLeft(remaining: 7000, at: .seconds(age))
+    #expect(left.map { isNear($0.inSeconds, 7) } == true, "\(String(describing: left))")
   }
 
   @Test("a pause weighs like any other time; in a stall there is neither a rate nor a guess at the end")
@@ -44,7 +44,6 @@ struct RateEstimateTests {
     let estimate = estimate(bytes: 50_000, each: .milliseconds(50), count: 2000)
     #expect(isNear(estimate.rate(at: .seconds(100)), 1_000_000))
     #expect(isNear(estimate.rate(at: .seconds(101.5)), 500_000))
-    #expect(isNear(estimate.steadyRate(at: .seconds(103)), 630_957, within: 1e-4))
     #expect(estimate.rate(at: .seconds(103)) == 0)
     #expect(estimate.rate(at: .seconds(200)) == 0)
     #expect(estimate.timeLeft(remaining: 1000, at: .seconds(104)) != nil)

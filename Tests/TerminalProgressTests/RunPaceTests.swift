@@ -9,8 +9,13 @@ private struct SimulatedRun {
   var lanes = 8
   /// Bytes a second that all files share.
   var shared = Double.infinity
-  /// Bytes a second of one file.
+  /// Bytes a second of one file, and bytes with which it begins at once.
   var each = Double.infinity
+  var burst = 0.0
+  /// Whether it begins with two files at a time and doubles their number twice a second.
+  var grows = false
+  /// Whether servers give lengths.
+  var givesLengths = true
   /// Seconds before the first byte of a file.
   var latency = 0.05
   /// Files that are here already, at the start of the list.
@@ -30,8 +35,8 @@ private struct SimulatedRun {
     var size: Int64
     var begin: Double
 
-    func progress(at second: Double, latency: Double) -> FileProgress {
-      FileProgress(position: Int64(position), start: 0, total: second >= begin + latency ? size : nil)
+    func progress(isSized: Bool) -> FileProgress {
+      FileProgress(position: Int64(position), start: 0, total: isSized ? size : nil)
     }
   }
 
@@ -42,7 +47,8 @@ private struct SimulatedRun {
     var rates: [Int: RateEstimate] = [:]
     while tally.fetched + tally.unchanged < sizes.count {
       second += 0.05
-      while files.count < lanes, next < sizes.count {
+      let width = grows ? min(lanes, 2 << Int(second * 2)) : lanes
+      while files.count < width, next < sizes.count {
         if next < here {
           tally.unchanged += 1
           tally.finishedBytes += sizes[next]
@@ -56,7 +62,7 @@ private struct SimulatedRun {
       let isStalled = second >= stall.at && second < stall.at + stall.for
       let step = isStalled ? 0 : min(each, shared / Double(max(1, flowing))) * 0.05
       for (id, file) in files where second >= file.begin + latency {
-        let bytes = min(step, Double(file.size) - file.position)
+        let bytes = min(max(step, burst - file.position), Double(file.size) - file.position)
         files[id]?.position += bytes
         received += bytes
         rates[id]?.add(bytes: Int64(bytes), at: .seconds(second))
@@ -66,10 +72,11 @@ private struct SimulatedRun {
         tally.finishedBytes += file.size
         tally.transferredBytes += file.size
       }
-      let active = files.values.map { $0.progress(at: second, latency: latency) }
-      let longest = files.compactMap { id, file in
+      let active = files.values.map { $0.progress(isSized: givesLengths && second >= $0.begin + latency) }
+      let left = files.compactMap { id, file in
         rates[id]?.timeLeft(remaining: file.size - Int64(file.position), at: .seconds(second))
-      }.max()
+      }
+      let longest = givesLengths ? left.max() : nil
       let sample = ProgressSample(tally: tally, received: Int64(received), active: [], events: [])
       let sum = total.update(sample, active: active, longest: longest, at: .seconds(second))
       said.append(
@@ -103,7 +110,8 @@ struct RunPaceTests {
     let testDescription: String
     var seeds: Range<UInt64> = 0..<1
     /// Of what is said from a third of the run on, the part that is within 25 % of the truth. Where sizes are unknown,
-    /// files yet to come may be larger or smaller than those before them, so that it is less than all.
+    /// files yet to come may be larger or smaller than those before them, so that it is less than all; and where the
+    /// number of files is always the same, nothing says whether they share a line until the last ones have begun.
     var right = 1.0
     let run: @Sendable (_ seed: UInt64) -> SimulatedRun
   }
@@ -116,12 +124,36 @@ struct RunPaceTests {
     Row(testDescription: "60 mixed files", seeds: 0..<6, right: 0.7) {
       SimulatedRun(sizes: mixed(60, $0), shared: 7e5)
     },
+    Row(testDescription: "60 mixed, in a number that grows", seeds: 0..<6, right: 0.7) {
+      SimulatedRun(sizes: mixed(60, $0), shared: 7e5, grows: true)
+    },
+    Row(testDescription: "60 mixed, each limited", seeds: 0..<6, right: 0.5) {
+      SimulatedRun(sizes: mixed(60, $0), each: 87e3)
+    },
+    Row(testDescription: "60 mixed, each limited but for its beginning", seeds: 0..<6, right: 0.6) {
+      SimulatedRun(sizes: mixed(60, $0), each: 87e3, burst: 87e3)
+    },
+    Row(testDescription: "60 mixed in a number that grows, each limited", seeds: 0..<6, right: 0.75) {
+      SimulatedRun(sizes: mixed(60, $0), each: 87e3, grows: true)
+    },
+    Row(testDescription: "60 mixed without lengths", seeds: 0..<6, right: 0.5) {
+      SimulatedRun(sizes: mixed(60, $0), shared: 7e5, givesLengths: false)
+    },
+    Row(testDescription: "60 mixed without lengths, each limited", seeds: 0..<6, right: 0.25) {
+      SimulatedRun(sizes: mixed(60, $0), each: 87e3, givesLengths: false)
+    },
+    Row(testDescription: "60 mixed, each limited, remembered", seeds: 0..<6, right: 0.45) {
+      SimulatedRun(sizes: mixed(60, $0), each: 87e3, expected: remembered(mixed(60, $0)))
+    },
     Row(testDescription: "60 at once") { SimulatedRun(sizes: mixed(60, $0), lanes: 60, shared: 7e5) },
     Row(testDescription: "60 at once, each limited", right: 0.9) {
       SimulatedRun(sizes: mixed(60, $0), lanes: 60, each: 45e3)
     },
     Row(testDescription: "60 of about one size", seeds: 0..<3, right: 0.95) {
       SimulatedRun(sizes: even(60, 250_000, $0), shared: 7e5)
+    },
+    Row(testDescription: "24 one by one without lengths", seeds: 0..<6, right: 0.9) {
+      SimulatedRun(sizes: even(24, 500_000, $0), lanes: 1, shared: 5e5, givesLengths: false)
     },
     Row(testDescription: "24 one by one", seeds: 0..<6, right: 0.9) {
       SimulatedRun(sizes: even(24, 500_000, $0), lanes: 1, shared: 5e5)
@@ -139,7 +171,7 @@ struct RunPaceTests {
     Row(testDescription: "60 mixed one by one, remembered", seeds: 0..<3) {
       SimulatedRun(sizes: mixed(60, $0), lanes: 1, shared: 7e5, expected: remembered(mixed(60, $0)))
     },
-    Row(testDescription: "the first half is here") {
+    Row(testDescription: "the first half is here", right: 0.98) {
       SimulatedRun(sizes: mixed(60, $0), lanes: 1, shared: 7e5, here: 30, expected: remembered(mixed(60, $0)))
     },
     Row(testDescription: "a stall of 8 s that is over") {

@@ -53,6 +53,35 @@ struct RunProgressTests {
     #expect(run.fraction == total.map { 500 / Double($0) } ?? 0.4)
   }
 
+  @Test("a file of unknown size is as large as those that had more, and else by half larger than it is")
+  func unknown() {
+    let sample = Scene.sample(listed: 4, fetched: 2, finishedBytes: 400)
+    let run = RunProgress(sample.tally, active: [file(150, of: nil), file(500, of: nil)], sizes: [100, 300])
+    // The larger one has 750, and the other (300 + 750) / 2.
+    #expect(run.remaining == 250 + 375 && run.totalBytes == nil)
+  }
+
+  /// What the fullest of the places has, by their mean.
+  @Test(
+    "how uneven the rest of a run is",
+    arguments: [
+      ([], 0, [], 1), ([100], 0, [], 1), ([100, 100], 0, [], 1), ([300, 100], 0, [], 1.5),
+      // 100 | 300 becomes 300 | 300.
+      ([300, 100], 1, [200], 1),
+      // 10 | 10, then 100 to the first, 300 to the second.
+      ([10, 10], 2, [100, 300], 1.48), ([10, 10], 100, [100, 300], 1), ([0, 0], 1, [], 1),
+    ] as [([Int64], Int, [Double], Double)])
+  func imbalance(rests: [Int64], queued: Int, sizes: [Double], expected: Double) {
+    // All that was done was as large as what is to come.
+    let done = sizes.count * 1000
+    var sample = Scene.sample(listed: done + rests.count + queued, fetched: done)
+    sample.tally.expected = ExpectedSizes(
+      files: sample.tally.listed,
+      bytes: rests.reduce(0, +) + Int64(Double(queued) * sizes.reduce(0, +) / Double(max(1, sizes.count))))
+    let run = RunProgress(sample.tally, active: rests.map { file(0, of: $0) }, sizes: sizes)
+    #expect(abs(run.imbalance - expected) < 0.02, "\(run.imbalance)")
+  }
+
   @Test("neither while the list is still being read")
   func unread() {
     let run = progress(Scene.sample(listed: 2, complete: false), [file(1, of: 2), file(1, of: 2)])
