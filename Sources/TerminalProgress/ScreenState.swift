@@ -125,9 +125,7 @@ struct ScreenPanel {
     guard most > 0, usable > RowColumns.indent else { return [] }
     let lines: [CellLine]
     switch content {
-    case .help:
-      let long = Self.keys.flatMap { entry($0.key, $0.long, labels: 9) }
-      lines = long.count <= most ? long : help
+    case .help: lines = Self.keys.flatMap { entry($0.0, $0.1, labels: 9) }
     case .details(let row, let transfers, let isPaused): lines = details(row, transfers, isPaused, at: now)
     case .failures(let latest, let skipped, let total):
       lines = failures(latest.dropLast(skipped), total, most: most - rows)
@@ -170,30 +168,12 @@ struct ScreenPanel {
 
   // MARK: The keys
 
-  private static let keys: [(key: String, short: String, long: String)] = [
-    ("p", "pause", "pause or resume (no file begins, no byte comes meanwhile)"),
-    ("+ -", "files at once", "more or fewer files at once"),
-    ("up, down", "select", "select a file"),
-    ("s", "skip", "skip the selected file; what has come of it is kept"),
-    ("d", "details", "details of the selected file"),
-    ("f", "failures", "what has failed so far"),
-    ("q", "stop", "stop, and keep what has come, as Ctrl-C does"),
-    ("?", "keys", "these keys; ? or Escape closes a panel"),
+  private static let keys = [
+    ("p", "pause or resume (no file begins, no byte comes meanwhile)"), ("+ -", "more or fewer files at once"),
+    ("up, down", "select a file"), ("s", "skip the selected file; what has come of it is kept"),
+    ("d", "details of the selected file"), ("f", "what has failed so far"),
+    ("q", "stop, and keep what has come, as Ctrl-C does"), ("?", "these keys; ? or Escape closes a panel"),
   ]
-
-  /// Where there is no room for a line each: as many as fit in a line.
-  private var help: [CellLine] {
-    var lines: [CellLine] = []
-    for (key, short, _) in Self.keys {
-      let text = "\(key) \(short)"
-      if let last = lines.last, last.width + RowColumns.gap + text.utf8.count <= usable {
-        lines[lines.count - 1].append("  " + text)
-      } else {
-        lines.append(layout.line(text: text))
-      }
-    }
-    return lines
-  }
 
   // MARK: One file
 
