@@ -50,6 +50,7 @@ actor CurlAgent {
     return try result.get()
   }
 
+  /// Idle ones and those that come up included.
   var connectionCount: Int { loop.connectionCount }
 
   /// Cancellation is checked here, because an `onCancel` that has run has found nothing, and will not run again. One

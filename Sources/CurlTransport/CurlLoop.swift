@@ -20,7 +20,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var multi: MultiHandle
   private var ready: [LoopJob] = []
   private var timers: LoopTimers
-  private var reading: Reading
+  private let rateLimit: RateLimiter?
+  /// Nil while transfers are not held.
+  private var heldSince: UInt64?
   private(set) var turns: UInt64 = 0
   /// Whether paused bodies are to be decoded further in the next turn.
   var isBehind = false { willSet { assertOnLoop() } }
@@ -29,14 +31,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Both refer back to this loop, so all live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?
 
-  private struct Reading {
-    let rateLimit: RateLimiter?
-    var heldSince: UInt64?
-  }
-
   init(_ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil) throws {
     timers = LoopTimers(stallWatch)
-    reading = Reading(rateLimit: rateLimit)
+    self.rateLimit = rateLimit
     poll = try EventPoll()
     multi = try MultiHandle()
     inbox = LoopInbox(poll.wakeup)
@@ -123,7 +120,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   func socketDidOpen(_ socket: Int32, for host: String) {
     assertOnLoop()
     timers.watchUnanswered(true, at: Self.now)
-    if var size = reading.rateLimit?.receiveBuffer {
+    if var size = rateLimit?.receiveBuffer {
       // If the kernel refuses, only the rate is less even.
       _ = setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -169,7 +166,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     // Once a turn, so that timers and sockets take turns: what is read beyond the rate limit is one piece a transfer.
     let mayRead = pause == 0
     // What has ended is paid for now; what is read next is not.
-    if reading.rateLimit != nil { deliverFinished() }
+    if rateLimit != nil { deliverFinished() }
     if mayRead { decodeOn() }
     if mayRead { actOnTimer() }
     deliverFinished()
@@ -183,12 +180,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     ready += mail.jobs
     if !mail.cancelled.isEmpty { served?.agent.assumeIsolated { $0.cancel(mail.cancelled) } }
     if !mail.permits.isEmpty { served?.agent.assumeIsolated { $0.keep(mail.permits) } }
-    if mail.isHeld != (reading.heldSince != nil) { hold(at: Self.now) }
+    if mail.isHeld != (heldSince != nil) { hold(at: Self.now) }
     return mail.isStopping && ready.isEmpty
   }
 
   private func hold(at now: UInt64) {
-    guard let since = reading.heldSince.take() else { return reading.heldSince = now }
+    guard let since = heldSince.take() else { return heldSince = now }
     served?.agent.assumeIsolated { $0.wereHeld(for: now - since) }
     timers.wereHeld(for: now - since, until: now)
   }
@@ -236,7 +233,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   private func wait(_ mayRead: Bool) {
     let pause = pause
-    let mayWait = ready.isEmpty && (!isBehind || pause > 0) && inbox.mayWait(isHeld: reading.heldSince != nil)
+    let mayWait = ready.isEmpty && (!isBehind || pause > 0) && inbox.mayWait(isHeld: heldSince != nil)
     do throws(SystemFailure) {
       if !mayRead {
         return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
@@ -254,7 +251,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   /// For how many nanoseconds nothing may be read. Held, longer than anything is held without a look at it.
   private var pause: UInt64 {
-    reading.heldSince == nil ? reading.rateLimit?.pause(at: Self.now) ?? 0 : 3600 * 1_000_000_000
+    heldSince == nil ? rateLimit?.pause(at: Self.now) ?? 0 : 3600 * 1_000_000_000
   }
 
   private func lookAtTransfers() {
@@ -265,7 +262,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
       let goesOn = served?.agent.assumeIsolated { $0.endStalled(watch, after: counted) } ?? false
       timers.lookForStalls(goesOn, at: now)
     }
-    if reading.heldSince != nil { return }
+    if heldSince != nil { return }
     if timers.takeDeadline(at: now) {
       let next = served?.agent.assumeIsolated { [$0.endDrained(at: now), $0.endSharingWaits(at: now)] } ?? []
       for time in next.compactMap(\.self) { look(at: time) }

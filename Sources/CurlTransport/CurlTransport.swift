@@ -6,7 +6,7 @@ import Synchronization
 /// The transport over the system's libcurl.
 public final class CurlTransport: Transport {
   private let loop: CurlLoop
-  private let agent: CurlAgent
+  let agent: CurlAgent
   private let tasks: LoopTaskExecutor
   private let proxies: ProxyRoutes?
 
@@ -79,11 +79,6 @@ public final class CurlTransport: Transport {
   public func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
 
   public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
-
-  /// Idle ones and those that come up included.
-  var connectionCount: Int {
-    get async { await agent.connectionCount }
-  }
 
   /// Holds all transfers, or lets them go on: held, none sends or receives, and no limit of time counts. Never waits.
   public func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }

@@ -17,14 +17,14 @@ import SystemPackage
 public actor DownloadCache: DownloadStore {
   private let shared: SharedConfiguration
   private nonisolated var configuration: CacheConfiguration { shared.configuration }
-  private let resources: CacheResources
+  let resources: CacheResources
   private nonisolated let executor: any SerialExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private let inFlight = InFlight()
-  private let hits: Hits
+  let inFlight = InFlight()
+  let hits: Hits
   private let completion: Completion
-  private let index: IndexSession
+  let index: IndexSession
   private var openedDirectory: OutputDirectory?
 
   /// Opens the table of what other processes have under way, and nothing else yet.
@@ -325,12 +325,4 @@ public actor DownloadCache: DownloadStore {
   }
 
   public func takeWarnings() async -> [CacheWarning] { await index.takeWarnings() }
-
-  nonisolated var worker: DiskWorker { resources.worker }
-
-  var pending: Int { index.pending }
-
-  func remember(atMost limit: Int) { hits.memory = MemoryCache(limit: limit) }
-
-  func waiting(for key: DownloadRequest.Key) -> Int { inFlight.count(for: key) }
 }

@@ -89,10 +89,10 @@ struct OpenConnectionsTests {
     try await withTransport { transport, _ in
       for _ in 0..<3 {
         let task = Task { try await transport.fetch(address) }
-        while await transport.connectionCount == 0 { await Task.yield() }
+        while await transport.agent.connectionCount == 0 { await Task.yield() }
         task.cancel()
         #expect(await #expect(throws: DownloadError.self) { _ = try await task.value }?.code == .cancelled)
-        #expect(await transport.connectionCount == 0)
+        #expect(await transport.agent.connectionCount == 0)
       }
     }
   }

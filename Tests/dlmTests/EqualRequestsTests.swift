@@ -86,3 +86,7 @@ struct EqualRequestsTests {
     #expect(try folder.names() == ["f"])
   }
 }
+
+extension DownloadCache {
+  fileprivate func waiting(for key: DownloadRequest.Key) -> Int { inFlight.count(for: key) }
+}

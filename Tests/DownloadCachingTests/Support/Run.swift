@@ -83,6 +83,14 @@ struct Run: Sendable {
   }
 }
 
+extension DownloadCache {
+  var worker: DiskWorker { resources.worker }
+  var pending: Int { index.pending }
+
+  func remember(atMost limit: Int) { hits.memory = MemoryCache(limit: limit) }
+  func waiting(for key: DownloadRequest.Key) -> Int { inFlight.count(for: key) }
+}
+
 extension TemporaryFolder {
   /// Its path, as the room takes paths.
   var filePath: FilePath { FilePath(path) }
