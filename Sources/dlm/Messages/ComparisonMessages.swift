@@ -41,10 +41,12 @@ struct ComparisonMessages {
   static func leftOut(_ failures: [DownloadError]) -> [String] {
     let it = failures.count == 1 ? "it" : "them"
     let count = Quantity.count(failures.count, "file failed and is", "files failed and are")
-    return ["\(count) left out; starting over without \(it) (--strict stops instead):"]
-      + failures.prefix(FailureLog.told).map {
-        "  \(TerminalText.sanitized($0.address ?? "")): \(FailureMessages($0).line)"
-      } + (failures.count > FailureLog.told ? ["  …"] : [])
+    return ["\(count) left out; starting over without \(it) (--strict stops instead):"] + told(failures)
+  }
+
+  private static func told(_ failures: [DownloadError]) -> [String] {
+    failures.prefix(FailureLog.told).map { "  \($0.address ?? ""): \(FailureMessages($0).line)" }
+      + (failures.count > FailureLog.told ? ["  …"] : [])
   }
 
   /// The last line of `--progress json`.
@@ -110,12 +112,6 @@ struct ComparisonMessages {
 
   private static func text(_ explanation: Explanation) -> String {
     switch explanation {
-    case .sideBySide(let waiting, _) where waiting >= 0.7:
-      "One by one, \(percent(waiting)) of a file's time is waiting for connections and answers; side by side files "
-        + "wait together."
-    case .sideBySide(let waiting, let rate) where waiting <= 0.3:
-      "A connection brings \(Quantity.rate(rate)), and waiting is only \(percent(waiting)) of a file's time: several "
-        + "connections bring several times as much."
     case .sideBySide(let waiting, let rate):
       "One by one, \(percent(waiting)) of a file's time is waiting, and the rest receiving at \(Quantity.rate(rate)); "
         + "side by side files wait together, and each connection brings its own."
@@ -235,8 +231,7 @@ struct ComparisonMessages {
     let place = "The comparison was stopped in run \(step.round) of mode \(step.mode.name)"
     switch reason {
     case .failed(let failures):
-      return ["\(place): times of a list that fails say nothing. It failed for:"]
-        + failures.map { "  \($0.address ?? ""): \(FailureMessages($0).line)" }
+      return ["\(place): times of a list that fails say nothing. It failed for:"] + told(failures)
     case .nothingDownloaded: return ["\(place): there was nothing to download."]
     case .differs(let difference, let reference):
       let what =
