@@ -53,6 +53,16 @@ struct MessagesTests {
       rejections: [], signal: signal)
   }
 
+  /// `-o -`, or a run that is only compared.
+  @Test func nothingIsKeptOfAScratchFolder() {
+    let digest = DownloadError(.digest, address: "http://a/2", path: "/tmp/dlm-1/b.corrupt")
+    for (isRepeat, remedy) in [(false, "again: what has come is kept"), (true, "again")] {
+      let lines = SummaryMessages(report: report([temporary, digest]), isRepeat: isRepeat).failureLines
+      #expect(lines.contains("  run the same command " + remedy))
+      #expect(lines.contains { $0.contains("b.corrupt") } != isRepeat, "\(lines)")
+    }
+  }
+
   @Test func aGoodRunIsOneLine() {
     #expect(
       SummaryMessages(report: report(), again: "dlm get urls.txt").lines

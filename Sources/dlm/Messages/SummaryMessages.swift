@@ -150,6 +150,8 @@ struct SummaryMessages {
     if report.moreFailures > 0 {
       lines.append("dlm: \(Quantity.count(report.moreFailures)) more failed; --failed FILE writes a list of all")
     }
+    // A scratch folder goes with what is in it.
+    if isRepeat { lines = lines.map { $0.replacing(/[:;] what (has come|came) is kept.*/, with: "") } }
     return lines.map { TerminalText.sanitized($0) }
   }
 
