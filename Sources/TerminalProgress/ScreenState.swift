@@ -125,7 +125,12 @@ struct ScreenPanel {
     guard most > 0, usable > RowColumns.indent else { return [] }
     let lines: [CellLine]
     switch content {
-    case .help: lines = Self.keys.flatMap { entry($0.0, $0.1, labels: 9) }
+    case .help:
+      // Where there is no room for a line each, their first words.
+      let short = Self.keys.map { "\($0.0) \($0.1.prefix { $0.isLetter })" }.joined(separator: glyphs.separator)
+      let packed = TextWrap.filled(short, cells: usable - RowColumns.indent).map { layout.line(text: $0) }
+      let long = Self.keys.flatMap { entry($0.0, $0.1, labels: 9) }
+      lines = long.count <= most ? long : packed
     case .details(let row, let transfers, let isPaused): lines = details(row, transfers, isPaused, at: now)
     case .failures(let latest, let skipped, let total):
       lines = failures(latest.dropLast(skipped), total, most: most - rows)
@@ -171,8 +176,8 @@ struct ScreenPanel {
   private static let keys = [
     ("p", "pause or resume (no file begins, no byte comes meanwhile)"), ("+ -", "more or fewer files at once"),
     ("up, down", "select a file"), ("s", "skip the selected file; what has come of it is kept"),
-    ("d", "details of the selected file"), ("f", "what has failed so far"),
-    ("q", "stop, and keep what has come, as Ctrl-C does"), ("?", "these keys; ? or Escape closes a panel"),
+    ("d", "details of the selected file"), ("f", "failures so far"),
+    ("q", "stop, and keep what has come, as Ctrl-C does"), ("?", "keys; ? or Escape closes a panel"),
   ]
 
   // MARK: One file
