@@ -16,16 +16,22 @@ public struct DownloadRequest: Sendable, Identifiable {
 
   public var address: Address { key.address }
   /// The name that the user chose (`--output`); nil lets the server and the address decide (RFC 6266).
-  public var outputName: String? { key.outputName }
-  public var checksum: ContentDigest? { key.checksum }
+  public var outputName: String? { key.wishes?.outputName }
+  /// Below the run's own folder, without a slash at either end; nil for that folder itself.
+  public var folder: String? { key.wishes?.folder }
+  public var checksum: ContentDigest? { key.wishes?.checksum }
+  /// For this address's server only, beside those of the run.
+  public var headerLines: [String] { key.wishes?.headerLines ?? [] }
+  /// Other addresses of the same file, to be tried in this order.
+  public var mirrors: [Address] { key.wishes?.mirrors ?? [] }
   public var provenance: Provenance { key.provenance }
 
   public init(
-    id: Int, address: Address, outputName: String? = nil, checksum: ContentDigest? = nil, nameNumber: Int = 0,
-    isRepeat: Bool = false, isFirst: Bool = false, expectedSize: Int64? = nil, provenance: Provenance = .user
+    id: Int, address: Address, wishes: Wishes? = nil, nameNumber: Int = 0, isRepeat: Bool = false,
+    isFirst: Bool = false, expectedSize: Int64? = nil
   ) {
     self.id = id
-    key = Key(address: address, outputName: outputName, checksum: checksum, provenance: provenance)
+    key = Key(address: address, wishes: wishes)
     (self.nameNumber, self.isRepeat, self.isFirst, expected) = (nameNumber, isRepeat, isFirst, expectedSize ?? -1)
   }
 
@@ -36,40 +42,44 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// have. Those with the same ones are coalesced; the others go one after the other.
   public struct Key: Sendable, Hashable {
     public let address: Address
-    /// What most requests lack; behind one reference, because a request is passed on at each step.
-    private let wishes: Wishes?
+    let wishes: Wishes?
 
-    public var outputName: String? { wishes?.outputName }
-    public var checksum: ContentDigest? { wishes?.checksum }
     public var provenance: Provenance { wishes?.provenance ?? .user }
 
-    private final class Wishes: Sendable {
-      let outputName: String?
-      let checksum: ContentDigest?
-      let provenance: Provenance
-
-      init(_ outputName: String?, _ checksum: ContentDigest?, _ provenance: Provenance) {
-        (self.outputName, self.checksum, self.provenance) = (outputName, checksum, provenance)
-      }
-    }
-
-    public init(
-      address: Address, outputName: String? = nil, checksum: ContentDigest? = nil, provenance: Provenance = .user
-    ) {
-      self.address = address
-      let isPlain = outputName == nil && checksum == nil && provenance == .user
-      wishes = isPlain ? nil : Wishes(outputName, checksum, provenance)
-    }
+    public init(address: Address, wishes: Wishes? = nil) { (self.address, self.wishes) = (address, wishes) }
 
     public static func == (left: Key, right: Key) -> Bool {
       guard left.address.isSameResource(as: right.address) else { return false }
-      if left.wishes === right.wishes { return true }
-      return left.outputName == right.outputName && left.checksum == right.checksum
-        && left.provenance == right.provenance
+      return left.wishes === right.wishes || (left.wishes ?? .none).isOfSameFile(as: right.wishes ?? .none)
     }
 
     /// Of the address alone, which stores its hash: the other fields rarely differ.
     public func hash(into hasher: inout Hasher) { hasher.combine(address.resourceHash) }
+  }
+
+  /// What most requests lack; behind one reference, because a request is passed on at each step.
+  public final class Wishes: Sendable {
+    public let outputName, folder: String?
+    public let checksum: ContentDigest?
+    public let headerLines: [String]
+    public let mirrors: [Address]
+    public let provenance: Provenance
+
+    fileprivate static let none = Wishes()
+
+    public init(
+      outputName: String? = nil, folder: String? = nil, checksum: ContentDigest? = nil, headerLines: [String] = [],
+      mirrors: [Address] = [], provenance: Provenance = .user
+    ) {
+      (self.outputName, self.folder, self.checksum) = (outputName, folder, checksum)
+      (self.headerLines, self.mirrors, self.provenance) = (headerLines, mirrors, provenance)
+    }
+
+    /// How the file is asked for makes no other file of it.
+    fileprivate func isOfSameFile(as other: Wishes) -> Bool {
+      outputName == other.outputName && folder == other.folder && checksum == other.checksum
+        && provenance == other.provenance
+    }
   }
 }
 

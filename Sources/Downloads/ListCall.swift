@@ -172,7 +172,8 @@ extension DownloadRequest {
     }
     let place = item.name == nil ? names.next(address) : nil
     self.init(
-      id: id, address: address, outputName: item.name, checksum: item.checksum,
+      id: id, address: address,
+      wishes: item.name == nil && item.checksum == nil ? nil : .init(outputName: item.name, checksum: item.checksum),
       nameNumber: place?.number ?? 0, isRepeat: place?.isRepeat ?? false)
   }
 }

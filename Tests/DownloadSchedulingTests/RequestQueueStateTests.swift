@@ -120,9 +120,9 @@ struct KeyRoutingTests {
     #expect(plain.key == DownloadRequest(id: 1, address: try Address("http://a/x")).key)
     // A login makes no second file.
     #expect(plain.key == DownloadRequest(id: 1, address: try Address("http://u:p@a/x")).key)
-    #expect(plain.key != DownloadRequest(id: 1, address: address, outputName: "y").key)
-    #expect(plain.key != DownloadRequest(id: 1, address: address, checksum: digest).key)
-    let named = DownloadRequest(id: 1, address: address, outputName: "y", checksum: digest)
+    #expect(plain.key != DownloadRequest(id: 1, address: address, wishes: .init(outputName: "y")).key)
+    #expect(plain.key != DownloadRequest(id: 1, address: address, wishes: .init(checksum: digest)).key)
+    let named = DownloadRequest(id: 1, address: address, wishes: .init(outputName: "y", checksum: digest))
     #expect(KeyHomes.number(of: named) == KeyHomes.number(of: named))
     #expect(KeyHomes.number(of: named) != KeyHomes.number(of: plain))
   }

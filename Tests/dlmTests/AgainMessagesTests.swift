@@ -60,7 +60,7 @@ struct AgainMessagesTests {
       "retries": "1", "retry-max-time": "2.5", "connect-timeout": "3", "stall-timeout": "4",
       "header": "Accept: x", "progress": "plain", "max-filesize": "5M",
       "cert-type": "P12", "tls-max": "1.2", "max-age": "60", "max-stale": "60", "store": "copy",
-      "cache-max-size": "5M", "refresh-every": "10m", "order": "small", "first": "*.pdf",
+      "cache-max-size": "5M", "refresh-every": "10m", "order": "small", "first": "*.pdf", "list-format": "lines",
     ]
     let dump = try await Workplace().dlm("get", "--experimental-dump-help").outputText
     let tree = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])

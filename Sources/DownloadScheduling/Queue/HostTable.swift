@@ -120,10 +120,11 @@ struct KeyHomes {
   /// Equal for equal keys (`DownloadRequest.Key`).
   static func number(of request: DownloadRequest) -> Int {
     let number = request.address.resourceHash
-    if request.outputName == nil, request.checksum == nil { return number }
+    if request.outputName == nil, request.checksum == nil, request.folder == nil { return number }
     var hasher = Hasher()
     hasher.combine(number)
     hasher.combine(request.outputName)
+    hasher.combine(request.folder)
     hasher.combine(request.checksum)
     return hasher.finalize()
   }

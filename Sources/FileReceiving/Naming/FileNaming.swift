@@ -46,6 +46,12 @@ public enum FileNaming {
     isName(name) && name.utf8.count <= longest && !PartialName.isMetadata(name)
   }
 
+  /// Whether a list's path can be used: names below a folder, which it does not leave.
+  public static func isUsablePath(_ path: String) -> Bool {
+    let names = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return path.utf8.count <= 4096 && names.allSatisfy { isUsable(String(Substring($0))) }
+  }
+
   /// Whether a text is a name to the kernel: not empty, not `.` or `..`, and without a slash or a zero byte.
   static func isName(_ text: String) -> Bool {
     var (count, dots) = (0, 0)

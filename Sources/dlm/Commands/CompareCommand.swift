@@ -23,6 +23,7 @@ struct CompareCommand: AsyncParsableCommand {
   var sources: [String] = []
 
   @Flag(help: "Addresses given are those of lists.") var list = false
+  @OptionGroup var lists: ListOptions
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var display: DisplayOptions
@@ -31,10 +32,11 @@ struct CompareCommand: AsyncParsableCommand {
     let environment = ProcessInfo.processInfo.environment
     let values = try SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
-    let settings = try Settings(measuring: connection, display, sources, values)
+    let settings = try Settings(measuring: connection, display, sources, values, reading: lists)
     let failures = FailureLog()
     let reader = ListReader(
-      sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
+      sources, RequestMarks(form: settings.form), fetching: Wiring.listFetching(settings, environment),
+      onReject: { failures.add($0) })
     let (requests, digest) = (await reader.all(), await reader.listDigest)
     StandardError.say(RejectionMessages.downgrades(await reader.downgrading))
     StandardError.say(failures.rejections.map { RejectionMessages($0).said })

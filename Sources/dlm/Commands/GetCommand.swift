@@ -10,8 +10,9 @@ struct GetCommand: AsyncParsableCommand {
     // completion scripts, which takes a quarter of the time.
     _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (one address per line, which may be followed by first=yes and size=BYTES, each after a \
-      tab; a line that starts with # is a comment), - for standard input, or an address. Without one: the list that \
+      A SOURCE is a list file (one address per line, which may be followed by first=yes, size=BYTES, out=NAME, \
+      dir=FOLDER, sha256=HEX, header=LINE or mirror=ADDRESS, each after a tab; a line that starts with # is a \
+      comment), - for standard input, or an address. Without one: the list that \
       the last get in this folder used, with its options; what is given now wins, and secrets (-H, logins) must be \
       given again. Standard input is read for - only.
 
@@ -79,6 +80,7 @@ struct GetCommand: AsyncParsableCommand {
 
   @Option("mode") var mode: DownloadMode?
   @Flag("list") var list = false
+  @OptionGroup var lists: ListOptions
   @OptionGroup var output: OutputOptions
   @OptionGroup var proof: ProofOptions
   @OptionGroup var order: OrderOptions
@@ -128,7 +130,8 @@ struct GetCommand: AsyncParsableCommand {
     let failures = FailureLog()
     let source = ListSource(
       ListReader(
-        sources, RequestMarks(outputName: settings.output.name), fetching: fetching, onReject: { failures.add($0) }))
+        sources, RequestMarks(form: settings.form, outputName: settings.output.name), fetching: fetching,
+        onReject: { failures.add($0) }))
     while let request = await source.next() {
       try StandardOutput.say(rows: [[request.address.redacted, settings.output.path(of: request)]])
     }

@@ -77,48 +77,6 @@ enum ListLine {
   }
 }
 
-/// What stands behind an address, each after a tab, as an address may hold blanks: `first=yes`, `size=12M`,
-/// `by=stranger`.
-struct LineOptions: Equatable {
-  /// Nil for what `--first` says.
-  var isFirst: Bool?
-  /// In bytes, for `--order`.
-  var size: Int64?
-  /// Who named it, in a list of what failed.
-  var provenance: Provenance?
-
-  struct Unknown: Error, Equatable { let text: String }
-
-  init(isFirst: Bool? = nil, size: Int64? = nil, provenance: Provenance? = nil) {
-    (self.isFirst, self.size, self.provenance) = (isFirst, size, provenance)
-  }
-
-  init(_ text: String) throws(Unknown) {
-    for word in text.split(separator: "\t") {
-      let option = word.split(separator: "=", maxSplits: 1).map(String.init)
-      let value = option.count == 2 ? option[1] : ""
-      switch option.first {
-      case "first":
-        isFirst = value.isEmpty ? nil : YesOrNo(argument: value)?.isOn
-        if isFirst != nil { continue }
-      case "size":
-        size = ByteCount(argument: value)?.bytes
-        if size != nil { continue }
-      case "by":
-        provenance = Provenance(rawValue: value)
-        if provenance != nil { continue }
-      default: break
-      }
-      throw Unknown(text: String(word))
-    }
-  }
-
-  var text: String {
-    (isFirst.map { $0 ? "\tfirst=yes" : "\tfirst=no" } ?? "") + (size.map { "\tsize=\($0)" } ?? "")
-      + (provenance.map { "\tby=\($0.rawValue)" } ?? "")
-  }
-}
-
 /// From blocks of bytes to lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut off
 /// at ListLine's limit plus one, which refuses it.
 struct LineSplitter {
@@ -150,6 +108,20 @@ struct LineSplitter {
 
   private mutating func append(_ bytes: ArraySlice<UInt8>) {
     rest += bytes.prefix(max(0, ListLine.limit + 1 - rest.count))
+  }
+}
+
+/// An address a line.
+struct PlainLines: ListFormatReader {
+  private(set) var line = 0
+  var said: String? { nil }
+  private var splitter = LineSplitter()
+
+  mutating func take(_ block: [UInt8], base: Address?) -> [ListEntry] {
+    splitter.take(block).map { bytes in
+      line += 1
+      return ListEntry(line: line, content: ListLine(bytes, base: base))
+    }
   }
 }
 

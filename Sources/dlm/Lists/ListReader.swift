@@ -14,6 +14,7 @@ actor ListReader {
   private let fetching: ListAtAddress.Fetching?
   private let wantsWholeLines: Bool
   private let onRead: @Sendable (Reading) -> Void
+  private let onFormat: @Sendable (String) -> Void
   private let onReject: @Sendable (Rejection) -> Void
   private let interruption = Interruption()
   nonisolated let names: NameNumbers
@@ -41,8 +42,9 @@ actor ListReader {
     var offset: Int64 = 0
     var length: Int64 = 0
     var decoder = ListDecoder()
-    var splitter = LineSplitter()
-    var line = 0
+    var start: [UInt8] = []
+    /// Nil until its first bytes have told the format.
+    var reader: (any ListFormatReader)?
     var doubt = ListDoubt()
     var hasEnded = false
 
@@ -59,10 +61,11 @@ actor ListReader {
     _ sources: [Source], _ marks: RequestMarks = RequestMarks(), feed: ProgressFeed = ProgressFeed(),
     fetching: ListAtAddress.Fetching? = nil, wantsWholeLines: Bool = false, spool: ListSpool? = nil,
     onRead: @escaping @Sendable (Reading) -> Void = { _ in },
+    onFormat: @escaping @Sendable (_ said: String) -> Void = { _ in },
     onReject: @escaping @Sendable (Rejection) -> Void = { _ in }
   ) {
     (self.sources, self.feed, self.fetching) = (sources[...], feed, fetching)
-    (self.wantsWholeLines, self.onRead, self.onReject) = (wantsWholeLines, onRead, onReject)
+    (self.wantsWholeLines, self.onRead, self.onFormat, self.onReject) = (wantsWholeLines, onRead, onFormat, onReject)
     let names = NameNumbers()
     self.names = names
     made = ListedRequests(marks, names, spool)
@@ -193,29 +196,25 @@ actor ListReader {
   // MARK: A list
 
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
-    let lines = try nextLines(of: &list)
-    let first = list.line + 1
-    list.line += lines.count
-    var base: Address?
-    if case .arriving(let arriving) = list.bytes { base = arriving.bytes.base }
-    requests.reserveCapacity(lines.count)
+    let entries = try nextEntries(of: &list)
+    requests.reserveCapacity(entries.count)
     defer { made.digestKeys() }
-    for (offset, bytes) in lines.enumerated() {
-      switch ListLine(bytes, base: base) {
+    for entry in entries {
+      switch entry.content {
       case .blank: break
       case .address(let address, let options):
         let held = list.doubt.address()
         if !held.isEmpty { tell(held, of: list.source) }
         requests.append(made.request(address, options, from: list.source, at: list.address))
       case .bad(let reason, let text):
-        let line = ListDoubt.BadLine(line: first + offset, text: text, reason: reason)
+        let line = ListDoubt.BadLine(line: entry.line, text: text, reason: reason)
         tell(try list.doubt.take(line), of: list.source)
       }
     }
   }
 
-  /// - Returns: none when the wait was interrupted, or the block ends within a line.
-  private func nextLines(of list: inout OpenList) throws -> [[UInt8]] {
+  /// - Returns: none when the wait was interrupted, or the block ends within one.
+  private func nextEntries(of list: inout OpenList) throws -> [ListEntry] {
     if !list.decoder.isPending {
       guard let block = try nextBlock(of: list) else { return [] }
       list.offset += Int64(block.count)
@@ -225,10 +224,22 @@ actor ListReader {
     let text = try list.decoder.next()
     list.length += Int64(text.count)
     if case .arriving = list.bytes { try fetching?.check(list.length) }
-    if list.line == 0, let what = ListDoubt.look(at: text) { throw what }
-    var lines = text.isEmpty ? [] : list.splitter.take(text)
-    if list.hasEnded, !list.decoder.isPending, !wantsWholeLines { lines += list.splitter.take([]) }
-    return lines
+    let isWhole = list.hasEnded && !list.decoder.isPending
+    var base = made.form.base
+    if base == nil, case .arriving(let arriving) = list.bytes { base = arriving.bytes.base }
+    if list.reader == nil {
+      list.start += text
+      guard isWhole || list.start.count >= ListForm.telling || list.start.contains(0x0A) else { return [] }
+    }
+    let isNew = list.reader == nil
+    var reader = try list.reader ?? made.form.reader(of: list.start, named: list.source.name)
+    let bytes = isNew ? list.start : text
+    var entries = bytes.isEmpty ? [] : try reader.take(bytes, base: base)
+    list.start = []
+    if isNew, made.form.format == nil, let said = reader.said { onFormat("\(list.source.name): \(said)") }
+    if isWhole, !wantsWholeLines { entries += try reader.take([], base: base) }
+    list.reader = reader
+    return entries
   }
 
   /// - Returns: empty at the end; nil when the wait was interrupted.
@@ -263,7 +274,7 @@ actor ListReader {
   private func breakOff(_ list: OpenList, _ error: any Error) {
     switch error {
     case let error as DownloadError where error.activity == "decoding":
-      breakOff(list.source, line: list.line + 1, .damaged(error.reason))
+      breakOff(list.source, line: (list.reader?.line ?? 0) + 1, .damaged(error.reason))
     case let error as DownloadError: breakOff(list.source, .unfetched(error))
     default: breakOff(list.source, .unreadable(errno: Errno(error).rawValue))
     }
@@ -286,15 +297,25 @@ actor ListReader {
 }
 
 struct RequestMarks: Sendable {
+  var form = ListForm()
   var outputName: String?
   var checksum: ContentDigest?
   var first: [NamePattern] = []
   /// Where the index is, if its sizes are wanted.
   var indexFolder: FilePath?
+
+  /// Nil for a request that has none, as most.
+  fileprivate func wishes(_ options: LineOptions?, from provenance: Provenance) -> DownloadRequest.Wishes? {
+    if options == nil, outputName == nil, checksum == nil, provenance == .user { return nil }
+    return DownloadRequest.Wishes(
+      outputName: options?.name ?? outputName, folder: options?.folder, checksum: options?.checksum ?? checksum,
+      headerLines: options?.headerLines ?? [], mirrors: options?.mirrors ?? [], provenance: provenance)
+  }
 }
 
 private struct ListedRequests: ~Copyable {
   private let marks: RequestMarks
+  var form: ListForm { marks.form }
   private let names: NameNumbers
   let spool: ListSpool?
   private lazy var sizes = marks.indexFolder.flatMap { IndexedSizes(in: $0) }
@@ -317,6 +338,7 @@ private struct ListedRequests: ~Copyable {
     _ address: Address, _ options: LineOptions?, from source: Source, at list: Address? = nil
   ) -> DownloadRequest {
     let provenance = max(Provenance(of: address, listedAt: list), options?.provenance ?? .user)
+    let wishes = marks.wishes(options, from: provenance)
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     let place = names.next(address, from: provenance)
     keys += address.key.utf8
@@ -328,9 +350,8 @@ private struct ListedRequests: ~Copyable {
     if let size { expected = ExpectedSizes(files: expected.files + 1, bytes: expected.bytes &+ size) }
     defer { count += 1 }
     return DownloadRequest(
-      id: count, address: address, outputName: marks.outputName, checksum: marks.checksum, nameNumber: place.number,
-      isRepeat: place.isRepeat, isFirst: isFirst, expectedSize: size,
-      provenance: provenance)
+      id: count, address: address, wishes: wishes, nameNumber: place.number, isRepeat: place.isRepeat,
+      isFirst: isFirst, expectedSize: size)
   }
 
   mutating func digestKeys() {

@@ -256,8 +256,8 @@ struct RejectionMessages {
     case .notUTF8: return "\(quoted) is not UTF-8; save the list as UTF-8"
     case .tooLong: return "\(quoted) is longer than any address; is this a list?"
     case .option(let option):
-      return "\"\(option)\" after \(rejection.text) is not an option of a line; these are first=yes, first=no and "
-        + "size=BYTES (12M), each after a tab"
+      return "\"\(option)\" after \(rejection.text) is not an option of a line; these are \(LineOptions.help), "
+        + "each after a tab"
     case .malformed(.unsupportedScheme(let scheme)):
       return "\(quoted): \(scheme) is not supported, only http and https are\(remedy)"
     case .malformed(let why): return "\(quoted) is not an address: \(text(why))\(remedy)"

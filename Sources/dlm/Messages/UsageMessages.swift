@@ -117,6 +117,14 @@ enum UsageMessages {
     }
   }
 
+  static func noBase(_ text: String) -> String {
+    "--base \"\(Redaction.redactedAddress(text))\" is not an address; a base looks like https://host.example/folder/."
+  }
+
+  static func baseWithLogin(_ address: String) -> String {
+    "--base \(address) has a login: leave it out there, and give it with --netrc-file or -H."
+  }
+
   static let refreshWithoutWatch = "--refresh-every is for a run that goes on: give --watch too, or leave it out."
   static let refreshWithoutCache =
     "--refresh-every asks about what the cache knows, and --no-cache does without it: use one of the two."

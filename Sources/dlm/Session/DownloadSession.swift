@@ -23,7 +23,8 @@ struct DownloadOrder: Sendable {
 
   var marks: RequestMarks {
     RequestMarks(
-      outputName: settings.output.name, checksum: settings.output.checksum, first: settings.order.first,
+      form: settings.form, outputName: settings.output.name, checksum: settings.output.checksum,
+      first: settings.order.first,
       indexFolder: settings.order.usesSizes ? cacheFolder : nil)
   }
 
@@ -117,7 +118,8 @@ struct DownloadSession: Sendable {
     reader = ListReader(
       order.sources, order.marks, feed: feed, fetching: Wiring.listFetching(settings, order.environment),
       spool: order.readsInput ? order.store.spoolPath.map { ListSpool($0) } : nil,
-      onRead: { if !isTrial, let sizes = memory.read($0) { feed.expect(sizes) } }, onReject: { failures.add($0) })
+      onRead: { if !isTrial, let sizes = memory.read($0) { feed.expect(sizes) } },
+      onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } }, onReject: { failures.add($0) })
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
     recorder = settings.report == nil ? nil : RunRecorder()
     do throws(DownloadError) {

@@ -96,6 +96,9 @@ enum OptionTable {
       "The addresses given are those of lists. Their lines may be relative; --header and --cert are for the lists' "
         + "servers only.", .nowhere, \.list),
     value(
+      "list-format", "format", "What the lists are written in", without: "found out", .nowhere, \.lists.format),
+    value("base", "url", "The address to which lines are relative", without: "the list's own", .nowhere, \.lists.base),
+    value(
       "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner, \.output.directory),
     value(
       "output", letter: "o", "path",

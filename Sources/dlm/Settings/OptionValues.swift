@@ -186,7 +186,7 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
     }
   }
 
-  private func line(from place: String) throws -> String {
+  func line(from place: String) throws -> String {
     guard let colon = text.firstIndex(where: { $0 == ":" || $0 == ";" }), colon != text.startIndex,
       !text.unicodeScalars.contains(where: Self.isForbidden)
     else {

@@ -51,6 +51,7 @@ struct OrderSettings {
 /// `$XDG_CONFIG_HOME/dlm/dlm.conf`, else the default here. Config/dlm.conf explains each.
 struct Settings {
   var mode: DownloadMode
+  var form: ListForm
   var jobs: Int
   /// What `--jobs` names, nil for auto; more than one only for `dlm compare`.
   var widths: [Int?]
@@ -95,6 +96,7 @@ struct Settings {
     let (connection, display, records) = (command.connection, command.display, command.records)
     order = OrderSettings(command.order)
     mode = command.mode ?? .parallel
+    form = try ListForm(command.lists)
     widths = connection.jobs?.widths.map(\.number) ?? [nil]
     if let several = connection.jobs, widths.count > 1, !comparesWidths {
       throw ValidationError(
@@ -133,10 +135,12 @@ struct Settings {
 
   /// Those of a run that is only measured, where the user does not choose where files go.
   init(
-    measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source], _ sources: SettingsSources
+    measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source], _ sources: SettingsSources,
+    reading options: ListOptions? = nil
   ) throws {
     var command = try GetCommand.parse([])
     (command.connection, command.display) = (connection, display)
+    if let options { command.lists = options }
     try self.init(command, lists, sources, comparesWidths: true)
     // All modes are to run alike, and none gives way to others.
     order = OrderSettings(try .parse([]))

@@ -114,7 +114,7 @@ struct DownloadCacheTests {
     server.put(Self.address, Self.body)
     let run = Run(in: folder, server)
     let request = DownloadRequest(
-      id: 0, address: try Address(Self.address), outputName: nil, checksum: ContentHasher.digest(of: Self.body))
+      id: 0, address: try Address(Self.address), wishes: .init(checksum: ContentHasher.digest(of: Self.body)))
     let outcome = try await run.get(request) { [server] download throws(DownloadError) in try server.fetch(download) }
     #expect(outcome.kind == .fetched)
     #expect(try folder.read("out/x") == Self.body)

@@ -40,7 +40,7 @@ struct TrustMarkTests {
   ) throws -> RequestTrust {
     var configuration = CacheConfiguration(directory: "/", cacheFolder: nil)
     change(&configuration.trust)
-    let request = DownloadRequest(id: 0, address: try Address(text), provenance: provenance)
+    let request = DownloadRequest(id: 0, address: try Address(text), wishes: .init(provenance: provenance))
     return RequestFingerprint(configuration, Self.secret, runNumber: 0).trust(of: request)
   }
 

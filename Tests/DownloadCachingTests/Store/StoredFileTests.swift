@@ -297,7 +297,7 @@ struct StoredFileTests {
     _ = try await run().getAndClose(Self.address)
     try folder.remove("out/x")
     let (run, server, folder) = (run(), server, folder)
-    let request = DownloadRequest(id: 0, address: try Address(Self.address), outputName: nil)
+    let request = DownloadRequest(id: 0, address: try Address(Self.address))
     let outcome = try await run.get(request) { download throws(DownloadError) in
       for name in (try? folder.names(in: "cache/store")) ?? [] { try? folder.remove("cache/store/\(name)") }
       return try server.fetch(download)

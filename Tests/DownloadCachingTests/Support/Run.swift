@@ -40,7 +40,7 @@ struct Run: Sendable {
   func get(
     _ address: String, output: String? = nil, meter: TransferMeter = TransferMeter()
   ) async throws -> DownloadOutcome {
-    let request = DownloadRequest(id: 0, address: try Address(address), outputName: output)
+    let request = DownloadRequest(id: 0, address: try Address(address), wishes: .init(outputName: output))
     let server = server
     return try await get(request, meter: meter) { download throws(DownloadError) in
       try server.fetch(download)

@@ -59,7 +59,7 @@ struct Bench: Sendable {
     rules change: (inout ReceivingRules) -> Void = { _ in }
   ) throws -> DownloadPlan {
     let request = DownloadRequest(
-      id: 0, address: try Address(address), outputName: requested, checksum: checksum)
+      id: 0, address: try Address(address), wishes: .init(outputName: requested, checksum: checksum))
     var rules = ReceivingRules()
     (rules.conflictPolicy, rules.useContentDisposition) = (policy, usesContentDisposition)
     rules.now = { 784_111_777 }

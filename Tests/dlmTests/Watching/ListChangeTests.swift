@@ -10,7 +10,8 @@ struct ListChangeTests {
     try text.split(separator: " ").map { word in
       let parts = word.split(separator: "=")
       return DownloadRequest.Key(
-        address: try Address("http://h/\(parts[0])"), outputName: parts.count > 1 ? String(parts[1]) : nil)
+        address: try Address("http://h/\(parts[0])"),
+        wishes: parts.count > 1 ? .init(outputName: String(parts[1])) : nil)
     }
   }
 

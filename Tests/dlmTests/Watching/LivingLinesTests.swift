@@ -15,7 +15,7 @@ struct LivingLinesTests {
         let parts = word.split(separator: "=")
         return DownloadRequest(
           id: 0, address: try Address("http://h/\(parts[0])"),
-          outputName: parts.count > 1 ? String(parts[1]) : nil)
+          wishes: parts.count > 1 ? .init(outputName: String(parts[1])) : nil)
       }
       let change = ListChange(from: lines.keys(of: list), to: requests.map(\.key))
       note(

@@ -1,0 +1,101 @@
+import DownloadModel
+import FileReceiving
+
+/// What stands behind an address, each as `name=value` after a tab, as an address may hold blanks.
+struct LineOptions: Equatable {
+  /// Nil for what `--first` says.
+  var isFirst: Bool?
+  /// In bytes, for `--order`, the plan and the estimate.
+  var size: Int64?
+  /// Who named it, in a list of what failed.
+  var provenance: Provenance?
+  var name: String?
+  /// Below the run's own.
+  var folder: String?
+  var checksum: ContentDigest?
+  var headerLines: [String] = []
+  var mirrors: [Address] = []
+
+  static let help =
+    "first=yes, size=12M, out=NAME, dir=FOLDER, sha256=HEX (and other sums), header=LINE, mirror=ADDRESS"
+
+  struct Unknown: Error, Equatable { let text: String }
+
+  /// - Returns: whether there is such an option, and it can have that value.
+  mutating func set(_ option: some StringProtocol, _ value: String) -> Bool {
+    switch option {
+    case "first":
+      isFirst = value.isEmpty ? nil : YesOrNo(argument: value)?.isOn
+      return isFirst != nil
+    case "size":
+      size = ByteCount(argument: value)?.bytes
+      return size != nil
+    case "by":
+      provenance = Provenance(rawValue: value)
+      return provenance != nil
+    case "out": return setPath(value)
+    case "dir":
+      folder = FileNaming.isUsablePath(value) ? value : nil
+      return folder != nil
+    case "header":
+      // A list names no file that is read.
+      let header = HeaderArgument(argument: value)
+      guard !header.isFile, let line = try? header.line(from: "header=") else { return false }
+      headerLines.append(line)
+      return true
+    case "mirror":
+      guard let mirror = try? Address(value) else { return false }
+      mirrors.append(mirror)
+      return true
+    default:
+      guard let algorithm = ContentDigest.Algorithm(rawValue: String(option)),
+        let digest = ContentDigest(algorithm, hex: value)
+      else { return false }
+      // Of several, the strongest counts.
+      if algorithm.length >= checksum?.algorithm.length ?? 0 { checksum = digest }
+      return true
+    }
+  }
+
+  /// - Parameter path: a name, or one below folders.
+  /// - Returns: whether it can be used.
+  mutating func setPath(_ path: String) -> Bool {
+    guard FileNaming.isUsablePath(path), let name = path.split(separator: "/").last.map(String.init) else {
+      return false
+    }
+    self.name = name
+    let above = path.dropLast(name.utf8.count + 1)
+    if !above.isEmpty { folder = (folder.map { $0 + "/" } ?? "") + above }
+    return true
+  }
+
+  /// As `init(_:)` reads it. Header lines are left out, since they may be secrets.
+  var text: String {
+    let words: [(String, String?)] = [
+      ("first", isFirst.map { $0 ? "yes" : "no" }), ("size", size.map { "\($0)" }), ("by", provenance?.rawValue),
+      ("dir", folder), ("out", name), (checksum?.algorithm.rawValue ?? "", checksum?.hex),
+    ]
+    let own = words.compactMap { name, value in value.map { "\t\(name)=\(Self.encoded($0))" } }
+    return (own + mirrors.map { "\tmirror=\(Self.encoded($0.key))" }).joined()
+  }
+
+  private static func encoded(_ value: String) -> String {
+    value.replacing("%", with: "%25").replacing("\t", with: "%09").replacing("\n", with: "%0A")
+  }
+}
+
+extension LineOptions {
+  /// - Parameter text: words, each after a tab; values may hold `%09` for a tab, `%25` for a percent sign.
+  init(_ text: String) throws(Unknown) {
+    for word in text.split(separator: "\t") {
+      let option = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard option.count == 2 else { throw Unknown(text: String(word)) }
+      let value = PercentEncoding.decode(option[1]).flatMap { String(validating: $0, as: UTF8.self) } ?? "\(option[1])"
+      guard set(option[0], value) else {
+        // Its value may be a secret.
+        let shown = option[0] == "header" ? "header=\(HeaderArgument(argument: value).name): …" : String(word)
+        throw Unknown(text: shown)
+      }
+    }
+  }
+}
