@@ -233,12 +233,14 @@ actor ListReader {
     }
     let isNew = list.reader == nil
     var reader = try list.reader ?? made.form.reader(of: list.start, named: list.source.name)
+    // Else what it holds of the list would be copied.
+    list.reader = nil
+    defer { list.reader = reader }
     let bytes = isNew ? list.start : text
     var entries = bytes.isEmpty ? [] : try reader.take(bytes, base: base)
     list.start = []
     if isNew, made.form.format == nil, let said = reader.said { onFormat("\(list.source.name): \(said)") }
     if isWhole, !wantsWholeLines { entries += try reader.take([], base: base) }
-    list.reader = reader
     return entries
   }
 
