@@ -36,6 +36,7 @@ let package = Package(
     .systemLibrary(name: "CDigest", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CIDN", providers: [.apt(["libidn2-dev"])]),
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CMarkup", providers: [.apt(["libxml2"])]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "DownloadModel", dependencies: ["CDigest", "CIDN"], swiftSettings: settings),
 
@@ -81,7 +82,7 @@ let package = Package(
       name: "dlm",
       dependencies: [
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads", "FileReceiving",
-        "Comparing", "TerminalProgress", "DemoOrigin", "CLinux",
+        "Comparing", "TerminalProgress", "DemoOrigin", "CLinux", "CMarkup",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),

@@ -38,6 +38,12 @@ public struct Rejection: Sendable, Equatable {
     case binary
     /// HTML.
     case page
+    /// XML of another kind, by its root.
+    case markup(String)
+    /// Its addresses are relative, and nothing says to what.
+    case noBase
+    /// XML or HTML, and libxml2 is not installed.
+    case noParser
     /// A text, perhaps a list, in an encoding that is not UTF-8.
     case utf16
     /// So many lines that are no addresses.

@@ -62,7 +62,7 @@ struct CompareCommand: AsyncParsableCommand {
   }
 
   private func namedOrLast(_ environment: [String: String]) throws -> [Source] {
-    if !sources.isEmpty { return sources.map { Source($0, isList: list) } }
+    if !sources.isEmpty { return sources.map { Source($0, isList: list || !lists.accept.isEmpty) } }
     let last = try LastList(RunHistoryStore(environment))
     try last.requireWithheld(connection)
     StandardError.say(["Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"])

@@ -100,7 +100,7 @@ struct GetCommand: AsyncParsableCommand {
 
   /// - Parameter again: nil where a list is named; else this command has what is remembered, and `typed` has not.
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
-    let sources = sources.map { Source($0, isList: list) }
+    let sources = sources.map { Source($0, isList: list || !lists.accept.isEmpty) }
     var settings = try Settings(self, sources, .load(environment: environment))
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     let fetching = Wiring.listFetching(settings, environment)

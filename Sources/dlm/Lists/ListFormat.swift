@@ -3,8 +3,12 @@ import DownloadModel
 
 /// What a list is written in (`--list-format`).
 enum ListFormat: String, CaseIterable, ExpressibleByArgument {
+  /// The links of a page.
+  case html
   /// An address a line.
   case lines
+  /// Metalink, sitemap, RSS, Atom.
+  case xml
 }
 
 /// Makes requests of the blocks of one list.
@@ -31,6 +35,7 @@ struct ListEntry {
 struct ListOptions: ParsableArguments {
   @Option("list-format") var format: ListFormat?
   @Option("base") var base: String?
+  @Option("accept") var accept: [String] = []
 }
 
 /// How the lists of a run are read.
@@ -38,12 +43,15 @@ struct ListForm: Sendable {
   var format: ListFormat?
   /// Stronger than the list's own address.
   var base: Address?
+  /// Of a page's links.
+  var accepted: [NamePattern] = []
 
   init() {}
 
   /// - Throws: `ValidationError`.
   init(_ options: ListOptions) throws {
     format = options.format
+    accepted = options.accept.map { NamePattern($0) }
     base = try options.base.map { text in
       guard let address = try? Address(text) else { throw ValidationError(UsageMessages.noBase(text)) }
       // Else each address of the list would have the login, and be remembered with it.
@@ -59,9 +67,18 @@ struct ListForm: Sendable {
   ///   - start: decoded: the first line at least, or `telling` bytes, or all.
   ///   - name: of the list.
   func reader(of start: [UInt8], named name: String) throws(Rejection.NoList) -> any ListFormatReader {
-    if let what = ListDoubt.look(at: start) { throw what }
-    switch format ?? .lines {
+    let format = if let format { format } else { try found(in: start) }
+    switch format {
+    case .html: return try MarkupList(isPage: true, accepted: accepted)
     case .lines: return PlainLines()
+    case .xml: return try MarkupList(isPage: false, accepted: [])
     }
+  }
+
+  /// From its first bytes.
+  func found(in start: [UInt8]) throws(Rejection.NoList) -> ListFormat {
+    if let isPage = MarkupList.isPage(start, takesPages: !accepted.isEmpty) { return isPage ? .html : .xml }
+    if let what = ListDoubt.look(at: start) { throw what }
+    return .lines
   }
 }

@@ -46,6 +46,7 @@ actor ListReader {
     /// Nil until its first bytes have told the format.
     var reader: (any ListFormatReader)?
     var doubt = ListDoubt()
+    var damage: (any Error)?
     var hasEnded = false
 
     enum Bytes {
@@ -211,6 +212,7 @@ actor ListReader {
         tell(try list.doubt.take(line), of: list.source)
       }
     }
+    if let damage = list.damage { throw damage }
   }
 
   /// - Returns: none when the wait was interrupted, or the block ends within one.
@@ -240,7 +242,9 @@ actor ListReader {
     var entries = bytes.isEmpty ? [] : try reader.take(bytes, base: base)
     list.start = []
     if isNew, made.form.format == nil, let said = reader.said { onFormat("\(list.source.name): \(said)") }
-    if isWhole, !wantsWholeLines { entries += try reader.take([], base: base) }
+    guard isWhole, !wantsWholeLines else { return entries }
+    // What stands before the damage is taken.
+    do { entries += try reader.take([], base: base) } catch { list.damage = error }
     return entries
   }
 

@@ -268,7 +268,13 @@ struct RejectionMessages {
     let remedy = "to download it, give its address"
     return switch what {
     case .binary: "is binary data, not a list of addresses; \(remedy)"
-    case .page: "is a web page, not a list of addresses; \(remedy). If its server wants a login, give one"
+    case .page:
+      "is a web page, not a list of addresses; \(remedy). To fetch what it links to: --accept '*.pdf'. If its server "
+        + "wants a login, give one"
+    case .markup(let root):
+      "is XML whose root is <\(root)>, and known are metalink, urlset, sitemapindex, rss and feed; \(remedy)"
+    case .noBase: "has relative addresses only; say where it is from, --base https://host/folder/"
+    case .noParser: "is XML or HTML, which is read with libxml2: install it (Debian: apt install libxml2)"
     case .utf16: "is UTF-16; save it as UTF-8"
     case .lines(let count) where count <= ListDoubt.mostAtStart:
       "is not a list of addresses: none of its first \(count) lines is one; \(remedy)"

@@ -98,6 +98,9 @@ enum OptionTable {
     value(
       "list-format", "format", "What the lists are written in", without: "found out", .nowhere, \.lists.format),
     value("base", "url", "The address to which lines are relative", without: "the list's own", .nowhere, \.lists.base),
+    values(
+      "accept", "pattern", "Of a web page that is a list, fetch the links that match: *.pdf; may be repeated", .nowhere,
+      \.lists.accept),
     value(
       "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner, \.output.directory),
     value(

@@ -1,0 +1,196 @@
+import DownloadModel
+
+/// Lists in XML and HTML, told by their root: Metalink 4 (RFC 5854) and 3, sitemaps and their indexes (sitemaps.org),
+/// the enclosures of RSS 2.0 and Atom (RFC 4287), and the links of a page.
+struct MarkupList: ListFormatReader {
+  private enum Kind: String {
+    case metalink, urlset, sitemapindex, rss, feed, html
+
+    var said: String {
+      switch self {
+      case .metalink: "a Metalink"
+      case .urlset: "a sitemap"
+      case .sitemapindex: "an index of sitemaps, which are fetched as files"
+      case .rss, .feed: "a feed, whose enclosures are fetched"
+      case .html: "a web page, whose links are fetched"
+      }
+    }
+  }
+
+  private let parser: MarkupParser
+  /// Of a page's links; all where there are none.
+  private let accepted: [NamePattern]
+  private let isPage: Bool
+  private var kind: Kind?
+  private var path: [Substring] = []
+  /// What stands in the present element, if it is wanted.
+  private var text: String?
+  /// The attributes of the present element.
+  private var attributes: [String: String] = [:]
+  private var file = MetalinkFile()
+  /// A page's own (`<base href>`).
+  private var pageBase: Address?
+  private var pageLinks: Set<String> = []
+  private var damage: DownloadError?
+  private static let deepest = 128
+  private(set) var line = 0
+
+  var said: String? { kind?.said }
+
+  init(isPage: Bool, accepted: [NamePattern]) throws(Rejection.NoList) {
+    parser = try MarkupParser(isHTML: isPage)
+    (self.isPage, self.accepted) = (isPage, accepted)
+    if isPage { kind = .html }
+  }
+
+  /// Nil for what is neither.
+  /// - Parameter takesPages: whether a web page is a list, too, of its links.
+  static func isPage(_ start: [UInt8], takesPages: Bool) -> Bool? {
+    let text = start.prefix(4096).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+    guard text.first == UInt8(ascii: "<") else { return nil }
+    let head = String(decoding: text, as: UTF8.self).lowercased()
+    if head.hasPrefix("<!doctype html") || head.hasPrefix("<html") { return takesPages ? true : nil }
+    let isXML = ["<?xml", "<metalink", "<urlset", "<sitemapindex", "<rss", "<feed"].contains { head.hasPrefix($0) }
+    return isXML ? false : nil
+  }
+
+  mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
+    if let damage { throw damage }
+    var entries: [ListEntry] = []
+    let trouble = try parser.take(block) { event, line in
+      if damage != nil { return }
+      self.line = line - 1
+      if path.count > Self.deepest { return damage = Self.damage("its elements are nested too deeply") }
+      switch event {
+      case .start(let name, let attributes): try start(name, attributes, base, &entries)
+      case .text(let more):
+        // What is too long is no address, and is refused as one.
+        if let text, text.utf8.count <= ListLine.limit { self.text = text + more }
+      case .end(let name): end(name, base, &entries)
+      }
+    }
+    // Told after what stands before it.
+    if damage == nil { damage = trouble.map(Self.damage) }
+    if let damage, entries.isEmpty { throw damage }
+    return entries
+  }
+
+  private static func damage(_ what: String) -> DownloadError {
+    DownloadError(.badResponse, cause: .detail(what), activity: "decoding")
+  }
+
+  private mutating func start(
+    _ name: Substring, _ attributes: [String: String], _ base: Address?, _ entries: inout [ListEntry]
+  ) throws(Rejection.NoList) {
+    if kind == nil {
+      guard let kind = Kind(rawValue: String(name)), kind != .html else { throw Rejection.NoList.markup("\(name)") }
+      self.kind = kind
+    }
+    // HTML's own elements need not end.
+    if !isPage { path.append(name) }
+    self.attributes = attributes
+    text = ["loc", "url", "size", "hash"].contains(name) ? "" : nil
+    switch (kind, name) {
+    case (.metalink, "file"): file = MetalinkFile(name: attributes["name"])
+    case (.rss, "enclosure"): add(attributes["url"], size: attributes["length"], base, &entries)
+    case (.feed, "link") where attributes["rel"] == "enclosure":
+      add(attributes["href"], size: attributes["length"], base, &entries)
+    case (.html, "base"):
+      pageBase = attributes["href"].flatMap { Self.address($0, base) } ?? pageBase
+    case (.html, "a"), (.html, "area"): try addLink(attributes["href"], pageBase ?? base, &entries)
+    case (.html, "img"), (.html, "source"), (.html, "audio"), (.html, "video"):
+      try addLink(attributes["src"], pageBase ?? base, &entries)
+    default: break
+    }
+  }
+
+  private mutating func end(_ name: Substring, _ base: Address?, _ entries: inout [ListEntry]) {
+    let parent = path.dropLast().last
+    if !isPage { path.removeLast() }
+    defer { text = nil }
+    switch (kind, name, text) {
+    case (.urlset, "loc", let text?) where parent == "url", (.sitemapindex, "loc", let text?) where parent == "sitemap":
+      add(text, base, &entries)
+    case (.metalink, "file", _): entries.append(ListEntry(line: line + 1, content: file.content(base)))
+    case (.metalink, "size", let text?) where parent == "file": file.size = text
+    case (.metalink, "url", let text?): file.add(text, attributes)
+    // Those of pieces have another parent.
+    case (.metalink, "hash", let text?) where parent == "file" || parent == "verification":
+      file.sums.append((attributes["type"]?.lowercased().filter { $0 != "-" } ?? "", text))
+    default: break
+    }
+  }
+
+  private func add(_ text: String?, size: String? = nil, _ base: Address?, _ entries: inout [ListEntry]) {
+    guard let text else { return }
+    var content = Self.line(text, base)
+    if case .address(let address, _) = content, let size, let bytes = Int64(size), bytes > 0 {
+      content = .address(address, LineOptions(size: bytes))
+    }
+    entries.append(ListEntry(line: line + 1, content: content))
+  }
+
+  /// What is not to be fetched (`mailto:`), a folder, and the page's order by date are no links to a file.
+  private mutating func addLink(
+    _ text: String?, _ base: Address?, _ entries: inout [ListEntry]
+  ) throws(Rejection.NoList) {
+    guard let text, !text.isEmpty, text.utf8.first != UInt8(ascii: "#") else { return }
+    guard let address = Self.address(text, base) else {
+      if base == nil, !text.utf8.contains(UInt8(ascii: ":")) { throw .noBase }
+      return
+    }
+    guard !address.lastPathSegment.isEmpty, accepted.isEmpty || accepted.contains(where: { $0.matches(address) }),
+      pageLinks.count >= 1 << 16 || pageLinks.insert(address.key).inserted
+    else { return }
+    entries.append(ListEntry(line: line + 1, content: .address(address, nil)))
+  }
+
+  private static func address(_ text: String, _ base: Address?) -> Address? {
+    guard case .address(let address, _) = line(text, base) else { return nil }
+    return address
+  }
+
+  /// An address may stand on lines of its own, indented.
+  fileprivate static func line(_ text: String, _ base: Address?) -> ListLine {
+    ListLine(text.utf8.filter { $0 >= 0x20 }, base: base)
+  }
+}
+
+/// A `<file>` of a Metalink while it is read.
+private struct MetalinkFile {
+  var name: String?
+  var size: String?
+  var sums: [(algorithm: String, text: String)] = []
+  private var addresses: [(text: String, rank: Int)] = []
+
+  /// Mirrors beyond these are not needed.
+  private static let most = 64
+
+  init(name: String? = nil) { self.name = name }
+
+  /// Version 4 has priorities from 1 on, version 3 preferences up to 100.
+  mutating func add(_ address: String, _ attributes: [String: String]) {
+    let rank = attributes["priority"].flatMap { Int($0) } ?? attributes["preference"].flatMap { Int($0) }.map { -$0 }
+    if addresses.count < Self.most { addresses.append((address, rank ?? 999_999)) }
+  }
+
+  /// Other addresses than those that dlm can fetch (ftp, BitTorrent) do not count, as long as there is one.
+  func content(_ base: Address?) -> ListLine {
+    // Equal ranks keep their order.
+    let sorted = addresses.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
+    let lines = sorted.map { MarkupList.line($0.element.text, base) }
+    let usable = lines.compactMap { line in if case .address(let address, _) = line { address } else { nil } }
+    guard let first = usable.first else {
+      return lines.first ?? .bad(.malformed(.empty), text: name ?? "")
+    }
+    var options = LineOptions(mirrors: Array(usable.dropFirst()))
+    if let name, !options.setPath(name) { return .bad(.option("file name=\"\(name)\""), text: first.redacted) }
+    if let size, let bytes = Int64(size.filter { !$0.isWhitespace }) { options.size = bytes }
+    for (algorithm, text) in sums {
+      let sum = text.filter { !$0.isWhitespace }
+      guard ContentDigest.Algorithm(rawValue: algorithm) != nil else { continue }
+      if !options.set(algorithm, sum) { return .bad(.option("\(algorithm)=\(sum)"), text: first.redacted) }
+    }
+    return .address(first, options)
+  }
+}

@@ -1,0 +1,56 @@
+import CMarkup
+import DownloadModel
+
+/// A document of XML or HTML in pieces, by libxml2: no entity but the predefined ones, nothing from elsewhere, and a
+/// bounded depth.
+final class MarkupParser {
+  enum Event {
+    case start(Substring, attributes: [String: String])
+    case end(Substring)
+    case text(String)
+  }
+
+  private let parser: UnsafeMutablePointer<dlm_markup>
+
+  /// - Throws: where libxml2 is not installed.
+  init(isHTML: Bool) throws(Rejection.NoList) {
+    guard let parser = dlm_markup_new(isHTML ? 1 : 0) else { throw .noParser }
+    self.parser = parser
+  }
+
+  deinit { dlm_markup_free(parser) }
+
+  /// - Parameters:
+  ///   - block: an empty one is the end.
+  ///   - event: is called for each part, in order, with its line.
+  /// - Returns: what is wrong with the document from there on; nil for nothing.
+  func take(_ block: [UInt8], _ event: (Event, _ line: Int) throws -> Void) rethrows -> String? {
+    let trouble = block.withUnsafeBytes { dlm_markup_take(parser, $0.baseAddress, $0.count) }
+    var rest = UnsafeRawBufferPointer(start: parser.pointee.bytes, count: parser.pointee.count)[...]
+    // Each record is whole, since the shim writes it in one call.
+    while rest.count >= 9 {
+      func number(_ place: Int) -> Int {
+        Int(rest.base.loadUnaligned(fromByteOffset: rest.startIndex + place, as: UInt32.self))
+      }
+      let (kind, line, length) = (rest[rest.startIndex], number(1), number(5))
+      let content = rest.dropFirst(9).prefix(length)
+      rest = rest.dropFirst(9 + length)
+      switch kind {
+      case UInt8(ascii: "t"): try event(.text(String(decoding: content, as: UTF8.self)), line)
+      case UInt8(ascii: ">"): try event(.end(Self.name(content.dropLast())), line)
+      default:
+        let words = content.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+        let values = words.dropFirst().map { String(decoding: $0, as: UTF8.self) }
+        let pairs = stride(from: 0, to: values.count - 1, by: 2).map { (values[$0].lowercased(), values[$0 + 1]) }
+        try event(.start(Self.name(words.first ?? content), attributes: Dictionary(pairs) { first, _ in first }), line)
+      }
+    }
+    return trouble.map { String(cString: $0).filter { $0 != "\n" } }
+  }
+
+  /// Without its prefix: which namespaces they are of tells nothing that their names do not.
+  private static func name(_ bytes: some Collection<UInt8>) -> Substring {
+    let name = String(decoding: bytes, as: UTF8.self).lowercased()
+    return name.split(separator: ":").last ?? ""
+  }
+}

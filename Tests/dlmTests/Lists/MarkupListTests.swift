@@ -1,0 +1,202 @@
+import DownloadModel
+import TestSupport
+import Testing
+
+@testable import dlm
+
+@Suite("Lists in XML, and pages whose links are a list")
+struct MarkupListTests {
+  private static let sum = String(repeating: "ab", count: 32)
+
+  /// After the example of RFC 5854 §1.1, with what it leaves out: pieces, another kind of address, a folder.
+  static let metalink4 = """
+    <?xml version="1.0" encoding="UTF-8"?>
+    <metalink xmlns="urn:ietf:params:xml:ns:metalink">
+      <file name="sub/example.ext">
+        <size>14471447</size>
+        <hash type="md5">\(sum.prefix(32))</hash>
+        <hash type="sha-256">\(sum)</hash>
+        <pieces length="1048576" type="sha-256"><hash>\(sum)</hash></pieces>
+        <url location="de" priority="2">ftp://ftp.example.com/example.ext</url>
+        <url location="fr" priority="3">http://example.com/example.ext</url>
+        <url priority="1">https://m.example.com/example.ext</url>
+        <metaurl mediatype="torrent" priority="2">http://example.com/example.ext.torrent</metaurl>
+      </file>
+      <file name="../up"><url>http://h/up</url></file>
+      <file name="b"><url>ftp://h/b</url></file>
+      <file name="c"><url>
+        http://h/c
+      </url></file>
+    </metalink>
+    """
+
+  /// Of the form that version 3 has in its specification (metalinker.org, 2.0 of 2007).
+  static let metalink3 = """
+    <metalink version="3.0" xmlns="http://www.metalinker.org/">
+      <files><file name="a.iso"><size>5</size>
+        <verification><hash type="sha256">\(sum)</hash>
+          <pieces length="2" type="sha1"><hash piece="0">00</hash></pieces></verification>
+        <resources>
+          <url type="http" location="us" preference="90">http://slow/a.iso</url>
+          <url type="http" preference="100">http://fast/a.iso</url>
+          <url type="bittorrent">http://h/a.torrent</url>
+        </resources></file></files>
+    </metalink>
+    """
+
+  static let sitemap = """
+    <?xml version="1.0" encoding="UTF-8"?>
+    <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://x">
+      <url><loc>http://h/a?x=1&amp;y=2</loc><image:image><image:loc>http://h/i.jpg</image:loc></image:image></url>
+      <url><loc><![CDATA[http://h/b]]></loc><lastmod>2026-01-01</lastmod></url>
+      <url><loc>nonsense</loc></url>
+    </urlset>
+    """
+
+  static let page = """
+    <!DOCTYPE html><html><body>
+    <a href="?C=M;O=A">by date</a><a href="/">up</a><a href="sub/">folder</a><a href="#top">top</a>
+    <a href="x.pdf">x<p><a href='y%20z.pdf'>y</a><img src=pic.jpg><a href="mailto:x@y">mail</a>
+    <a href="x.pdf#2">again</a><a href="https://other/o.pdf?a=1&amp;b=2">o</a>
+    </html>
+    """
+
+  struct Sample: Sendable {
+    let text: String
+    var isPage = false
+    var accepted: [String] = []
+    var base: String?
+    let expected: [String]
+    var said: String?
+
+    func read(_ bytes: [UInt8]? = nil, in sizes: [Int] = [1 << 16]) throws -> ReadList {
+      let base = try self.base.map { try Address($0) }
+      return ReadList(bytes ?? Array(text.utf8), in: sizes, base: base) {
+        try MarkupList(isPage: isPage, accepted: accepted.map { NamePattern($0) })
+      }
+    }
+  }
+
+  static let samples: [Sample] = [
+    Sample(
+      text: metalink4,
+      expected: [
+        "12: https://m.example.com/example.ext size=14471447 dir=sub out=example.ext sha256=\(sum) "
+          + "mirror=http://example.com/example.ext",
+        "13! option(\"file name=\\\"../up\\\"\") http://h/up",
+        "14! malformed(DownloadModel.Address.Malformed.unsupportedScheme(\"ftp\")) ftp://h/b",
+        "17: http://h/c out=c",
+      ], said: "a Metalink"),
+    Sample(
+      text: metalink3,
+      expected: [
+        "9: http://fast/a.iso size=5 out=a.iso sha256=\(sum) mirror=http://slow/a.iso mirror=http://h/a.torrent"
+      ]),
+    Sample(
+      text: sitemap,
+      expected: [
+        "3: http://h/a?x=1&y=2", "4: http://h/b", "5! malformed(DownloadModel.Address.Malformed.noScheme) nonsense",
+      ],
+      said: "a sitemap"),
+    Sample(
+      text: "<sitemapindex><sitemap><loc>http://h/1.xml.gz</loc></sitemap></sitemapindex>",
+      expected: ["1: http://h/1.xml.gz"]),
+    Sample(
+      text: "<rss version='2.0'><channel><item>\n<enclosure url='http://h/a.mp3' length='12' type='audio/mpeg'/></item>"
+        + "<item><link>http://h/page</link><enclosure url='b.mp3' length='0'/></item></channel></rss>",
+      base: "http://h/feed/", expected: ["2: http://h/a.mp3 size=12", "2: http://h/feed/b.mp3"],
+      said: "a feed, whose enclosures are fetched"),
+    Sample(
+      text: "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link rel='alternate' href='http://h/p'/>"
+        + "<link rel='enclosure' href='http://h/a' length='7'/></entry></feed>", expected: ["1: http://h/a size=7"]),
+    Sample(
+      text: page, isPage: true, accepted: ["*.pdf"], base: "http://h/d/",
+      expected: ["3: http://h/d/x.pdf", "3: http://h/d/y%20z.pdf", "4: https://other/o.pdf?a=1&b=2"]),
+    Sample(
+      text: page, isPage: true, base: "http://h/d/",
+      expected: [
+        "3: http://h/d/x.pdf", "3: http://h/d/y%20z.pdf", "3: http://h/d/pic.jpg", "4: https://other/o.pdf?a=1&b=2",
+      ]),
+    Sample(
+      text: "<html><base href='/pub/'><a href=x>x", isPage: true, base: "http://h/d/", expected: ["1: http://h/pub/x"]),
+  ]
+
+  @Test(arguments: samples.indices) func table(index: Int) throws {
+    let sample = Self.samples[index]
+    let list = try sample.read()
+    #expect(list.entries == sample.expected && list.trouble == nil, "\(list)")
+    if let said = sample.said {
+      var reader = try MarkupList(isPage: sample.isPage, accepted: [])
+      _ = try reader.take(Array(sample.text.utf8), base: nil)
+      #expect(reader.said == said)
+    }
+    // Wherever the blocks end.
+    for size in 1..<40 { #expect(try sample.read(in: [size]) == list, "\(size)") }
+  }
+
+  /// What is damaged ends with a word, and what stands before it is taken.
+  @Test(arguments: [
+    ("<urlset><url><loc>http://h/a</loc></url>", 1, "ends in the middle"),
+    ("<urlset><url><loc>http://h/a</loc></url></wrong>", 1, "mismatch"),
+    ("<kml><Document/></kml>", 0, "kml"),
+    // An entity that the list declares is none: a bomb is nothing else.
+    (
+      "<!DOCTYPE x [<!ENTITY a 'http://h/'><!ENTITY b '&a;&a;'>]><urlset><url><loc>&b;</loc></url></urlset>", 0,
+      "Entity"
+    ),
+    ("<urlset>" + String(repeating: "<a>", count: 5000), 0, "too deeply"),
+  ]) func damage(text: String, count: Int, trouble: String) {
+    let list = ReadList(Array(text.utf8)) { try MarkupList(isPage: false, accepted: []) }
+    #expect(list.entries.count == count && list.trouble?.contains(trouble) == true, "\(list)")
+  }
+
+  @Test func whatIsEndlessIsRefused() {
+    let text = "<urlset><url><loc>http://h/" + String(repeating: "x", count: 30 << 20) + "</loc></url></urlset>"
+    let list = ReadList(Array(text.utf8)) { try MarkupList(isPage: false, accepted: []) }
+    #expect(list.entries.allSatisfy { $0.contains("tooLong") }, "\(list.entries.map { $0.prefix(80) })")
+  }
+
+  @Test(arguments: 0..<UInt64(300)) func anything(seed: UInt64) throws {
+    let sample = Self.samples[Int(seed) % Self.samples.count]
+    let bytes = ReadList.damaged(Array(sample.text.utf8), seed: seed)
+    let list = try sample.read(bytes)
+    #expect(list.entries.count <= 16)
+    #expect(try sample.read(bytes, in: [7]).entries.count <= 16)
+  }
+
+  @Test(arguments: [
+    ("<?xml version='1.0'?>\n<metalink/>", false, ListFormat.xml), ("\u{FEFF}  <urlset>", false, .xml),
+    ("<!DOCTYPE HTML>", true, .html), ("http://h/a\n", true, .lines),
+  ]) func isFoundOut(start: String, takesPages: Bool, format: ListFormat) throws {
+    var form = ListForm()
+    if takesPages { form.accepted = [NamePattern("*")] }
+    #expect(try form.found(in: Array(start.utf8)) == format)
+  }
+
+  @Test func aPageAloneIsNoList() {
+    #expect(throws: Rejection.NoList.page) { try ListForm().found(in: Array("<!doctype html>".utf8)) }
+  }
+
+  /// A page's links are fetched by one command; a saved page needs to be told where it is from.
+  @Test func linksAreFetched() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/d/", .file(Array(Self.page.utf8)))
+    for name in ["x.pdf", "y%20z.pdf"] { origin.route("/d/\(name)", .file(Array(name.utf8))) }
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/d/"), "--accept", "[xy]*.pdf")
+    #expect(run.status == 0 && run.errorText.contains("a web page, whose links are fetched"), "\(run.errorText)")
+    #expect(try place.names() == ["x.pdf", "y z.pdf"])
+    let again = try await place.dlm("get")
+    #expect(again.status == 0 && again.errorText.contains("2 unchanged"), "\(again.errorText)")
+    let saved = try place.folder.write(Array(Self.page.utf8), to: "work/saved.html")
+    let relative = try await place.dlm("get", saved, "--accept", "*.pdf")
+    #expect(relative.status == 66 && relative.errorText.contains("--base https://"), "\(relative.errorText)")
+  }
+
+  /// Loaded when it is needed: linked, it would make every start longer.
+  @Test func theLibraryIsNotLinked() async throws {
+    let needed = try await CommandRun.result(of: "readelf", ["-dW", try DLMExecutable.path()]).outputText
+    #expect(needed.contains("libcurl") && !needed.contains("libxml2"), "\(needed)")
+  }
+}
