@@ -153,8 +153,8 @@ actor CurlAgent {
   func endStalled(_ stalls: StallWatch, after time: UInt64) -> Bool {
     var goesOn = false
     for transfer in transfers where transfer.isRunning {
-      if transfer.hasStalled(stalls, after: time) {
-        letGo(transfer, with: transfer.result(stalls.failure))
+      if let failure = transfer.slowness(stalls, after: time) {
+        letGo(transfer, with: transfer.result(failure))
       } else {
         goesOn = true
       }

@@ -27,6 +27,7 @@ final class CurlTransfer {
     let begin: UInt64
     var answerWait: AnswerWait
     var quiet = StallWatch.Quiet()
+    var pace = LeastRate.Pace()
     /// Whether it is paused, as its body became more than one turn of the loop may decode.
     var isBehind = false
   }
@@ -183,14 +184,18 @@ final class CurlTransfer {
     return UInt64(max(0, easy.offset(CURLINFO_STARTTRANSFER_TIME_T) - begin)) * 1000
   }
 
-  func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
+  /// - Returns: nil unless it has stalled, or is too slow.
+  func slowness(_ watch: StallWatch, after time: UInt64) -> DownloadError? {
     // CURLOPT_CONNECTTIMEOUT_MS applies until there is a connection. Nor counts time in which a body is drained, which
     // has a deadline of its own, or decoded, which takes no new byte.
     guard let bytes = run?.exchange.bodyBytes, drainDeadline == nil, !isBehind, easy.isConnected else {
       run?.quiet = StallWatch.Quiet()
-      return false
+      return nil
     }
-    return run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit
+    if run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit { return watch.failure }
+    guard let least = settings.options.leastRate, run?.exchange.isWaiting == false else { return nil }
+    let position = meter?.position ?? bytes
+    return run?.pace.look(position, after: time, least)
   }
 
   var drainDeadline: UInt64? { run?.exchange.drainDeadline }

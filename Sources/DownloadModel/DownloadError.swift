@@ -23,6 +23,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case proxy
     /// Longer than the user allows (`--max-filesize`).
     case tooLarge = "too-large"
+    /// Slower than the user allows (`--min-rate`, which may pass; `--max-time`, which does not in this run).
+    case tooSlow = "too-slow"
     /// Too many files and connections are open, or memory is short: a problem of this machine, not of a server or disk.
     case resources
     /// A value of the library's configuration cannot be used.
@@ -106,6 +108,9 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   public static let cancelled = DownloadError(.cancelled)
   public static let skipped = DownloadError(.skipped, isTransient: true)
+  public static func tooLong(_ limit: Duration) -> DownloadError {
+    DownloadError(.tooSlow, cause: .detail("not whole after \(limit / .seconds(1)) s"), activity: "receiving")
+  }
 
   public subscript<Value>(dynamicMember field: KeyPath<Fields, Value>) -> Value { box.fields[keyPath: field] }
 

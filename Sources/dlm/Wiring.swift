@@ -75,7 +75,7 @@ struct Wiring: Sendable {
   }
 
   private static func retry(_ settings: Settings) -> RetryPolicy {
-    RetryPolicy(retries: settings.retries, maxTime: settings.retryMaxTime)
+    RetryPolicy(retries: settings.retries, maxTime: settings.retryMaxTime, fileTime: settings.maxTime)
   }
 
   /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.

@@ -1,4 +1,5 @@
 import DownloadModel
+import TestSupport
 import Testing
 
 @testable import CurlTransport
@@ -42,6 +43,76 @@ struct StallWatchTests {
     let error = StallWatch(timeout).failure
     #expect(error.code == .stalled && error.isTransient)
     #expect(error.cause == .detail(words))
+  }
+}
+
+@Suite("When a file is too slow (--min-rate)")
+struct LeastRateTests {
+  struct Row: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// Bytes of the file at each look.
+    let bytes: [Int64]
+    /// Seconds that count of those between two looks.
+    var seconds: UInt64 = 10
+    let said: [String?]
+  }
+
+  /// A thousand bytes a second, over half a minute.
+  static let rows: [Row] = [
+    Row(testDescription: "fast enough", bytes: [0, 10_000, 20_000, 30_000], said: [nil, nil, nil, nil]),
+    Row(
+      testDescription: "too slow, once the window is over", bytes: [0, 9000, 18_000, 29_999],
+      said: [nil, nil, nil, "999 B/s over 30 s"]),
+    Row(testDescription: "no byte", bytes: [7, 7, 7, 7], said: [nil, nil, nil, "0 B/s over 30 s"]),
+    Row(
+      testDescription: "a burst counts for its own window", bytes: [0, 0, 0, 90_000, 90_000, 90_000, 90_000],
+      said: [nil, nil, nil, nil, nil, nil, "0 B/s over 30 s"]),
+    Row(
+      testDescription: "what an earlier run left is none of it", bytes: [5_000_000, 5_000_000, 5_000_000, 5_000_001],
+      said: [nil, nil, nil, "0 B/s over 30 s"]),
+    Row(
+      testDescription: "it starts over", bytes: [50_000, 60_000, 100, 100, 100, 200],
+      said: [nil, nil, nil, nil, nil, "3 B/s over 30 s"]),
+    Row(testDescription: "held: no time counts", bytes: [0, 0, 0, 0, 0], seconds: 0, said: [nil, nil, nil, nil, nil]),
+  ]
+
+  @Test(arguments: rows) func look(_ row: Row) {
+    let least = LeastRate(bytesPerSecond: 1000)
+    var pace = LeastRate.Pace()
+    let found = row.bytes.map { pace.look($0, after: row.seconds * 1_000_000_000, least) }
+    #expect(found.map { $0?.reason } == row.said)
+    #expect(found.compactMap(\.self).allSatisfy { $0.code == .tooSlow && $0.isTransient })
+  }
+
+  /// No server is as fast as that, so this needs no slow one.
+  @Test(arguments: [false, true]) func endsTheTransfer(isLimited: Bool) async throws {
+    let gate = try Gate()
+    try await withTransport({
+      $0.leastRate = LeastRate(bytesPerSecond: 1 << 50, over: .milliseconds(1))
+      // Of which all is taken at once: the rest is what the limit holds back.
+      if isLimited { $0.rateLimit = RateLimiter(bytesPerSecond: 1) }
+    }) { transport, origin in
+      let body = SplitMix64.bytes(count: 50_000, seed: 1)
+      origin.route("/f", .file(body, FileOptions(ending: .stall(after: 20_000, until: gate))))
+      let address = try origin.address("/f")
+      let lane = Task { () -> DownloadError? in
+        do throws(DownloadError) {
+          _ = try await transport.fetch(address)
+          return nil
+        } catch { return error }
+      }
+      if isLimited {
+        try await origin.wait(forRequests: 1)
+        // Several looks, a second apart; were the held time counted, it would end.
+        try await Task.sleep(for: .seconds(3))
+        lane.cancel()
+        #expect(await lane.value?.code == .cancelled)
+      } else {
+        let error = await lane.value
+        #expect(error?.code == .tooSlow && error?.address == address.key, "\(String(describing: error))")
+      }
+      gate.open()
+    }
   }
 }
 

@@ -16,6 +16,7 @@ struct RetryPolicyTests {
     var random = 0.5
     var retries = 5
     var maxTime: Duration?
+    var fileTime: Duration?
     let delay: Duration?
   }
 
@@ -47,12 +48,18 @@ struct RetryPolicyTests {
       delay: .milliseconds(825)),
     Row(testDescription: "beyond the whole time", elapsed: .seconds(10), maxTime: .seconds(10), delay: nil),
     Row(
+      testDescription: "its pause would be beyond the file's time", elapsed: .seconds(9.5), fileTime: .seconds(10),
+      delay: nil),
+    Row(
+      testDescription: "and within it", elapsed: .seconds(9), maxTime: .seconds(60), fileTime: .seconds(10),
+      delay: .milliseconds(825)),
+    Row(
       testDescription: "the answer asks for another request: at once",
       error: DownloadError(.range, isTransient: true), delay: .zero),
   ]
 
   @Test(arguments: rows) func delay(_ row: Row) {
-    let policy = RetryPolicy(retries: row.retries, maxTime: row.maxTime)
+    let policy = RetryPolicy(retries: row.retries, maxTime: row.maxTime, fileTime: row.fileTime)
     #expect(
       policy.delay(after: row.error, failures: row.failures, elapsed: row.elapsed, random: row.random)
         == row.delay)

@@ -18,8 +18,8 @@ public actor Downloader {
   private let random: @Sendable () -> Double
   private let segments: Int
   private let news: News
-  /// Files that the user gave up and that have not ended yet; mostly none.
-  private var skipped: Set<Int> = []
+  /// Files that were given up and have not ended yet, and how they are to end; mostly none.
+  private var givenUp: [Int: DownloadError] = [:]
 
   public typealias Result = Swift.Result<DownloadOutcome, DownloadError>
 
@@ -52,15 +52,15 @@ public actor Downloader {
     (self.retry, self.clock, self.random, self.segments) = (retry, clock, random, segments)
   }
 
-  /// Gives one file up for this run: it ends as `.skipped`, and keeps what has come. Equal requests go on.
-  /// - Returns: whether the file is under way here; if not, it will be skipped once it comes here.
-  public func skip(_ id: Int, _ meter: TransferMeter) async -> Bool {
-    skipped.insert(id)
+  /// Gives one file up for this run: it ends with the error, and keeps what has come. Equal requests go on.
+  /// - Returns: whether the file is under way here; if not, it will be given up once it comes here.
+  public func giveUp(_ id: Int, _ meter: TransferMeter, as error: DownloadError = .skipped) async -> Bool {
+    givenUp[id] = error
     return await transport.cancel(meter)
   }
 
   /// Another downloader has the file.
-  public func forgetSkip(_ id: Int) { skipped.remove(id) }
+  public func forget(givenUp id: Int) { givenUp[id] = nil }
 
   // A task keeps memory for its deepest call while it waits, and thousands wait: so what happens before and after the
   // waits is in functions of its own.
@@ -69,8 +69,8 @@ public actor Downloader {
   @inline(never)  // a lane's call of it must stay a tail call
   public func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
     let advice = share.advice(on: request)
-    if !skipped.isEmpty, skipped.remove(request.id) != nil {
-      return end(request, .failure(.skipped.at(request.address)), share, wasAsked: false)
+    if !givenUp.isEmpty, let error = givenUp.removeValue(forKey: request.id) {
+      return end(request, .failure(error.at(request.address)), share, wasAsked: false)
     }
     let meter = feed.start(request, with: advice.file?.meter)
     advice.file?.meter.keep(0)
@@ -114,6 +114,8 @@ public actor Downloader {
   ) async throws(DownloadError) {
     var attempts = advice.file?.attempts ?? Attempts()
     let stopwatch = advice.file?.stopwatch ?? startStopwatch()
+    let alarm = stopwatch.flatMap { startAlarm($0, request.id, meter) }
+    defer { alarm?.cancel() }
     while true {
       do throws(DownloadError) {
         while let receipt = try await transfer(download, for: request, share, advice.waited) {
@@ -129,7 +131,23 @@ public actor Downloader {
 
   /// - Returns: nil where no limit on the whole time needs to know when it began.
   @inline(never)
-  private func startStopwatch() -> Stopwatch? { retry.maxTime.map { _ in Stopwatch(clock) } }
+  private func startStopwatch() -> Stopwatch? { (retry.maxTime ?? retry.fileTime).map { _ in Stopwatch(clock) } }
+
+  /// Gives the file up once it has taken too long.
+  @inline(never)
+  private func startAlarm(_ stopwatch: Stopwatch, _ id: Int, _ meter: TransferMeter) -> Task<Void, any Error>? {
+    retry.fileTime.map { limit in
+      // Unstructured, as a group for each file would cost those without a limit too; it ends with the transfers.
+      Task {
+        try await stopwatch.sleep(until: limit)
+        // Again, as segments that pause between two attempts are no transfers.
+        while !Task.isCancelled {
+          _ = await giveUp(id, meter, as: .tooLong(limit))
+          try await clock.sleep(for: .seconds(1))
+        }
+      }
+    }
+  }
 
   /// - Returns: nil to try again at once.
   /// - Throws: the error, if the file is not tried again.
@@ -145,7 +163,7 @@ public actor Downloader {
     case .after(let next):
       feed.retry(request, next, error: error.at(request.address))
       news.onRetry(request, next, error)
-      if Task.isCancelled || skipped.contains(request.id) { throw .cancelled }
+      if Task.isCancelled || givenUp[request.id] != nil { throw .cancelled }
       return next.delay > .zero ? RestingFile(request, meter, attempts, stopwatch, delay: next.delay) : nil
     }
   }
@@ -154,7 +172,7 @@ public actor Downloader {
   private func transfer(
     _ download: any DownloadTarget, for request: DownloadRequest, _ share: RequestQueueShare, _ waited: Duration?
   ) async throws(DownloadError) -> TransferReceipt? {
-    if !skipped.isEmpty, skipped.contains(request.id) { throw .cancelled }
+    if !givenUp.isEmpty, givenUp[request.id] != nil { throw .cancelled }
     if let running = download.takeRunning() { return try await rest(of: running, download, for: request, share) }
     guard var next = try download.nextTransfer() else { return nil }
     next.waited = waited
@@ -185,8 +203,10 @@ public actor Downloader {
     _ meter: TransferMeter
   ) {
     var result = result
-    if !skipped.isEmpty, skipped.remove(request.id) != nil, case .failure = result, !Task.isCancelled {
-      result = .failure(.skipped.at(request.address))
+    if !givenUp.isEmpty, let reason = givenUp.removeValue(forKey: request.id), case .failure = result,
+      !Task.isCancelled
+    {
+      result = .failure(reason.at(request.address))
     } else if case .failure(let error) = result {
       if HostLimiter.isRefusal(error) || error.code == .resources {
         return requeue(request, error, share, kept: meter.kept)

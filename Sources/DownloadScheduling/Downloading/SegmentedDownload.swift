@@ -124,7 +124,8 @@ struct SegmentedDownload: Sendable {
     // Nothing was left for the transfer to bring.
     if error.code == .cancelled, isAllThere(state) { return }
     if state.failure == nil || !error.isTransient { state.failure = error }
-    if !error.isTransient { state.isFatal = true }
+    // The rate is that of the whole file.
+    if !error.isTransient || error.code == .tooSlow { state.isFatal = true }
   }
 
   private func pause(after error: DownloadError, _ state: inout State, _ group: inout TaskGroup<Event>) {

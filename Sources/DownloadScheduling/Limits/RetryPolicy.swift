@@ -6,6 +6,8 @@ public struct RetryPolicy: Sendable, Equatable {
   public var retries: Int
   /// No retry begins later than this after the first attempt; nil for no limit.
   public var maxTime: Duration?
+  /// A file that is not whole so long after its first attempt fails for good; nil for no limit.
+  public var fileTime: Duration?
 
   /// The longest first pause, doubled at each failure. Half of four such is 8.25 s, which outlives a server's restart.
   private static let base = Duration.milliseconds(1100)
@@ -16,7 +18,9 @@ public struct RetryPolicy: Sendable, Equatable {
   /// A longer pause that a server asks for is only waited for if `maxTime` allows it: that is the user's decision.
   private static let longestPause = Duration.seconds(600)
 
-  public init(retries: Int = 5, maxTime: Duration? = nil) { (self.retries, self.maxTime) = (retries, maxTime) }
+  public init(retries: Int = 5, maxTime: Duration? = nil, fileTime: Duration? = nil) {
+    (self.retries, self.maxTime, self.fileTime) = (retries, maxTime, fileTime)
+  }
 
   /// How long to wait before the next attempt, or nil to give up: exponential backoff, half of it drawn, so that
   /// clients that failed together do not retry together. `Retry-After` is a floor (RFC 9110 §10.2.3).
@@ -32,7 +36,8 @@ public struct RetryPolicy: Sendable, Equatable {
   }
 
   func allows(pause: Duration, elapsed: Duration) -> Bool {
-    maxTime.map { elapsed + pause <= $0 } ?? (pause <= Self.longestPause)
+    if let fileTime, elapsed + pause > fileTime { return false }
+    return maxTime.map { elapsed + pause <= $0 } ?? (pause <= Self.longestPause)
   }
 }
 
@@ -63,8 +68,8 @@ struct Attempts: Sendable, Equatable {
       wasForgiven = true
       return .atOnce
     }
-    // Retries count from the last considerable progress.
-    if position >= furthest + Self.progress { (furthest, failures) = (position, 0) }
+    // Retries count from the last considerable progress, which a slow file makes too.
+    if position >= furthest + Self.progress, error.code != .tooSlow { (furthest, failures) = (position, 0) }
     failures += 1
     guard let delay = policy.delay(after: error, failures: failures, elapsed: elapsed, random: random) else {
       return .giveUp

@@ -51,7 +51,7 @@ struct FailureMessages {
 
   /// Whether the same command may do better, later or after what the remedy says.
   static func isWorthRepeating(_ error: DownloadError) -> Bool {
-    error.isTransient || error.stopsWriting || error.code == .diskFull || isOffline(error)
+    error.isTransient || error.stopsWriting || [.diskFull, .tooSlow].contains(error.code) || isOffline(error)
   }
 
   private static func what(_ error: DownloadError) -> String {
@@ -75,6 +75,7 @@ struct FailureMessages {
     case .redirect: "a redirect was refused"
     case .range: "the server sent another range than it was asked for"
     case .tooLarge: "the file is too large"
+    case .tooSlow: error.isTransient ? "the transfer was too slow" : "the file took too long"
     case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
       "too many files and connections are open"
     case .resources: "this machine is short of memory"
@@ -159,6 +160,9 @@ struct FailureMessages {
     case .conflict where error.activity == "resuming": "start over: it has changed, or its server knows no ranges"
     case .badResponse, .longBody, .range: "check the address; if it is right, tell the server's owner"
     case .tooLarge: "allow more with --max-filesize"
+    case .tooSlow:
+      "what has come is kept: run the same command again, or allow "
+        + (error.isTransient ? "less with --min-rate" : "more with --max-time")
     case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
     case .diskFull:
       "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"

@@ -21,7 +21,8 @@ enum OptionHint {
     -N --timestamping --conditional-get: what has not changed is not fetched again; no option is needed
     -nc --no-clobber --allow-overwrite --auto-file-renaming: --on-conflict says what to do: rename, skip, overwrite, ask
     -t --tries --max-tries --retry --retry-delay --retry-wait --waitretry: --retries N; dlm chooses the pauses
-    -T --timeout --max-time --read-timeout: --connect-timeout S and --stall-timeout S
+    -T --timeout --read-timeout: --connect-timeout S and --stall-timeout S, or --max-time S for a whole file
+    -y -Y --speed-limit --speed-time --lowest-speed-limit: --min-rate RATE fails a file that comes slower for 30 s
     -I --head --spider: --dry-run says what would be fetched
     -r -p --recursive --mirror --page-requisites: dlm takes lists and follows no links in pages
     --http-proxy --https-proxy --all-proxy: --proxy URL is for every address

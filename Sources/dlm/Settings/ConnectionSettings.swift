@@ -8,6 +8,8 @@ struct ConnectionOptions: ParsableArguments {
   @Option("per-host") var perHost: Parallelism?
   @Option("segments") var segments: Parallelism?
   @Option("limit-rate") var limitRate: ByteRate?
+  @Option("min-rate") var minRate: ByteRate?
+  @Option("max-time") var maxTime: Seconds?
   @Option("retries") var retries: Count?
   @Option("retry-max-time") var retryMaxTime: Seconds?
   @Option("connect-timeout") var connectTimeout: Seconds?
@@ -43,6 +45,7 @@ struct ConnectionSettings {
     transport.headerLines = try sources.naming("header", options.header, HeaderArgument.lines) ?? []
     transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
     transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
+    transport.leastRate = options.minRate.map { LeastRate(bytesPerSecond: $0.bytesPerSecond) }
     transport.caFile = try Self.authorities(options, sources)
     transport.isInsecure = options.insecure
     transport.proxies = try Self.proxies(options.proxy, sources)

@@ -171,6 +171,12 @@ enum OptionTable {
       \.connection.limitRate),
     value("retries", "N", "How often to try again after temporary failures", usually: "5", .less, \.connection.retries),
     value(
+      "min-rate", "rate", "Fail a file that comes slower than this for 30 s: 50K", without: "any rate", .own,
+      \.connection.minRate),
+    value(
+      "max-time", "S", "Fail a file that is not whole this long after its first attempt", without: "no limit", .less,
+      \.connection.maxTime),
+    value(
       "retry-max-time", "S", "Try no more this long after the first attempt", without: "no limit", .less,
       \.connection.retryMaxTime),
     value(

@@ -66,6 +66,8 @@ struct Settings {
   var retries: Int
   /// No retry begins later than this after the first attempt; nil is without limit.
   var retryMaxTime: Duration?
+  /// A file that takes longer fails; nil is without limit.
+  var maxTime: Duration?
   var connection: ConnectionSettings
   var output: OutputSettings
   var order: OrderSettings
@@ -109,7 +111,7 @@ struct Settings {
     segments = connection.segments?.number ?? Self.mostSegments
     setLoops = try sources.value("loops")
     retries = connection.retries?.number ?? 5
-    retryMaxTime = connection.retryMaxTime?.duration
+    (retryMaxTime, maxTime) = (connection.retryMaxTime?.duration, connection.maxTime?.duration)
     self.connection = try ConnectionSettings(connection, sources)
     output = try OutputSettings(command.output, command.proof, lists, sources)
     (isQuiet, isVerbose) = (display.quiet, display.verbose)
