@@ -22,7 +22,8 @@ struct NamedFilesTests {
     }
     // Of -H only @FILE is one.
     #expect(Set(names + ["header"]) == Set(Self.written + Self.read))
-    #expect(Self.written == ["cookie-jar", "failed", "events", "summary-json", "report"])
+    #expect(
+      Self.written == ["cookie-jar", "failed", "write-checksums", "write-list", "events", "summary-json", "report"])
   }
 
   // MARK: Read and written

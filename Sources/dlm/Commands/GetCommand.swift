@@ -104,13 +104,15 @@ struct GetCommand: AsyncParsableCommand {
     var settings = try Settings(self, sources, .load(environment: environment))
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     let fetching = Wiring.listFetching(settings, environment)
-    if dryRun { throw ExitCode(try await sayNames(of: sources, settings, fetching).rawValue) }
+    if dryRun { throw ExitCode(try await sayPlan(of: sources, settings, fetching, environment).rawValue) }
     let watch = try WatchOrder(isAsked: watching.watch, every: watching.refreshEvery, settings, sources)
     var plan: RepeatPlan?
     if let again {
       do throws(NotRepeated) {
         plan = try await RepeatPlan(
-          again, sources, settings, noCompare: settings.noCompare || watch != nil || settings.output.isStandardOutput,
+          again, sources, settings,
+          noCompare: settings.noCompare || watch != nil || settings.output.isStandardOutput
+            || settings.checksumFile != nil || settings.listFile != nil,
           fetching: fetching)
       } catch {
         if !settings.isSilent { StandardError.say(RepeatMessages.again(again, error)) }

@@ -161,7 +161,7 @@ struct FailureMessages {
     case .badResponse, .longBody, .range: "check the address; if it is right, tell the server's owner"
     case .tooLarge: "allow more with --max-filesize"
     case .tooSlow:
-      "what has come is kept: run the same command again, or allow "
+      "what came is kept; run it again, or allow "
         + (error.isTransient ? "less with --min-rate" : "more with --max-time")
     case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
     case .diskFull:

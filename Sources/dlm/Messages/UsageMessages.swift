@@ -178,6 +178,8 @@ enum UsageMessages {
   static let outputIsTaken =
     "--output - writes the file to standard output, where JSON progress, --events -, --failed - and --summary-json - "
     + "write too: name a file for them, or fd:3; for progress that is --events FILE."
+  static let outputIsNoFile =
+    "--output - leaves no file that --write-checksums or --write-list could name: leave them out."
   static let watchingOutput = "--output - writes a file once, and --watch again and again: use one of the two."
 
   static func noDescriptor(_ option: String, _ text: String) -> String {

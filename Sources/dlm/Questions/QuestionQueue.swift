@@ -69,9 +69,11 @@ final class QuestionQueue: Sendable {
     feed.leaveOpen { [kind] in kind($0) != nil }
   }
 
-  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    guard case .success(let outcome) = result, let kind = kind(outcome) else { return }
+  /// - Returns: whether something is asked about the file.
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) -> Bool {
+    guard case .success(let outcome) = result, let kind = kind(outcome) else { return false }
     continuation.yield(Question(request: request, outcome: outcome, kind: kind))
+    return true
   }
 
   /// `run` then returns once all questions are answered.

@@ -36,6 +36,16 @@ struct DownloadOrder: Sendable {
   var fileCount: Int? { sources.allSatisfy(\.isAddress) ? sources.count : nil }
 }
 
+struct RunObservers: Sendable {
+  let recorder: RunRecorder?
+  let lists: FileLists?
+
+  /// A file has ended, under the name that it keeps.
+  func settled(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    lists?.files.ended(request, result)
+  }
+}
+
 struct DownloadSession: Sendable {
   private let order: DownloadOrder
   private let screen: ProgressScreen
@@ -50,7 +60,7 @@ struct DownloadSession: Sendable {
   private let questions: QuestionQueue?
   private let trial: RepeatedFiles?
   private let events: EventRecord?
-  private let recorder: RunRecorder?
+  private let observers: RunObservers
 
   private struct Refusal: Error {
     let lines: [String]
@@ -121,10 +131,12 @@ struct DownloadSession: Sendable {
       onRead: { if !isTrial, let sizes = memory.read($0) { feed.expect(sizes) } },
       onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } }, onReject: { failures.add($0) })
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
-    recorder = settings.report == nil ? nil : RunRecorder()
+    // What is only compared, or goes to standard output, leaves no files.
+    observers = RunObservers(
+      recorder: settings.report == nil ? nil : RunRecorder(), lists: isTrial ? nil : FileLists(settings))
     do throws(DownloadError) {
       wiring = try await Wiring(
-        Self.settings(order, trial, recorder), mode: settings.mode, files: order.fileCount,
+        Self.settings(order, trial, observers.recorder), mode: settings.mode, files: order.fileCount,
         cacheFolder: order.cacheFolder.map { trial?.index ?? $0 }, keyFolder: order.folders.cache,
         claimsFolder: trial == nil ? order.folders.state : nil, names: reader.names, watches: watched != nil,
         feed: feed, log: log)
@@ -179,6 +191,7 @@ struct DownloadSession: Sendable {
   private static func unwritable(_ settings: Settings) -> Refusal? {
     for (file, option) in [
       (settings.failedList, "--failed"), (settings.report?.file, "--report"), (settings.summaryFile, "--summary-json"),
+      (settings.checksumFile, "--write-checksums"), (settings.listFile, "--write-list"),
     ] {
       if let trouble = file?.obstacle(option) { return Refusal(trouble, .folderUnusable) }
     }
@@ -207,16 +220,18 @@ struct DownloadSession: Sendable {
   }
 
   private func fetch() async -> RunReport {
-    recorder?.begin()
+    observers.recorder?.begin()
     let start = ContinuousClock.now
     async let asking: Void? = questions?.run(
       carryOut: { decision, question throws(DownloadError) in
-        try await wiring.loops.carryOut(decision, on: question.outcome, of: question.request)
+        let path = try await wiring.loops.carryOut(decision, on: question.outcome, of: question.request)
+        observers.settled(question.request, .success(question.outcome(after: decision, at: path)))
+        return path
       }, onFailure: { failures.add($0) })
     async let _: Void? = trial?.output?.follow(orElse: screen.stop)
     let width = if let watched { await fetch(watched) } else { await fetchAll() }
     if let output = trial?.output { await finish(output) }
-    recorder?.end(mostAtOnce: width.peak)
+    observers.recorder?.end(mostAtOnce: width.peak)
     log.atOnce(width.peak, order.settings)
     questions?.finish()
     await asking
@@ -241,9 +256,9 @@ struct DownloadSession: Sendable {
     let source = ListSource(reader)
     return await wiring.run(source) { request, result in
       log.ended(request, result)
-      recorder?.ended(request, result)
+      observers.recorder?.ended(request, result)
       trial?.fetched.ended(request, result)
-      questions?.ended(request, result)
+      if questions?.ended(request, result) != true { observers.settled(request, result) }
       guard case .failure(let error) = result else { return }
       failures.add(error.named(by: request.provenance))
       if error.stopsWriting { source.stop() }
@@ -265,7 +280,7 @@ struct DownloadSession: Sendable {
     async let _: Void = watcher.run()
     return await wiring.run(watched, scopes: watched.scopes) { request, result in
       log.ended(request, result)
-      questions?.ended(request, result)
+      if questions?.ended(request, result) != true { observers.settled(request, result) }
       if case .failure(let error) = result, error.stopsWriting { watched.stop() }
       watched.ended(request, result.mapError { $0.named(by: request.provenance) })
     }
@@ -301,8 +316,13 @@ struct DownloadSession: Sendable {
     StandardError.say(troubles)
     if await trial?.output?.isReaderGone == true { return .brokenPipe }
     summarize(report, times, listDigest)
+    // Behind the summary, since they may read all that is here.
+    var hasLists = true
+    if let lists = observers.lists {
+      hasLists = await screen.runInterruptibly { await lists.write(isCut: report.signal != nil) }.0
+    }
     let status = ExitStatus(
-      report, hasKeptAll: troubles.isEmpty, hasLostData: screen.hasLostData || events?.hasLostData == true)
+      report, hasKeptAll: troubles.isEmpty && hasLists, hasLostData: screen.hasLostData || events?.hasLostData == true)
     let untold = keepSummary(report, status)
     StandardError.say(untold)
     return untold.isEmpty || status != .success ? status : .unwritten
@@ -327,7 +347,7 @@ struct DownloadSession: Sendable {
   }
 
   private func keepReport(_ report: RunReport) -> [String] {
-    guard let file = order.settings.report, let recorder else { return [] }
+    guard let file = order.settings.report, let recorder = observers.recorder else { return [] }
     let run = RunMeasurement(
       mode: ComparedMode(report.mode, jobs: report.adaptsJobs ? nil : report.jobs), round: 1, wall: report.elapsed,
       files: report.tally.bodies, bytes: report.tally.bodyBytes, details: recorder.details)

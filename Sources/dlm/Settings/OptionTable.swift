@@ -229,6 +229,12 @@ enum OptionTable {
       "failed", "file|-", "Write what failed, and why, as a list to get again", .byOwner, once: true,
       file: .written, \.records.failed),
     value(
+      "write-checksums", "file|-", "Write the SHA-256 of every file that is here at the end, as sha256sum -c takes it",
+      .byOwner, once: true, file: .written, \.records.writeChecksums),
+    value(
+      "write-list", "file|-", "Write those files as a list to get again: address, out=NAME, size=N and sha256=HEX",
+      .byOwner, once: true, file: .written, \.records.writeList),
+    value(
       "events", "file|-|fd:N",
       "Write the lines of --progress json to a file, to standard output (-) or to fd:N, beside any display", .byOwner,
       once: true, file: .written, \.records.events),

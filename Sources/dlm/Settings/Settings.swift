@@ -21,6 +21,8 @@ struct DisplayOptions: ParsableArguments {
 /// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
 struct RecordOptions: ParsableArguments {
   @Option("failed") var failed: String?
+  @Option("write-checksums") var writeChecksums: String?
+  @Option("write-list") var writeList: String?
   @Option("events") var events: String?
   @Option("summary-json") var summaryJSON: String?
   @Flag("no-keys") var noKeys = false
@@ -79,6 +81,8 @@ struct Settings {
   var watches: Bool
   var refreshEvery: TimeSpan?
   var failedList: OutputFile?
+  var checksumFile: OutputFile?
+  var listFile: OutputFile?
   var events: OutputFile?
   var report: ReportFile?
   var summaryFile: OutputFile?
@@ -124,10 +128,13 @@ struct Settings {
     summaryFile = try file("summary-json", records.summaryJSON)
     report = try sources.naming("report", display.report, ReportFile.init)
     failedList = try file("failed", records.failed)
+    checksumFile = try file("write-checksums", records.writeChecksums)
+    listFile = try file("write-list", records.writeList)
     let style = display.progress ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
     progress = isQuiet && style != .json && !output.asks ? .none : style
     guard output.isStandardOutput else { return }
+    if checksumFile != nil || listFile != nil { throw ValidationError(UsageMessages.outputIsNoFile) }
     if style == .json || [events, failedList, summaryFile].contains(where: { $0?.isStandardOutput == true }) {
       throw ValidationError(UsageMessages.outputIsTaken)
     }

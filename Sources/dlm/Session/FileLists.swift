@@ -1,0 +1,78 @@
+import DownloadCaching
+import DownloadModel
+import FileReceiving
+import Glibc
+import TerminalProgress
+
+/// Lists of what is here and right at the end of a run, with its SHA-256 (`--write-checksums`, `--write-list`).
+struct FileLists: Sendable {
+  private let checksums: OutputFile?
+  private let list: OutputFile?
+  /// What the run has compared need not be read again.
+  private let compared: ChecksumList?
+  let files = FetchedFiles()
+
+  /// - Returns: nil where none is asked for.
+  init?(_ settings: Settings) {
+    (checksums, list, compared) = (settings.checksumFile, settings.listFile, settings.output.cache.checksums)
+    if checksums == nil, list == nil { return nil }
+  }
+
+  /// On the cooperative pool, as this time is not measured.
+  /// - Parameter isCut: whether the run was interrupted: then, and if this is cancelled, nothing is written.
+  /// - Returns: whether all is written; else it has said why not.
+  @concurrent
+  func write(isCut: Bool) async -> Bool {
+    var (hashes, addresses, withheld, troubles) = ("", "", 0, [String]())
+    var (digests, seen) = (FileDigests(activity: "hashing"), Set<String>())
+    for file in isCut ? [] : files.all
+    where file.outcome.kind != .skipped && seen.insert(file.path).inserted && access(file.path, F_OK) == 0 {
+      do throws(DownloadError) {
+        let hash = if let hash = known(file) { hash } else { try digests.digest(of: file.path) }
+        hashes += Self.checksumLine(hash, file.path)
+        if let line = Self.listLine(hash, file) { addresses += line } else { withheld += 1 }
+      } catch {
+        troubles += FailureMessages(error).said
+      }
+    }
+    if isCut || Task.isCancelled {
+      let names = [checksums, list].compactMap { $0?.name }.joined(separator: " and ")
+      troubles = ["dlm: the run was interrupted: no \(names) was written"]
+    } else {
+      troubles += checksums?.keep(hashes, "--write-checksums") ?? []
+      troubles += list?.keep(addresses, "--write-list") ?? []
+      if let list, withheld > 0 {
+        let files = Quantity.files(withheld)
+        StandardError.say(["dlm: \(list.name) leaves out \(files) with signed addresses: they are secrets"])
+      }
+    }
+    StandardError.say(troubles)
+    return troubles.isEmpty
+  }
+
+  private func known(_ file: FetchedFiles.File) -> String? {
+    guard file.outcome.proof == .digest else { return nil }
+    let digest = file.request.checksum ?? compared?.digest(of: file.outcome.wantedName)
+    return digest?.algorithm == .sha256 ? digest?.hex : nil
+  }
+
+  /// As sha256sum(1) writes it: a backslash before the line says that the name is escaped.
+  static func checksumLine(_ hash: String, _ path: String) -> String {
+    let name = escaped(path) { [0x5C: "\\\\", 0x0A: "\\n", 0x0D: "\\r"][$0] }
+    return (name.utf8.count > path.utf8.count ? "\\" : "") + "\(hash)  \(name)\n"
+  }
+
+  /// - Returns: nil for an address that is signed, which is a secret. Its login, if it has one, is left out.
+  static func listLine(_ hash: String, _ file: FetchedFiles.File) -> String? {
+    let (address, provenance) = (file.request.address, file.request.provenance)
+    guard address.redacted == address.key else { return nil }
+    let name = escaped(file.outcome.name) { $0 < 0x20 || $0 == 0x25 || $0 == 0x7F ? "%\([$0].hexadecimal)" : nil }
+    let options = LineOptions(size: file.outcome.size, provenance: provenance == .user ? nil : provenance)
+    return "\(address.key)\tout=\(name)\(options.text)\tsha256=\(hash)\n"
+  }
+
+  /// By bytes, as "\r\n" is one `Character`.
+  private static func escaped(_ text: String, _ mark: (UInt8) -> String?) -> String {
+    String(decoding: text.utf8.flatMap { byte in mark(byte).map { Array($0.utf8) } ?? [byte] }, as: UTF8.self)
+  }
+}
