@@ -332,7 +332,7 @@ struct CommandTests {
     let place = try Workplace()
     let run = try await place.dlm("get", "--dry-run", "http://example.org/a%20b.txt", "-d", "out")
     #expect(run.status == 0)
-    #expect(run.outputText == "http://example.org/a%20b.txt\tout/a b.txt\n")
+    #expect(run.outputText == "http://example.org/a%20b.txt\tout/a b.txt\t-\tfetch\n")
     #expect(try place.names().isEmpty)
   }
 

@@ -177,7 +177,7 @@ struct ListAtAddressTests {
     let safe = ["_bash_profile", "_dlm.conf", "_netrc", "_ssh"]
     #expect(try place.names(in: "out") == safe)
     let dry = try await place.dlm("get", origin.url("/files/urls.txt"), "--list", "-d", "out", "--dry-run")
-    #expect(safe.allSatisfy { dry.outputText.contains("out/\($0)\n") }, "\(dry.outputText)")
+    #expect(safe.allSatisfy { dry.outputText.contains("out/\($0)\t") }, "\(dry.outputText)")
     _ = try place.list(names.map { origin.url("/files/\($0)") })
     #expect(try await place.dlm("get", "urls.txt", "-d", "own").status == 0)
     #expect(try place.names(in: "own") == [".bash_profile", ".dlm.conf", ".ssh", "_netrc"])

@@ -68,7 +68,7 @@ struct SettingsTests {
   @Test func unknownKeysNameTheirLine() async throws {
     let place = try Workplace()
     _ = try place.folder.write(Array("mode = sequential\njbos = 3\n".utf8), to: "work/.dlm.conf")
-    let text = try await place.dlm("get", "--dry-run", "http://h/x").errorText
+    let text = try await place.dlm("get", "--dry-run", "http://h/x", "-q").errorText
     #expect(text == "dlm: .dlm.conf:2: jbos is not a setting, and is ignored; did you mean jobs?\n")
   }
 

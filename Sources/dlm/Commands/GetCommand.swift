@@ -126,18 +126,27 @@ struct GetCommand: AsyncParsableCommand {
   }
 
   /// `--dry-run`: no file is fetched, and no network used but for lists at addresses.
-  private func sayNames(
-    of sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
+  private func sayPlan(
+    of sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching, _ environment: [String: String]
   ) async throws -> ExitStatus {
     let failures = FailureLog()
-    let source = ListSource(
-      ListReader(
-        sources, RequestMarks(form: settings.form, outputName: settings.output.name), fetching: fetching,
-        onReject: { failures.add($0) }))
+    let cacheFolder = settings.output.usesCache ? XDGFolders(environment).cache : nil
+    let marks = RequestMarks(form: settings.form, outputName: settings.output.name, indexFolder: cacheFolder)
+    let source = ListSource(ListReader(sources, marks, fetching: fetching, onReject: { failures.add($0) }))
+    var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
+    let asJSON = settings.progress == .json
     while let request = await source.next() {
-      try StandardOutput.say(rows: [[request.address.redacted, settings.output.path(of: request)]])
+      let file = await plan.plan(request)
+      if asJSON {
+        try StandardOutput.write(DryRunMessages.json(file).text + "\n")
+      } else {
+        try StandardOutput.say(rows: [DryRunMessages.row(file)])
+      }
     }
+    if asJSON { try StandardOutput.write(DryRunMessages.json(plan).text + "\n") }
+    StandardError.say(await plan.close().map { CacheMessages.warning($0) })
     StandardError.say(failures.rejections.map { RejectionMessages($0).said })
+    if !settings.isQuiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
     return ExitStatus(failures: [], rejections: failures.rejections)
   }
 }

@@ -214,3 +214,36 @@ enum LessonMessages {
 
   private static func times(_ factor: Double) -> String { "\(Quantity.decimal(factor, 100)) times" }
 }
+
+enum DryRunMessages {
+  static func row(_ file: DryRun.File) -> [String] {
+    [file.address, file.path, file.size.map { "\($0)" } ?? "-", file.step.rawValue]
+  }
+
+  static func json(_ file: DryRun.File) -> JSONValue {
+    .object([
+      "v": .of(1), "type": .text("file"), "url": .text(file.address), "path": .text(file.path),
+      "size": .of(file.size), "here": .of(file.here), "step": .text(file.step.rawValue),
+    ])
+  }
+
+  static func json(_ plan: DryRun) -> JSONValue {
+    let counts = DryRun.Step.allCases.map { ($0.rawValue, JSONValue.of(plan.counts[$0] ?? 0)) }
+    return .object([
+      "v": .of(1), "type": .text("plan"), "files": .object(Dictionary(uniqueKeysWithValues: counts)),
+      "bytes": .of(plan.bytes), "unsized": .of(plan.unsized), "free": .of(plan.free),
+    ])
+  }
+
+  static func lines(_ plan: DryRun, in folder: String) -> [String] {
+    let steps = DryRun.Step.allCases.compactMap { step in
+      plan.counts[step].map { ", \(Quantity.count($0)) \(step == .here ? "here" : "to \(step.rawValue)")" }
+    }
+    let unsized = plan.unsized > 0 ? " and \(Quantity.files(plan.unsized)) of unknown size" : ""
+    let free = plan.free.map { "; \(Quantity.bytes($0)) free in \(folder)" } ?? ""
+    let line = "\(Quantity.files(plan.counts.values.reduce(0, +)))\(steps.joined()): "
+    let missing = plan.bytes - (plan.free ?? .max)
+    let trouble = "dlm: \(Quantity.bytes(missing)) too little: free space, or choose another --directory"
+    return [line + "\(Quantity.bytes(plan.bytes))\(unsized) to come\(free)"] + (missing > 0 ? [trouble] : [])
+  }
+}

@@ -259,7 +259,9 @@ enum OptionTable {
       "refresh-every", "time",
       "With --watch: ask again about fetched files and lists at addresses this often: 30s, 10m, 6h", without: "never",
       .anywhere, once: true, \.watching.refreshEvery),
-    flag("dry-run", "Show what would be fetched under which name, and fetch nothing.", .nowhere, once: true, \.dryRun),
+    flag(
+      "dry-run", "Show what would be fetched, under which name, size and room as far as known; fetch nothing.",
+      .nowhere, once: true, \.dryRun),
   ]
 
   /// The sections of the help, with the options that begin their rows.

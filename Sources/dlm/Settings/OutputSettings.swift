@@ -96,8 +96,9 @@ struct OutputSettings {
   }
 
   /// Where a request's file would go, before any server was asked.
-  func path(of request: DownloadRequest) -> String {
-    isStandardOutput ? "-" : "\(directory)/\(request.outputName ?? FileNaming.name(of: request))"
+  /// - Parameter name: nil for the one that it has if nothing stands there.
+  func path(of request: DownloadRequest, named name: String? = nil) -> String {
+    isStandardOutput ? "-" : "\(directory)/\(name ?? request.outputName ?? FileNaming.name(of: request))"
   }
 
   /// - Throws: `ExitCode` 66 when it cannot be read, having said why.

@@ -1,0 +1,81 @@
+import DownloadCaching
+import DownloadModel
+import FileReceiving
+import Glibc
+import SystemPackage
+
+/// What a run would do, as far as that is known without the network (`--dry-run`).
+struct DryRun {
+  /// What is left to do; a server may be asked about what is here, too.
+  enum Step: String, CaseIterable { case fetch, resume, here, skip }
+
+  struct File {
+    let address: String
+    var path: String
+    /// By the list, or the run that fetched it last; nil if unknown.
+    var size: Int64?
+    /// Bytes of it that are here.
+    var here: Int64 = 0
+    var step = Step.fetch
+  }
+
+  private let output: OutputSettings
+  private let cache: CacheAdministration?
+  /// Without links; nil if it is not there yet.
+  private let folder: String?
+  private let unfinished: [UnfinishedFile]
+  /// Files that will get another name, since something else stands under their own.
+  private var renamed: [DownloadRequest.Key: String] = [:]
+  private(set) var counts: [Step: Int] = [:]
+  /// Bytes to come, as far as sizes are known, and files whose size is not.
+  private(set) var (bytes, unsized): (Int64, Int) = (0, 0)
+  /// Bytes that there is room for; nil where unknown.
+  let free: Int64?
+
+  init(_ output: OutputSettings, cacheFolder: FilePath?) async {
+    (self.output, folder) = (output, RunMemory.canonical(output.directory))
+    cache = cacheFolder.map { CacheAdministration($0) }
+    // What cannot be looked up is unknown; `close` says why.
+    unfinished = folder == nil ? [] : (try? await cache?.unfinished(in: [FilePath(output.directory)])) ?? []
+    var existing = FilePath(output.directory)
+    while access(existing.string, F_OK) != 0, existing.removeLastComponent() {}
+    free = output.isStandardOutput ? nil : ScratchFolder.room(in: existing.string)
+  }
+
+  /// - Parameter request: its size is that of the list or the index.
+  mutating func plan(_ request: DownloadRequest) async -> File {
+    let (address, path) = (request.address, renamed[request.key] ?? output.path(of: request))
+    var file = File(address: address.redacted, path: path, size: request.expectedSize)
+    let known = (try? await cache?.details(of: address.resource)) ?? []
+    if let own = known.first(where: { isHere($0.entry.path) && $0.chosenName == request.outputName })?.entry,
+      own.condition == .intact
+    {
+      file.path = output.path(of: request, named: own.path.lastComponent?.string)
+      if !output.cache.refresh { (file.size, file.here, file.step) = (own.size, own.size, .here) }
+    } else if output.cache.conflictPolicy == .skip, stands(path) {
+      file.step = .skip
+    } else if output.cache.conflictPolicy != .overwrite, renamed[request.key] == nil, stands(path) {
+      let name = request.outputName ?? FileNaming.name(of: address, from: request.provenance)
+      let names = sequence(first: request.nameNumber + 1) { $0 + 1 }.lazy.map { FileNaming.alternative(name, $0) }
+      file.path = names.map { [output] in output.path(of: request, named: $0) }.first { !stands($0) } ?? path
+      renamed[request.key] = file.path
+    }
+    if file.step == .fetch, let part = unfinished.first(where: { isHere($0.path) && $0.address == address.resource }) {
+      (file.size, file.here, file.step) = (part.total ?? file.size, part.bytes, .resume)
+    }
+    counts[file.step, default: 0] += 1
+    if file.step == .fetch || file.step == .resume, !request.isRepeat {
+      if let size = file.size { bytes += max(0, size - file.here) } else { unsized += 1 }
+    }
+    return file
+  }
+
+  private func isHere(_ path: FilePath) -> Bool { path.removingLastComponent().string == folder }
+
+  private func stands(_ path: String) -> Bool {
+    var status = stat()
+    return !output.isStandardOutput && lstat(path, &status) == 0 || renamed.values.contains(path)
+  }
+
+  func close() async -> [CacheWarning] { await cache?.close() ?? [] }
+}
