@@ -27,10 +27,11 @@ final class CacheResources: Sendable {
   }
 
   private struct State {
-    var directory: OutputDirectory?
+    var folders: OpenFolders?
     var index: CacheIndex?
     var indexWasOpened = false
-    var owners: FileOwners?
+    /// By canonical path.
+    var owners: [String: FileOwners] = [:]
     var members: [Member] = []
     var keeper: StoreKeeper?
   }
@@ -42,12 +43,12 @@ final class CacheResources: Sendable {
 
   // MARK: Opened when first needed
 
-  func directory(_ path: FilePath) throws(DownloadError) -> OutputDirectory {
+  func folders(_ path: FilePath) throws(DownloadError) -> OpenFolders {
     try state.withLock { state throws(DownloadError) in
-      if let directory = state.directory { return directory }
-      let directory = try OutputDirectory(path, secret: secret)
-      state.directory = directory
-      return directory
+      if let folders = state.folders { return folders }
+      let folders = OpenFolders(try OutputDirectory(path, secret: secret))
+      state.folders = folders
+      return folders
     }
   }
 
@@ -65,7 +66,7 @@ final class CacheResources: Sendable {
     return index
   }
 
-  var owners: FileOwners? {
+  var owners: [String: FileOwners] {
     get { state.withLock { $0.owners } }
     set { state.withLock { $0.owners = newValue } }
   }

@@ -25,7 +25,7 @@ public actor DownloadCache: DownloadStore {
   let hits: Hits
   private let completion: Completion
   let index: IndexSession
-  private var openedDirectory: OutputDirectory?
+  private var folders: OpenFolders?
 
   /// Opens the table of what other processes have under way, and nothing else yet.
   /// - Parameter executor: the transport's, so that transport and cache need not wait for each other's threads.
@@ -54,14 +54,14 @@ public actor DownloadCache: DownloadStore {
 
   /// Opens the output folder, which is made if missing, and the index. Called once before a run.
   /// - Throws: `.folder` with errno and path.
-  public func prepare() throws(DownloadError) { _ = try outputDirectory() }
+  public func prepare() throws(DownloadError) { _ = try outputFolders() }
 
-  private func outputDirectory() throws(DownloadError) -> OutputDirectory {
-    if let openedDirectory { return openedDirectory }
+  private func outputFolders() throws(DownloadError) -> OpenFolders {
+    if let folders { return folders }
     index.open()
-    let directory = try resources.directory(configuration.directory)
-    openedDirectory = directory
-    return directory
+    let opened = try resources.folders(configuration.directory)
+    folders = opened
+    return opened
   }
 
   // MARK: The three tiers
@@ -72,7 +72,7 @@ public actor DownloadCache: DownloadStore {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     if let name = request.outputName { try checkName(name, request.address) }
-    let (trust, directory) = (index.fingerprint.trust(of: request), try outputDirectory())
+    let (trust, directory) = (index.fingerprint.trust(of: request), try outputFolders().directory(of: request))
     if let outcome = try hits.fromMemory(request, trust, in: directory, meter) { return .answered(outcome) }
     if inFlight.contains(request.key) { return try await join(request, trust, directory, meter) }
     if let outcome = reading({ hits.atOnce(request, trust, in: directory, meter) }) {
@@ -274,7 +274,7 @@ public actor DownloadCache: DownloadStore {
     _ decision: NameDecision, on outcome: DownloadOutcome, of request: DownloadRequest
   ) async throws(DownloadError) -> String? {
     if case .rename(let name) = decision { try checkName(name, request.address) }
-    let directory = try outputDirectory()
+    let directory = try outputFolders().directory(of: request)
     let old = outcome.name
     guard let new = try decision.carryOut(outcome, in: directory, for: request.address) else { return nil }
     guard !FileNaming.areSame(new, old) else { return outcome.path }
@@ -297,7 +297,7 @@ public actor DownloadCache: DownloadStore {
   /// Where an earlier run put the file of a request, as the user would write the path; nil if the index does not know.
   /// - Throws: `.folder` when the output folder cannot be opened.
   public func standingPath(of request: DownloadRequest) async throws(DownloadError) -> String? {
-    let directory = try outputDirectory()
+    let directory = try outputFolders().directory(of: request)
     return await index.row(RowKey(of: request, in: directory)).map { directory.path(of: $0.name) }
   }
 

@@ -170,10 +170,9 @@ extension DownloadRequest {
         .badAddress, cause: .detail("\(error)"), address: Redaction.redactedAddress(item.address),
         activity: "reading an address")
     }
-    let place = item.name == nil ? names.next(address) : nil
     self.init(
       id: id, address: address,
-      wishes: item.name == nil && item.checksum == nil ? nil : .init(outputName: item.name, checksum: item.checksum),
-      nameNumber: place?.number ?? 0, isRepeat: place?.isRepeat ?? false)
+      wishes: item.name == nil && item.checksum == nil ? nil : .init(outputName: item.name, checksum: item.checksum))
+    number(by: names)
   }
 }

@@ -57,15 +57,15 @@ package final class DownloadPlan: Sendable {
     rules.useContentDisposition && request.outputName == nil ? nil : preferred(nameByAddress)
   }
 
-  /// The wanted name with the list's number, if it is the address's own and not a server's choice.
+  /// The wanted name with the list's number, if it is the line's or address's own and not a server's choice.
   package func preferred(_ wanted: String) -> String {
-    guard request.nameNumber > 0, request.outputName == nil, wanted == nameByAddress else { return wanted }
+    guard request.nameNumber > 0, wanted == nameByAddress else { return wanted }
     return FileNaming.alternative(wanted, request.nameNumber)
   }
 
   /// The first number beside a taken name, larger than those of the list, so that no other address loses its name.
   func firstFallback(beside wanted: String) -> Int {
-    max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted) ?? 0) + 1)
+    max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted, in: request.folder) ?? 0) + 1)
   }
 
   func wantedName(_ head: ResponseHead?) -> String? {

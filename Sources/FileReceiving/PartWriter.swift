@@ -51,7 +51,7 @@ struct PartWriter: ~Copyable {
   mutating func stage(resumes: Bool) throws(DownloadError) {
     let opened = try StagedFile(
       in: plan.directory, for: plan.rowKey.address, base: plan.nameByAddress,
-      number: plan.request.outputName == nil ? plan.request.nameNumber : 0, resumes: resumes)
+      number: plan.request.nameNumber, resumes: resumes)
     // What may not be continued stays as it is until an answer takes its place.
     if let metadata = opened.found, case let held = metadata.held(length: opened.foundLength),
       held.mayBeContinued(under: plan.trust)

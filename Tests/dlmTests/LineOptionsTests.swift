@@ -23,6 +23,7 @@ struct LineOptionsTests {
     Row("out=x.bin") { $0.name = "x.bin" },
     Row("out=a/b/x.bin") { ($0.folder, $0.name) = ("a/b", "x.bin") },
     Row("dir=a\tout=b/x") { ($0.folder, $0.name) = ("a/b", "x") },
+    Row("out=a/\u{301}b") { ($0.folder, $0.name) = ("a", "\u{301}b") },
     Row("dir=a b") { $0.folder = "a b" },
     Row("out=50%25%09x") { $0.name = "50%\tx" },
     Row("sha256=\(sum)") { $0.checksum = ContentDigest(.sha256, hex: sum) },

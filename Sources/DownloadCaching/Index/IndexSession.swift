@@ -147,12 +147,12 @@ final class IndexSession {
     return await ask { $0.rows(key).first { $0.key == key } }
   }
 
-  /// Read once a run.
+  /// Read once a run for each folder.
   nonisolated(nonsending) func owners(in directory: OutputDirectory) async -> FileOwners {
-    if let owners = resources.owners { return owners }
     let path = directory.canonicalPath
+    if let owners = resources.owners[path] { return owners }
     guard let owners = await ask({ $0.owners(in: path) }) else { return FileOwners() }
-    resources.owners = owners
+    resources.owners[path] = owners
     return owners
   }
 

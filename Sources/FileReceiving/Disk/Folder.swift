@@ -35,6 +35,16 @@ package final class Folder: Sendable {
     guard mkdir(path.string, mode) == 0 || errno == EEXIST else { throw .last }
   }
 
+  /// Opens a folder in this one, made where missing.
+  /// - Throws: `.notDirectory` for anything else, also a link to a folder.
+  func below(_ name: String) throws(Errno) -> Folder {
+    let flags = O_RDONLY | O_DIRECTORY
+    do throws(Errno) { return Folder(path: path + "/" + name, try open(name, flags)) } catch .noSuchFileOrDirectory {
+      guard mkdirat(descriptor.raw, name, 0o777) == 0 || errno == EEXIST else { throw .last }
+      return Folder(path: path + "/" + name, try open(name, flags))
+    }
+  }
+
   /// The path without links and dots, by which the index knows the folder.
   package func canonicalPath() throws(Errno) -> String {
     guard let resolved = realpath("/proc/self/fd/\(descriptor.raw)", nil) ?? realpath(path, nil) else { throw .last }

@@ -3,14 +3,14 @@ import Glibc
 import Synchronization
 package import SystemPackage
 
-/// The folder that finished files are written to.
+/// A folder that finished files are written to: the output folder, or one below it (`OpenFolders`).
 package final class OutputDirectory: Sendable {
   let folder: Folder
   package let canonicalPath: String
   /// How a nameless file gets its name here; nil where files need a name from the start.
   let route: NamingRoute?
   let claims = NameReservations()
-  let space = SpaceLedger()
+  let space: SpaceLedger
   /// Held from the last check of a foreign file to its replacement: of two loops, the second sees what the first put.
   let replacing = Lock(())
   let secret: UserSecret
@@ -24,6 +24,8 @@ package final class OutputDirectory: Sendable {
   /// Inodes of files that this run gave to an address, where `give` was called, and the numbers of their keys.
   private let given = Lock<[Int64: Int]>([:])
   private let metadata = Lock(MetadataNames())
+  /// The output folder, if this is one below it: that knows the files of the whole run.
+  private let root: OutputDirectory?
 
   /// - Parameters:
   ///   - secret: the user's; without it, no part of another process is recognised.
@@ -32,7 +34,7 @@ package final class OutputDirectory: Sendable {
   package init(
     _ path: FilePath, secret: UserSecret = .forThisProcess(), usesUnnamedFiles: Bool = true
   ) throws(DownloadError) {
-    self.secret = secret
+    (self.secret, space, root) = (secret, SpaceLedger(), nil)
     let text = path.string
     let isCurrent =
       path.isEmpty || path.removingLastComponent().isEmpty && path.lastComponent?.kind == .currentDirectory
@@ -44,6 +46,26 @@ package final class OutputDirectory: Sendable {
     } catch { throw DownloadError(.folder, error, path.string, "opening the output folder") }
     numbers = NumberedNames(folder, opened: opened)
     route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
+  }
+
+  /// A folder below the output folder, made where missing. No part of its path may be a link, which could lead out.
+  /// - Parameter path: as `FileNaming.isUsablePath` has it.
+  /// - Throws: `.folder` with errno and path.
+  init(_ path: String, below root: OutputDirectory) throws(DownloadError) {
+    (self.root, secret, space, opened) = (root, root.secret, root.space, root.opened)
+    prefix = root.prefix + path + "/"
+    canonicalPath = (root.canonicalPath.utf8.count > 1 ? root.canonicalPath : "") + "/" + path
+    var folder = root.folder
+    do throws(Errno) {
+      for name in path.utf8.split(separator: UInt8(ascii: "/")) { folder = try folder.below(String(Substring(name))) }
+    } catch .notDirectory {
+      throw DownloadError(
+        .folder, cause: .detail("a file or link is in the way"), path: root.path(of: path), activity: "opening a folder"
+      )
+    } catch { throw DownloadError(.folder, error, root.path(of: path), "opening a folder") }
+    self.folder = folder
+    numbers = NumberedNames(folder, opened: opened)
+    route = root.route == nil ? nil : folder.routeForUnnamedFiles()
   }
 
   package func path(of name: String) -> String { prefix + name }
@@ -108,10 +130,12 @@ package final class OutputDirectory: Sendable {
 
   /// Notes that this run gave the file to an address. Called for files with another number than the list gave, for
   /// adopted ones, and, unless the policy is to rename, for all: with a usual list memory does not grow.
-  package func give(_ file: FileIdentity, to key: RowKey) { given.withLock { $0[file.inode] = key.number } }
+  package func give(_ file: FileIdentity, to key: RowKey) {
+    (root ?? self).given.withLock { $0[file.inode] = key.number }
+  }
 
   func isGiven(_ file: FileIdentity, besides key: RowKey) -> Bool {
-    given.withLock { $0[file.inode].map { $0 != key.number } ?? false }
+    (root ?? self).given.withLock { $0[file.inode].map { $0 != key.number } ?? false }
   }
 
   package func standing(_ name: String) throws(DownloadError) -> StandingFile? {

@@ -19,9 +19,9 @@ public enum FileNaming {
     return NameSanitizer.sanitize(decoded ?? String(segment), mayHide: mayHide) ?? nameless
   }
 
-  /// The same, with its number in the list.
+  /// The name that its line or its address gives, with its number in the list.
   public static func name(of request: DownloadRequest) -> String {
-    alternative(name(of: request.address, from: request.provenance), request.nameNumber)
+    alternative(request.outputName ?? name(of: request.address, from: request.provenance), request.nameNumber)
   }
 
   /// The hash of that name, which is not built for it in the usual case.

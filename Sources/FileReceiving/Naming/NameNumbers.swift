@@ -17,13 +17,28 @@ public final class NameNumbers: Sendable {
 
   public init() { table = Lock(NameTable()) }
 
-  /// The number of the list's next address.
-  public func next(_ address: Address, from provenance: Provenance = .user) -> Place {
-    let (name, address) = (FileNaming.hash(ofNameOf: address, from: provenance), Hash.of(address.resource.utf8))
-    return table.withLock { $0.next(name: name, address: address) }
+  /// The number of the list's next request.
+  public func next(_ request: DownloadRequest) -> Place {
+    let name =
+      request.outputName.map { Hash.of($0.utf8) }
+      ?? FileNaming.hash(ofNameOf: request.address, from: request.provenance)
+    let (folder, address) = (Self.hash(request.folder), Hash.of(request.address.resource.utf8))
+    return table.withLock { $0.next(name: name ^ folder, address: address ^ folder) }
   }
 
-  func last(of name: String) -> Int { table.withLock { $0.last(of: Hash.of(name.utf8)) } }
+  func last(of name: String, in folder: String?) -> Int {
+    table.withLock { $0.last(of: Hash.of(name.utf8) ^ Self.hash(folder)) }
+  }
+
+  /// Names in different folders are different names.
+  private static func hash(_ folder: String?) -> UInt64 { folder.map { Hash.of($0.utf8) } ?? 0 }
+}
+
+extension DownloadRequest {
+  public mutating func number(by names: NameNumbers) {
+    let place = names.next(self)
+    (nameNumber, isRepeat) = (place.number, place.isRepeat)
+  }
 }
 
 /// The rule of `NameNumbers`, over hashes. A name that comes for the first time takes one word: forty bits of its hash,

@@ -60,12 +60,14 @@ struct LineOptions: Equatable {
   /// - Parameter path: a name, or one below folders.
   /// - Returns: whether it can be used.
   mutating func setPath(_ path: String) -> Bool {
-    guard FileNaming.isUsablePath(path), let name = path.split(separator: "/").last.map(String.init) else {
-      return false
+    guard FileNaming.isUsablePath(path) else { return false }
+    // By bytes: a combining mark after a slash forms one `Character` with it.
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else {
+      name = path
+      return true
     }
-    self.name = name
-    let above = path.dropLast(name.utf8.count + 1)
-    if !above.isEmpty { folder = (folder.map { $0 + "/" } ?? "") + above }
+    name = String(path[path.utf8.index(after: slash)...])
+    folder = (folder.map { $0 + "/" } ?? "") + path[..<slash]
     return true
   }
 

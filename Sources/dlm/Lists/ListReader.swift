@@ -346,7 +346,6 @@ private struct ListedRequests: ~Copyable {
     let provenance = max(Provenance(of: address, listedAt: list), options?.provenance ?? .user)
     let wishes = marks.wishes(options, from: provenance)
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
-    let place = names.next(address, from: provenance)
     keys += address.key.utf8
     keys.append(0x0A)
     if source == .standardInput { spool?.add(address, options) }
@@ -355,9 +354,10 @@ private struct ListedRequests: ~Copyable {
     let size = options?.size ?? sizes?.size(of: address)
     if let size { expected = ExpectedSizes(files: expected.files + 1, bytes: expected.bytes &+ size) }
     defer { count += 1 }
-    return DownloadRequest(
-      id: count, address: address, wishes: wishes, nameNumber: place.number, isRepeat: place.isRepeat,
-      isFirst: isFirst, expectedSize: size)
+    var request = DownloadRequest(
+      id: count, address: address, wishes: wishes, isFirst: isFirst, expectedSize: size)
+    request.number(by: names)
+    return request
   }
 
   mutating func digestKeys() {

@@ -47,7 +47,7 @@ struct DryRun {
     let (address, path) = (request.address, renamed[request.key] ?? output.path(of: request))
     var file = File(address: address.redacted, path: path, size: request.expectedSize)
     let known = (try? await cache?.details(of: address.resource)) ?? []
-    if let own = known.first(where: { isHere($0.entry.path) && $0.chosenName == request.outputName })?.entry,
+    if let own = known.first(where: { isHere($0.entry.path, request) && $0.chosenName == request.outputName })?.entry,
       own.condition == .intact
     {
       file.path = output.path(of: request, named: own.path.lastComponent?.string)
@@ -60,7 +60,7 @@ struct DryRun {
       file.path = names.map { [output] in output.path(of: request, named: $0) }.first { !stands($0) } ?? path
       renamed[request.key] = file.path
     }
-    if file.step == .fetch, let part = unfinished.first(where: { isHere($0.path) && $0.address == address.resource }) {
+    if file.step == .fetch, let part = unfinished.first(where: { isHere($0.path, request) && $0.address == address.resource }) {
       (file.size, file.here, file.step) = (part.total ?? file.size, part.bytes, .resume)
     }
     counts[file.step, default: 0] += 1
@@ -70,7 +70,9 @@ struct DryRun {
     return file
   }
 
-  private func isHere(_ path: FilePath) -> Bool { path.removingLastComponent().string == folder }
+  private func isHere(_ path: FilePath, _ request: DownloadRequest) -> Bool {
+    path.removingLastComponent().string == [folder, request.folder].compactMap(\.self).joined(separator: "/")
+  }
 
   private func stands(_ path: String) -> Bool {
     var status = stat()

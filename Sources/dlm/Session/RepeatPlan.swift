@@ -115,7 +115,8 @@ struct RepeatedFiles: Sendable {
     for file in files {
       let known = try await cache.standingPath(of: file.request)
       let names = [file.outcome.name] + (named[file.wanted] ?? []).filter { $0 != file.outcome.name }
-      let places = known.map { [$0] } ?? names.map { Self.path(of: $0, in: directory) }
+      let folder = file.request.folder.map { Self.path(of: $0, in: directory) } ?? directory
+      let places = known.map { [$0] } ?? names.map { Self.path(of: $0, in: folder) }
       var (equal, isHere): (String?, Bool) = (nil, false)
       for (index, place) in places.enumerated() where equal == nil && !taken.contains(place) {
         guard access(place, F_OK) == 0 || errno != ENOENT else { continue }

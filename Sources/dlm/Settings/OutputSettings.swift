@@ -98,7 +98,8 @@ struct OutputSettings {
   /// Where a request's file would go, before any server was asked.
   /// - Parameter name: nil for the one that it has if nothing stands there.
   func path(of request: DownloadRequest, named name: String? = nil) -> String {
-    isStandardOutput ? "-" : "\(directory)/\(name ?? request.outputName ?? FileNaming.name(of: request))"
+    let parts = [directory, request.folder, name ?? FileNaming.name(of: request)]
+    return isStandardOutput ? "-" : parts.compactMap(\.self).joined(separator: "/")
   }
 
   /// - Throws: `ExitCode` 66 when it cannot be read, having said why.

@@ -177,8 +177,7 @@ extension WatchedLines {
   convenience init(_ sources: [Source], _ names: NameNumbers, _ feed: ProgressFeed) {
     self.init(lists: sources.map(\.name), feed: feed) { request in
       var request = request
-      let place = names.next(request.address, from: request.provenance)
-      (request.nameNumber, request.isRepeat) = (place.number, place.isRepeat)
+      request.number(by: names)
       return request
     }
   }

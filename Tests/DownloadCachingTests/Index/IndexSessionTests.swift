@@ -56,7 +56,7 @@ struct IndexSessionTests {
     let other = try #require(ProcessClaims(in: folder.filePath.appending("claims")))
     let opened = resources.index(at: folder.filePath.appending("cache"), now: { 7 }) { Issue.record($0) }
     let index = try #require(opened)
-    let directory = try resources.directory(configuration.directory)
+    let directory = try resources.folders(configuration.directory).root
     let loop = Loop(resources, configuration, directory)
 
     try folder.write("body", to: "there/x")

@@ -10,7 +10,7 @@ import Testing
 struct NameNumbersTests {
   private func places(_ addresses: [String]) throws -> [NameNumbers.Place] {
     let numbers = NameNumbers()
-    return try addresses.map { numbers.next(try Address($0)) }
+    return try addresses.map { numbers.next(DownloadRequest(id: 0, address: try Address($0))) }
   }
 
   @Test func inTheOrderOfTheList() throws {
@@ -27,9 +27,28 @@ struct NameNumbersTests {
 
   @Test func theHighestNumberOfANameIsKnown() throws {
     let numbers = NameNumbers()
-    for index in 0..<60 { _ = numbers.next(try Address("http://host/README.md?\(index)")) }
-    #expect(numbers.last(of: "README.md") == 59)
-    #expect(numbers.last(of: "other") == 0)
+    for index in 0..<60 {
+      _ = numbers.next(DownloadRequest(id: index, address: try Address("http://host/README.md?\(index)")))
+    }
+    #expect(numbers.last(of: "README.md", in: nil) == 59)
+    #expect(numbers.last(of: "README.md", in: "d") == 0)
+    #expect(numbers.last(of: "other", in: nil) == 0)
+  }
+
+  @Test func namesInOtherFoldersAreOthers() throws {
+    let numbers = NameNumbers()
+    func next(_ address: String, _ folder: String?, _ name: String? = nil) throws -> NameNumbers.Place {
+      numbers.next(
+        DownloadRequest(id: 0, address: try Address(address), wishes: .init(outputName: name, folder: folder)))
+    }
+    let places = [
+      try next("http://a/x", nil), try next("http://b/x", "d"), try next("http://b/x", nil),
+      try next("http://c/x", "d"),
+      try next("http://b/x", "d"), try next("http://e/y", "d", "x"), try next("http://e/x", nil, "z"),
+      try next("http://f/z", nil),
+    ]
+    #expect(places.map(\.number) == [0, 0, 1, 1, 0, 2, 0, 1])
+    #expect(places.map(\.isRepeat) == [false, false, false, false, true, false, false, false])
   }
 
   /// A filter of fewer bits once gave a list of two hundred thousand files a few needless numbers.
