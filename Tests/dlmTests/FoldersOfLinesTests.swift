@@ -78,6 +78,38 @@ struct FoldersOfLinesTests {
     #expect(origin.record.bodyBytesSent["/f", default: 0] < body.count + (1 << 20))
   }
 
+  @Test func thePathOfAnAddressIsKept() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    for path in ["/a/b/c.bin", "/a/c.bin", "/c.bin", "/.x/%64.bin"] { origin.route(path, .file(Array(path.utf8))) }
+    let lines = ["/a/b/c.bin", "/a/c.bin", "/c.bin", "/.x/%64.bin"].map { origin.url($0) }
+    _ = try place.list(lines + ["\(origin.url("/c.bin"))\tdir=own", "\(origin.url("/a/c.bin"))\tout=own.bin"])
+    let run = try await place.dlm("get", "urls.txt", "--keep-paths", "-d", "out")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("out/a/b/c.bin") == Array("/a/b/c.bin".utf8))
+    #expect(try place.file("out/a/c.bin") == Array("/a/c.bin".utf8) && place.names(in: "out/own") == ["c.bin"])
+    #expect(try place.names(in: "out") == [".x", "a", "c.bin", "own", "own.bin"])
+    #expect(try place.names(in: "out/.x") == ["d.bin"])
+    // It is remembered.
+    let again = try await place.dlm("get")
+    #expect(again.status == 0 && again.errorText.contains("6 unchanged"), "\(again.errorText)")
+    let host = try await place.dlm("get", "--prefix-host", "--dry-run", origin.url("/c.bin"))
+    #expect(host.outputText.contains("./127.0.0.1:\(origin.port)/c.bin"), "\(host.outputText)")
+  }
+
+  @Test func aListAtAnAddressHidesNothing() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/x/.k/f", .file([1]))
+    let lines = ["/x/.k/f\tout=.ssh/authorized_keys", "/x/.k/f\tdir=.config", "/x/.k/f"]
+    origin.route("/urls.txt", .file(Array((lines.joined(separator: "\n") + "\n").utf8)))
+    let run = try await place.dlm("get", "--list", origin.url("/urls.txt"), "--keep-paths")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.names() == ["_config", "_ssh", "x"] && place.names(in: "x") == ["_k"])
+  }
+
   @Test func nothingLeavesTheOutputFolder() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

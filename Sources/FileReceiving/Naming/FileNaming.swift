@@ -7,16 +7,46 @@ public enum FileNaming {
   /// before the extension (up to 8).
   static let longest = 230
   static let nameless = "index.html"
+  /// In bytes: Linux's limit for one call.
+  private static let longestPath = 4096
 
   /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot is kept
   /// where the user wrote the address, and so has seen it.
   public static func name(of address: Address, from provenance: Provenance = .user) -> String {
     let segment = address.lastPathSegment
     if isPlain(segment) { return String(segment) }
+    return name(of: segment, from: provenance) ?? nameless
+  }
+
+  private static func name(of segment: Substring, from provenance: Provenance) -> String? {
     // Octets that are not UTF-8 stay encoded: the text as written is at least readable and unique.
     let decoded = PercentEncoding.decode(segment).flatMap { String(validating: $0, as: UTF8.self) }
     let mayHide = provenance == .user && segment.utf8.first == UInt8(ascii: ".")
-    return NameSanitizer.sanitize(decoded ?? String(segment), mayHide: mayHide) ?? nameless
+    return NameSanitizer.sanitize(decoded ?? String(segment), mayHide: mayHide)
+  }
+
+  /// The folders of its path (`--keep-paths`), below its host (`--prefix-host`); nil for none.
+  public static func folder(
+    of address: Address, from provenance: Provenance, keepsPath: Bool, prefixesHost: Bool
+  ) -> String? {
+    let segments =
+      keepsPath ? address.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) : []
+    let folders = segments.dropLast().compactMap { name(of: Substring($0), from: provenance) }
+    return path((prefixesHost ? [address.hostAndPort] : []) + folders)
+  }
+
+  /// A list's path without what nobody but the user may choose, such as hidden names; nil if nothing is left.
+  public static func cleaned(_ path: String) -> String? {
+    let names = path.utf8.split(separator: UInt8(ascii: "/"))
+    return self.path(names.compactMap { NameSanitizer.sanitize(String(Substring($0))) })
+  }
+
+  private static func path(_ names: [String]) -> String? {
+    var path = ""
+    for name in names where path.utf8.count + name.utf8.count < longestPath {
+      path += (path.isEmpty ? "" : "/") + name
+    }
+    return path.isEmpty ? nil : path
   }
 
   /// The name that its line or its address gives, with its number in the list.
@@ -49,7 +79,7 @@ public enum FileNaming {
   /// Whether a list's path can be used: names below a folder, which it does not leave.
   public static func isUsablePath(_ path: String) -> Bool {
     let names = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    return path.utf8.count <= 4096 && names.allSatisfy { isUsable(String(Substring($0))) }
+    return path.utf8.count <= longestPath && names.allSatisfy { isUsable(String(Substring($0))) }
   }
 
   /// Whether a text is a name to the kernel: not empty, not `.` or `..`, and without a slash or a zero byte.

@@ -36,6 +36,8 @@ struct ListOptions: ParsableArguments {
   @Option("list-format") var format: ListFormat?
   @Option("base") var base: String?
   @Option("accept") var accept: [String] = []
+  @Flag("keep-paths") var keepPaths = false
+  @Flag("prefix-host") var prefixHost = false
 }
 
 /// How the lists of a run are read.
@@ -45,13 +47,16 @@ struct ListForm: Sendable {
   var base: Address?
   /// Of a page's links.
   var accepted: [NamePattern] = []
+  /// Whether folders are made of the addresses' paths, and of their hosts.
+  var keepsPaths = false
+  var prefixesHost = false
 
   init() {}
 
   /// - Throws: `ValidationError`.
   init(_ options: ListOptions) throws {
-    format = options.format
     accepted = options.accept.map { NamePattern($0) }
+    (format, keepsPaths, prefixesHost) = (options.format, options.keepPaths, options.prefixHost)
     base = try options.base.map { text in
       guard let address = try? Address(text) else { throw ValidationError(UsageMessages.noBase(text)) }
       // Else each address of the list would have the login, and be remembered with it.

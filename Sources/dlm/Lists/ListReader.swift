@@ -311,10 +311,20 @@ struct RequestMarks: Sendable {
   var indexFolder: FilePath?
 
   /// Nil for a request that has none, as most.
-  fileprivate func wishes(_ options: LineOptions?, from provenance: Provenance) -> DownloadRequest.Wishes? {
-    if options == nil, outputName == nil, checksum == nil, provenance == .user { return nil }
+  fileprivate func wishes(
+    of address: Address, _ options: LineOptions?, from provenance: Provenance
+  ) -> DownloadRequest.Wishes? {
+    let makesFolders = form.keepsPaths || form.prefixesHost
+    if options == nil, outputName == nil, checksum == nil, provenance == .user, !makesFolders { return nil }
+    var (name, folder) = (options?.name ?? outputName, options?.folder)
+    if makesFolders, name == nil, folder == nil {
+      folder = FileNaming.folder(
+        of: address, from: provenance, keepsPath: form.keepsPaths, prefixesHost: form.prefixesHost)
+    } else if provenance != .user {
+      (name, folder) = (name.flatMap(FileNaming.cleaned), folder.flatMap(FileNaming.cleaned))
+    }
     return DownloadRequest.Wishes(
-      outputName: options?.name ?? outputName, folder: options?.folder, checksum: options?.checksum ?? checksum,
+      outputName: name, folder: folder, checksum: options?.checksum ?? checksum,
       headerLines: options?.headerLines ?? [], mirrors: options?.mirrors ?? [], provenance: provenance)
   }
 }
@@ -344,7 +354,7 @@ private struct ListedRequests: ~Copyable {
     _ address: Address, _ options: LineOptions?, from source: Source, at list: Address? = nil
   ) -> DownloadRequest {
     let provenance = max(Provenance(of: address, listedAt: list), options?.provenance ?? .user)
-    let wishes = marks.wishes(options, from: provenance)
+    let wishes = marks.wishes(of: address, options, from: provenance)
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     keys += address.key.utf8
     keys.append(0x0A)

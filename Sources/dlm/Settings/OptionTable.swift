@@ -107,6 +107,9 @@ enum OptionTable {
       "output", letter: "o", "path",
       "A single file's name or path, or - for standard output; a relative path is below --directory",
       without: "by address or server", .nowhere, \.output.output),
+    flag(
+      "keep-paths", "Keep the addresses' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere, \.lists.keepPaths),
+    flag("prefix-host", "Put each host's files into a folder of its name.", .anywhere, \.lists.prefixHost),
     value(
       "on-conflict", "policy", "What to do with a file that dlm did not write", usually: "rename", .keeping,
       \.output.onConflict),

@@ -41,6 +41,38 @@ struct FileNamingTests {
     #expect(FileNaming.name(of: try Address(text)) == expected)
   }
 
+  /// The folders of an address that the user wrote, and that a stranger's list did.
+  @Test(
+    arguments: [
+      ("http://h/a/b/c.bin", "a/b", "a/b"), ("http://h/c", nil, nil), ("http://h", nil, nil),
+      ("http://h/a/b/", "a/b", "a/b"), ("http://h//a///b", "a", "a"), ("http://h/../%2E%2e/./a/b", "a", "a"),
+      ("http://h/a%2F..%2Fb/c", "b", "b"), ("http://h/%E6%97%A5/x", "日", "日"), ("http://h/a%00%1B[b/x", "a[b", "a[b"),
+      ("http://h/.ssh/x", ".ssh", "_ssh"), ("http://h/%2Essh/x", "_ssh", "_ssh"),
+      ("http://h/x.part.json/y", "x.part.json_", "x.part.json_"),
+    ] as [(String, String?, String?)])
+  func foldersOfAnAddress(text: String, user: String?, stranger: String?) throws {
+    let address = try Address(text)
+    for (provenance, expected) in [(Provenance.user, user), (.stranger, stranger), (.home, stranger)] {
+      #expect(FileNaming.folder(of: address, from: provenance, keepsPath: true, prefixesHost: false) == expected)
+      #expect(
+        FileNaming.folder(of: address, from: provenance, keepsPath: true, prefixesHost: true)
+          == "h" + (expected.map { "/" + $0 } ?? ""))
+    }
+  }
+
+  @Test func foldersAreBounded() throws {
+    let address = try Address("http://h:81/" + String(repeating: "a/", count: 9000))
+    let folder = FileNaming.folder(of: address, from: .user, keepsPath: true, prefixesHost: true) ?? ""
+    #expect(folder.hasPrefix("h:81/a/a") && FileNaming.isUsablePath(folder))
+  }
+
+  @Test(
+    arguments: [
+      ("a/b.bin", "a/b.bin"), (".ssh/authorized_keys", "_ssh/authorized_keys"), ("a/.bashrc", "a/_bashrc"),
+      ("a\nb/\u{202E}c", "ab/c"), ("\u{202E}", nil), ("a/ ", "a"),
+    ] as [(String, String?)])
+  func whatAListElsewhereMayName(path: String, expected: String?) { #expect(FileNaming.cleaned(path) == expected) }
+
   @Test(arguments: [
     ("x.tar.gz", 0, "x.tar.gz"),
     ("x.tar.gz", 1, "x.1.tar.gz"),
