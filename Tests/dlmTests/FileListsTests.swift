@@ -20,23 +20,23 @@ struct FileListsTests {
 
   @Test(
     arguments: [
-      ("http://h/a", "a", "http://h/a\tout=a\tsize=3\tsha256=HASH\n"),
-      ("http://me:secret@h/a?x=1", "a b", "http://h/a?x=1\tout=a b\tsize=3\tsha256=HASH\n"),
-      ("http://h/a", "100%\t\r\n=", "http://h/a\tout=100%25%09%0d%0a=\tsize=3\tsha256=HASH\n"),
+      ("http://h/a", "a", "http://h/a\tsize=3\tout=a\tsha256=\(Self.hash)\n"),
+      ("http://me:secret@h/a?x=1", "a b", "http://h/a?x=1\tsize=3\tout=a b\tsha256=\(Self.hash)\n"),
+      ("http://h/a", "100%\t\r\n=", "http://h/a\tsize=3\tout=100%25%09%0d%0a=\tsha256=\(Self.hash)\n"),
       ("http://h/a?X-Amz-Signature=secret", "a", nil), ("http://h/a?token=secret", "a", nil),
     ])
   func aLineOfTheList(address: String, name: String, line: String?) throws {
     let request = DownloadRequest(id: 0, address: try Address(address))
     let outcome = DownloadOutcome(kind: .fetched, path: "dir/\(name)", size: 3)
-    #expect(FileLists.listLine("HASH", .init(request: request, outcome: outcome)) == line)
+    #expect(FileLists.listLine(Self.hash, .init(request: request, outcome: outcome)) == line)
   }
 
   /// Header lines of the user's do not go to what a stranger's list names, in later runs neither.
   @Test func whoNamedIt() throws {
-    let request = DownloadRequest(id: 0, address: try Address("http://h/a"), provenance: .stranger)
+    let request = DownloadRequest(id: 0, address: try Address("http://h/a"), wishes: .init(provenance: .stranger))
     let outcome = DownloadOutcome(kind: .fetched, path: "a", size: 3)
-    let line = FileLists.listLine("HASH", .init(request: request, outcome: outcome))
-    #expect(line == "http://h/a\tout=a\tsize=3\tby=stranger\tsha256=HASH\n")
+    let line = FileLists.listLine(Self.hash, .init(request: request, outcome: outcome))
+    #expect(line == "http://h/a\tsize=3\tby=stranger\tout=a\tsha256=\(Self.hash)\n")
   }
 
   /// Fetched and unchanged ones, under the names that they got; not what failed, what was signed, or the user's own.
@@ -57,7 +57,7 @@ struct FileListsTests {
       #expect(
         list
           == [("/a", "a"), ("/b", "b.1")].map {
-            "\(origin.url($0))\tout=\($1)\tsize=3\tsha256=\(Self.hash)\n"
+            "\(origin.url($0))\tsize=3\tout=\($1)\tsha256=\(Self.hash)\n"
           }.joined(), "\(round): \(list)")
       #expect(run.errorText.contains("again.txt leaves out 1 file with signed addresses"), "\(run.errorText)")
     }

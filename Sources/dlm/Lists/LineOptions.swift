@@ -82,15 +82,17 @@ struct LineOptions: Equatable {
   }
 
   private static func encoded(_ value: String) -> String {
-    value.replacing("%", with: "%25").replacing("\t", with: "%09").replacing("\n", with: "%0A")
+    FileLists.escaped(value) { $0 < 0x20 || $0 == 0x25 || $0 == 0x7F ? "%\([$0].hexadecimal)" : nil }
   }
 }
 
 extension LineOptions {
   /// - Parameter text: words, each after a tab; values may hold `%09` for a tab, `%25` for a percent sign.
   init(_ text: String) throws(Unknown) {
-    for word in text.split(separator: "\t") {
-      let option = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    // By bytes: a combining mark after `=` forms one `Character` with it.
+    for word in text.utf8.split(separator: 0x09).map(Substring.init) {
+      let option = word.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        .map(Substring.init)
       guard option.count == 2 else { throw Unknown(text: String(word)) }
       let value = PercentEncoding.decode(option[1]).flatMap { String(validating: $0, as: UTF8.self) } ?? "\(option[1])"
       guard set(option[0], value) else {

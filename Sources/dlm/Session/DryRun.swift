@@ -60,7 +60,9 @@ struct DryRun {
       file.path = names.map { [output] in output.path(of: request, named: $0) }.first { !stands($0) } ?? path
       renamed[request.key] = file.path
     }
-    if file.step == .fetch, let part = unfinished.first(where: { isHere($0.path, request) && $0.address == address.resource }) {
+    if file.step == .fetch,
+      let part = unfinished.first(where: { isHere($0.path, request) && $0.address == address.resource })
+    {
       (file.size, file.here, file.step) = (part.total ?? file.size, part.bytes, .resume)
     }
     counts[file.step, default: 0] += 1

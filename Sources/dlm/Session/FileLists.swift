@@ -66,13 +66,14 @@ struct FileLists: Sendable {
   static func listLine(_ hash: String, _ file: FetchedFiles.File) -> String? {
     let (address, provenance) = (file.request.address, file.request.provenance)
     guard address.redacted == address.key else { return nil }
-    let name = escaped(file.outcome.name) { $0 < 0x20 || $0 == 0x25 || $0 == 0x7F ? "%\([$0].hexadecimal)" : nil }
-    let options = LineOptions(size: file.outcome.size, provenance: provenance == .user ? nil : provenance)
-    return "\(address.key)\tout=\(name)\(options.text)\tsha256=\(hash)\n"
+    let options = LineOptions(
+      size: file.outcome.size, provenance: provenance == .user ? nil : provenance, name: file.outcome.name,
+      folder: file.request.folder, checksum: ContentDigest(.sha256, hex: hash))
+    return "\(address.key)\(options.text)\n"
   }
 
   /// By bytes, as "\r\n" is one `Character`.
-  private static func escaped(_ text: String, _ mark: (UInt8) -> String?) -> String {
+  static func escaped(_ text: String, _ mark: (UInt8) -> String?) -> String {
     String(decoding: text.utf8.flatMap { byte in mark(byte).map { Array($0.utf8) } ?? [byte] }, as: UTF8.self)
   }
 }
