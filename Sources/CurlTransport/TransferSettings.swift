@@ -8,25 +8,17 @@ final class TransferSettings {
   /// The header lines of every request that goes home (`TransferRequest.isHome`), and of every other one.
   private let homeLines: HeaderLines
   private let otherLines: HeaderLines
-  /// Of `-H Cookie: …`: RFC 6265 §5.4 requires one line with the servers' cookies, so they are no header line.
-  private let userCookies: String?
-  /// As a header line: `-H Authorization: …`.
-  private let showsOwnLogin: Bool
+  let given: GivenLines
   private(set) lazy var logins = LoginMemory()
 
   init(_ options: TransportOptions) throws(CurlFailure) {
     self.options = options
-    let names = options.headerLines.map { $0.prefix { $0 != ":" && $0 != ";" }.lowercased() }
-    let cookies = zip(names, options.headerLines).filter { $0.0 == "cookie" }
-      .map { String($0.1.drop { $0 != ":" }.dropFirst().drop { $0 == " " || $0 == "\t" }) }.filter { !$0.isEmpty }
-    userCookies = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
-    showsOwnLogin = names.contains("authorization")
+    given = GivenLines(options.headerLines)
     // Without coding, the bytes on disk are the origin's own, so that a range of them can be requested later. The agent
     // is a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
     let own = ["Accept-Encoding: identity", "User-Agent: \(options.userAgent)"]
-    let others = zip(names, options.headerLines).filter { $0.0 != "cookie" }.map(\.1)
     // Neither is stored before both are made, because a noncopyable value must not be left half initialised.
-    let homeLines = try HeaderLines((names.contains("user-agent") ? [own[0]] : own) + others)
+    let homeLines = try HeaderLines((given.names.contains("user-agent") ? [own[0]] : own) + given.others)
     let otherLines = try HeaderLines(own)
     self.homeLines = homeLines
     self.otherLines = otherLines
@@ -45,7 +37,7 @@ final class TransferSettings {
 
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     let isHome = request.isHome(place)
-    if showsOwnLogin, isHome { return false }
+    if given.showsLogin && isHome || GivenLines.own(of: request, for: place).showsLogin { return false }
     return place.hasCredentials || options.logins?.hasLogin(for: place.host, isHome: isHome) == true
   }
 
@@ -61,14 +53,15 @@ final class TransferSettings {
   }
 
   func applyGuarded(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
-    if let userCookies { try easy.set(CURLOPT_COOKIE, isHome ? userCookies : nil) }
     guard let identity = options.tls.identity else { return }
     try easy.set(CURLOPT_SSLCERT, isHome ? identity.certificate : nil)
     try easy.set(CURLOPT_SSLKEY, isHome ? identity.key : nil)
   }
 
-  func lines(isHome: Bool, adding more: [String]) throws(CurlFailure) -> HeaderLines {
-    try HeaderLines((isHome ? homeLines.texts : otherLines.texts) + more)
+  /// - Parameter own: go before those of the same names.
+  func lines(isHome: Bool, _ own: GivenLines, adding more: [String]) throws(CurlFailure) -> HeaderLines {
+    let usual = (isHome ? homeLines.texts : otherLines.texts).filter { !own.names.contains(GivenLines.name($0)) }
+    return try HeaderLines(usual + own.others + more)
   }
 
   func applyLines(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
@@ -122,6 +115,35 @@ final class TransferSettings {
   }
 }
 
+/// Header lines of a user or a list, as far as they are more than lines.
+struct GivenLines {
+  /// In lower case.
+  let names: [String]
+  /// RFC 6265 §5.4 requires one line with the servers' cookies, so they are no header line.
+  let cookies: String?
+  let others: [String]
+  let showsLogin: Bool
+
+  init(_ lines: [String]) {
+    names = lines.map(Self.name)
+    let cookies = zip(names, lines).filter { $0.0 == "cookie" }
+      .map { String($0.1.drop { $0 != ":" }.dropFirst().drop { $0 == " " || $0 == "\t" }) }.filter { !$0.isEmpty }
+    self.cookies = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
+    others = zip(names, lines).filter { $0.0 != "cookie" }.map(\.1)
+    showsLogin = names.contains("authorization")
+  }
+
+  private static let none = GivenLines([])
+
+  static func own(of request: TransferRequest, for place: Address) -> GivenLines {
+    let lines = request.ownLines(for: place)
+    return lines.isEmpty ? none : GivenLines(lines)
+  }
+
+  /// A semicolon is curl's way of sending a field without a value.
+  static func name(_ line: String) -> String { line.prefix { $0 != ":" && $0 != ";" }.lowercased() }
+}
+
 extension Duration {
   /// Whole milliseconds, at least one for any time above zero.
   var milliseconds: Int {
@@ -142,6 +164,7 @@ struct TransferOptions: ~Copyable {
   /// Nil while it is being set.
   private var isHome: Bool? = true
   private var readsNetrc = true
+  private var cookies: String?
   /// CURLOPT_HTTPAUTH; libcurl's default is Basic.
   private var schemes = dlm_auth_basic
   private(set) var bufferSize = 0
@@ -166,8 +189,12 @@ struct TransferOptions: ~Copyable {
     let mayRead = settings.readsNetrc(for: address, of: request)
     if mayRead != readsNetrc { try settings.apply(netrc: mayRead, to: easy) }
     readsNetrc = mayRead
-    if !request.headerLines.isEmpty {
-      let lines = try settings.lines(isHome: goesHome, adding: request.headerLines)
+    let own = GivenLines.own(of: request, for: address)
+    let wanted = own.cookies ?? (goesHome ? settings.given.cookies : nil)
+    if wanted != cookies { try easy.set(CURLOPT_COOKIE, wanted) }
+    cookies = wanted
+    if !request.headerLines.isEmpty || !own.others.isEmpty {
+      let lines = try settings.lines(isHome: goesHome, own, adding: request.headerLines)
       try easy.set(CURLOPT_HTTPHEADER, list: lines)
       ownLines = consume lines
     } else if ownLines != nil || isOther {

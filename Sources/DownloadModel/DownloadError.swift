@@ -68,8 +68,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     public let neededBytes: Int64?
     /// Whether an equal request, for which this one waited, met the failure, and counted it.
     public fileprivate(set) var isCoalesced = false
-    /// Who named the address, so that a list of what failed can say it when it is read again.
-    public fileprivate(set) var provenance = Provenance.user
+    /// What was asked for beside the address, so that a list of what failed can say it when it is read again.
+    public fileprivate(set) var wishes: DownloadRequest.Wishes?
   }
 
   /// A request that stayed unanswered over its own connection while the host answered others over theirs.
@@ -139,8 +139,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   /// The same failure with this address, unless it has one already.
   public func at(_ address: Address) -> DownloadError { box.fields.address == nil ? of(address) : self }
 
-  public func named(by provenance: Provenance) -> DownloadError {
-    provenance == .user ? self : changed { $0.provenance = provenance }
+  public func of(_ request: DownloadRequest) -> DownloadError {
+    request.key.wishes == nil ? self : changed { $0.wishes = request.key.wishes }
   }
 
   /// The same failure, for the coalesced requests that waited for the one that met it.

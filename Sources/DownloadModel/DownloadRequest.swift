@@ -42,7 +42,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// have. Those with the same ones are coalesced; the others go one after the other.
   public struct Key: Sendable, Hashable {
     public let address: Address
-    let wishes: Wishes?
+    public let wishes: Wishes?
 
     public var provenance: Provenance { wishes?.provenance ?? .user }
 
@@ -58,8 +58,10 @@ public struct DownloadRequest: Sendable, Identifiable {
   }
 
   /// What most requests lack; behind one reference, because a request is passed on at each step.
-  public final class Wishes: Sendable {
+  public final class Wishes: Sendable, Equatable {
     public let outputName, folder: String?
+    /// As the list says it, in bytes.
+    public let size: Int64?
     public let checksum: ContentDigest?
     public let headerLines: [String]
     public let mirrors: [Address]
@@ -68,12 +70,14 @@ public struct DownloadRequest: Sendable, Identifiable {
     fileprivate static let none = Wishes()
 
     public init(
-      outputName: String? = nil, folder: String? = nil, checksum: ContentDigest? = nil, headerLines: [String] = [],
-      mirrors: [Address] = [], provenance: Provenance = .user
+      outputName: String? = nil, folder: String? = nil, size: Int64? = nil, checksum: ContentDigest? = nil,
+      headerLines: [String] = [], mirrors: [Address] = [], provenance: Provenance = .user
     ) {
-      (self.outputName, self.folder, self.checksum) = (outputName, folder, checksum)
+      (self.outputName, self.folder, self.size, self.checksum) = (outputName, folder, size, checksum)
       (self.headerLines, self.mirrors, self.provenance) = (headerLines, mirrors, provenance)
     }
+
+    public static func == (left: Wishes, right: Wishes) -> Bool { left === right }
 
     /// How the file is asked for makes no other file of it.
     fileprivate func isOfSameFile(as other: Wishes) -> Bool {

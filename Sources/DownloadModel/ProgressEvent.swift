@@ -25,6 +25,8 @@ public struct Rejection: Sendable, Equatable {
     case tooLong
     /// What stands behind the address is no option of a line.
     case option(String)
+    /// An earlier line asks for the same file with other header lines.
+    case otherHeaders
     case unreadable(errno: Int32)
     /// The list at an address could not be fetched.
     case unfetched(DownloadError)
@@ -54,7 +56,7 @@ public struct Rejection: Sendable, Equatable {
   public var isOfList: Bool {
     switch reason {
     case .unreadable, .unfetched, .damaged, .noList: true
-    case .malformed, .notUTF8, .tooLong, .option: false
+    case .malformed, .notUTF8, .tooLong, .option, .otherHeaders: false
     }
   }
 

@@ -41,6 +41,7 @@ public struct TransferRequest: Sendable {
   /// Of a further segment: the meter of its file.
   public var segmentOf: TransferMeter?
   private let provenance: Provenance
+  private var ownLines: [String] = []
 
   public init(
     address: Address, rangeStart: Int64? = nil, rangeEnd: Int64? = nil, headerLines: [String] = [],
@@ -48,6 +49,17 @@ public struct TransferRequest: Sendable {
   ) {
     (self.address, self.provenance, self.meter) = (address, provenance, meter)
     (self.rangeStart, self.rangeEnd, self.headerLines) = (rangeStart, rangeEnd, headerLines)
+  }
+
+  /// For a request, with the header lines that its line has for it alone.
+  public init(for request: DownloadRequest) {
+    self.init(address: request.address, provenance: request.provenance)
+    ownLines = request.headerLines
+  }
+
+  /// The header lines that a list's line has for this address alone: for its own origin, whoever wrote the list.
+  public func ownLines(for destination: Address) -> [String] {
+    ownLines.isEmpty || !destination.isSameOrigin(as: address) ? [] : ownLines
   }
 
   /// Whether what the user gave goes with this request to a destination: header lines, cookies, client certificate, a

@@ -88,7 +88,7 @@ struct Reception: ~Copyable {
         (transferred, resumed) = (earlier.received, min(resumed, earlier.resumed))
       }
     }
-    var request = TransferRequest(address: plan.address, provenance: plan.request.provenance)
+    var request = TransferRequest(for: plan.request)
     request.meter = meter
     let (held, known) = (part.held, known)
     let next = try state.request(held: held, known: known)
@@ -105,7 +105,7 @@ struct Reception: ~Copyable {
     guard !state.isClosed, let segment = part.segments[id], let end = part.segments.end(of: id), segment.written < end,
       let ifRange = part.version.validator.fitForHeaders.ifRange
     else { return nil }
-    var request = TransferRequest(address: plan.address, provenance: plan.request.provenance)
+    var request = TransferRequest(for: plan.request)
     request.segmentOf = meter
     request.headerLines = ["If-Range: \(ifRange)"]
     let upTo = part.segments.requestSize?.end(from: segment.written, to: end) ?? end

@@ -86,7 +86,15 @@ struct CanaryTests {
     _ = try place.folder.write(
       Array("machine 127.0.0.1 login user password \(Self.canary)\n".utf8), to: "work/netrc")
     _ = try place.folder.write(
-      Array("\(login)\nuser:\(Self.canary)@\(address)\nhtp://u:\(Self.canary)@h\n".utf8),
+      Array(
+        """
+        \(login)
+        user:\(Self.canary)@\(address)
+        htp://u:\(Self.canary)@h
+        \(url)?h\theader=Cookie: a=\(Self.canary)
+        \(url)?h\theader=\(Self.canary)
+
+        """.utf8),
       to: "work/with-logins.txt")
     _ = try place.folder.write(
       Array("127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\t\(Self.canary)\n".utf8), to: "work/jar")

@@ -56,6 +56,7 @@ struct LineOptionsTests {
     #expect(throws: LineOptions.Unknown(text: "header=Content-Length: …")) {
       try LineOptions("header=Content-Length: secret")
     }
+    #expect(throws: LineOptions.Unknown(text: "header=…")) { try LineOptions("header=secret") }
   }
 
   @Test func allOfThemReachTheRequest() async throws {

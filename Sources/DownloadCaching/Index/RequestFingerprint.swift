@@ -52,12 +52,13 @@ final class RequestFingerprint {
     let logins = configuration.trust.logins
     let hasLogin = logins?.hasLogin(for: address.host, isHome: !isStranger) == true
     let cookies = cookies(for: address.host)
-    guard hasLogin || address.hasCredentials || cookies != nil else {
+    let lines = request.headerLines.isEmpty ? [] : [request.headerLines.joined(separator: "\n")]
+    guard hasLogin || address.hasCredentials || cookies != nil || !lines.isEmpty else {
       let usual = isStranger ? usualOfStrangers : usualOfOwn
       return isTLS ? usual.tls : usual.plain
     }
     let login = hasLogin ? logins?.login(for: address.host) : nil
-    return trust(isStranger ? strangers : own, [Self.userInfo(address), login, cookies], isTLS)
+    return trust(isStranger ? strangers : own, [Self.userInfo(address), login, cookies] + lines, isTLS)
   }
 
   /// The cookies that a host may get (RFC 6265 §5.1.3), as text; nil for none.

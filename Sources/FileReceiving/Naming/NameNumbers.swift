@@ -11,11 +11,13 @@ public final class NameNumbers: Sendable {
     public var number: Int
     /// Whether the address itself stood in the list before.
     public var isRepeat: Bool
+    /// Whether it stood there with other header lines: two answers would take turns under one name.
+    var hasOtherHeaders = false
   }
 
-  private let table: Lock<NameTable>
+  private let tables = Lock((names: NameTable(), headers: NameTable()))
 
-  public init() { table = Lock(NameTable()) }
+  public init() {}
 
   /// The number of the list's next request.
   public func next(_ request: DownloadRequest) -> Place {
@@ -23,11 +25,19 @@ public final class NameNumbers: Sendable {
       request.outputName.map { Hash.of($0.utf8) }
       ?? FileNaming.hash(ofNameOf: request.address, from: request.provenance)
     let (folder, address) = (Self.hash(request.folder), Hash.of(request.address.resource.utf8))
-    return table.withLock { $0.next(name: name ^ folder, address: address ^ folder) }
+    let lines = request.headerLines.isEmpty ? 0 : Hash.of(request.headerLines.joined(separator: "\n").utf8)
+    return tables.withLock { tables in
+      var place = tables.names.next(name: name ^ folder, address: address ^ folder)
+      if lines != 0 || place.isRepeat && !tables.headers.isEmpty {
+        let headers = tables.headers.next(name: name ^ folder ^ address, address: lines)
+        place.hasOtherHeaders = headers.number > 0 || lines != 0 && place.isRepeat && !headers.isRepeat
+      }
+      return place
+    }
   }
 
   func last(of name: String, in folder: String?) -> Int {
-    table.withLock { $0.last(of: Hash.of(name.utf8) ^ Self.hash(folder)) }
+    tables.withLock { $0.names.last(of: Hash.of(name.utf8) ^ Self.hash(folder)) }
   }
 
   /// Names in different folders are different names.
@@ -35,9 +45,12 @@ public final class NameNumbers: Sendable {
 }
 
 extension DownloadRequest {
-  public mutating func number(by names: NameNumbers) {
+  /// - Returns: false if the list asks for the same file with other header lines before.
+  @discardableResult
+  public mutating func number(by names: NameNumbers) -> Bool {
     let place = names.next(self)
     (nameNumber, isRepeat) = (place.number, place.isRepeat)
+    return !place.hasOtherHeaders
   }
 }
 
@@ -54,6 +67,8 @@ struct NameTable: Sendable {
 
   /// - Parameter limit: addresses that are kept; later ones, when they come twice, get a number each time.
   init(limit: Int = 1 << 16) { self.limit = limit }
+
+  var isEmpty: Bool { layers.isEmpty }
 
   func last(of name: UInt64) -> Int { last[name] ?? 0 }
 

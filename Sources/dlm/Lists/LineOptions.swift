@@ -87,6 +87,12 @@ struct LineOptions: Equatable {
 }
 
 extension LineOptions {
+  init(_ wishes: DownloadRequest.Wishes) {
+    self.init(
+      size: wishes.size, provenance: wishes.provenance == .user ? nil : wishes.provenance, name: wishes.outputName,
+      folder: wishes.folder, checksum: wishes.checksum, mirrors: wishes.mirrors)
+  }
+
   /// - Parameter text: words, each after a tab; values may hold `%09` for a tab, `%25` for a percent sign.
   init(_ text: String) throws(Unknown) {
     // By bytes: a combining mark after `=` forms one `Character` with it.
@@ -97,7 +103,8 @@ extension LineOptions {
       let value = PercentEncoding.decode(option[1]).flatMap { String(validating: $0, as: UTF8.self) } ?? "\(option[1])"
       guard set(option[0], value) else {
         // Its value may be a secret.
-        let shown = option[0] == "header" ? "header=\(HeaderArgument(argument: value).name): …" : String(word)
+        let name = value.utf8.contains(UInt8(ascii: ":")) ? HeaderArgument(argument: value).name + ": " : ""
+        let shown = option[0] == "header" ? "header=\(name)…" : String(word)
         throw Unknown(text: shown)
       }
     }

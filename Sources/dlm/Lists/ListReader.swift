@@ -206,7 +206,11 @@ actor ListReader {
       case .address(let address, let options):
         let held = list.doubt.address()
         if !held.isEmpty { tell(held, of: list.source) }
-        requests.append(made.request(address, options, from: list.source, at: list.address))
+        if let request = made.request(address, options, from: list.source, at: list.address) {
+          requests.append(request)
+        } else {
+          reject(list.source, line: entry.line, address.redacted, .otherHeaders)
+        }
       case .bad(let reason, let text):
         let line = ListDoubt.BadLine(line: entry.line, text: text, reason: reason)
         tell(try list.doubt.take(line), of: list.source)
@@ -269,7 +273,9 @@ actor ListReader {
     defer { made.digestKeys() }
     switch ListLine(Array(text.utf8)) {
     case .blank: break
-    case .address(let address, let options): return [made.request(address, options, from: source)]
+    case .address(let address, let options):
+      if let request = made.request(address, options, from: source) { return [request] }
+      reject(source, line: nil, address.redacted, .otherHeaders)
     case .bad(let reason, let text): reject(source, line: nil, text, reason)
     }
     return []
@@ -324,7 +330,7 @@ struct RequestMarks: Sendable {
       (name, folder) = (name.flatMap(FileNaming.cleaned), folder.flatMap(FileNaming.cleaned))
     }
     return DownloadRequest.Wishes(
-      outputName: name, folder: folder, checksum: options?.checksum ?? checksum,
+      outputName: name, folder: folder, size: options?.size, checksum: options?.checksum ?? checksum,
       headerLines: options?.headerLines ?? [], mirrors: options?.mirrors ?? [], provenance: provenance)
   }
 }
@@ -350,23 +356,24 @@ private struct ListedRequests: ~Copyable {
   var digest: String { String(hasher.finish().hex.prefix(32)) }
 
   /// - Parameter list: its list's address; nil where the user wrote the list.
+  /// - Returns: nil if the same file was asked for with other header lines.
   mutating func request(
     _ address: Address, _ options: LineOptions?, from source: Source, at list: Address? = nil
-  ) -> DownloadRequest {
+  ) -> DownloadRequest? {
     let provenance = max(Provenance(of: address, listedAt: list), options?.provenance ?? .user)
-    let wishes = marks.wishes(of: address, options, from: provenance)
+    let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
+    let size = options?.size ?? sizes?.size(of: address)
+    var request = DownloadRequest(
+      id: count, address: address, wishes: marks.wishes(of: address, options, from: provenance), isFirst: isFirst,
+      expectedSize: size)
+    guard request.number(by: names) else { return nil }
+    count += 1
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     keys += address.key.utf8
     keys.append(0x0A)
     if source == .standardInput { spool?.add(address, options) }
-    let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
     if isFirst { hasFirst = true }
-    let size = options?.size ?? sizes?.size(of: address)
     if let size { expected = ExpectedSizes(files: expected.files + 1, bytes: expected.bytes &+ size) }
-    defer { count += 1 }
-    var request = DownloadRequest(
-      id: count, address: address, wishes: wishes, isFirst: isFirst, expectedSize: size)
-    request.number(by: names)
     return request
   }
 

@@ -262,6 +262,8 @@ struct RejectionMessages {
     case .option(let option):
       return "\"\(option)\" after \(rejection.text) is not an option of a line; these are \(LineOptions.help), "
         + "each after a tab"
+    case .otherHeaders:
+      return "\(rejection.text) is asked for before with other header lines; give one of them a name with out=NAME"
     case .malformed(.unsupportedScheme(let scheme)):
       return "\(quoted): \(scheme) is not supported, only http and https are\(remedy)"
     case .malformed(let why): return "\(quoted) is not an address: \(text(why))\(remedy)"

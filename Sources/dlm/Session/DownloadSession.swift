@@ -260,7 +260,7 @@ struct DownloadSession: Sendable {
       trial?.fetched.ended(request, result)
       if questions?.ended(request, result) != true { observers.settled(request, result) }
       guard case .failure(let error) = result else { return }
-      failures.add(error.named(by: request.provenance))
+      failures.add(error.of(request))
       if error.stopsWriting { source.stop() }
     }
   }
@@ -282,7 +282,7 @@ struct DownloadSession: Sendable {
       log.ended(request, result)
       if questions?.ended(request, result) != true { observers.settled(request, result) }
       if case .failure(let error) = result, error.stopsWriting { watched.stop() }
-      watched.ended(request, result.mapError { $0.named(by: request.provenance) })
+      watched.ended(request, result.mapError { $0.of(request) })
     }
   }
 

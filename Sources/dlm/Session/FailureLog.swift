@@ -118,7 +118,7 @@ enum FailedList {
   /// A failure without an address concerns a folder or file: there is nothing to fetch again.
   static func line(_ error: DownloadError) -> String {
     guard let address = error.address else { return "# " + oneLine(error.path ?? "") }
-    return address + (error.provenance == .user ? "" : LineOptions(provenance: error.provenance).text)
+    return address + (error.wishes.map { LineOptions($0).text } ?? "")
   }
 
   static func oneLine(_ text: String) -> String { TerminalText.sanitized(text).replacing("\n", with: " ") }

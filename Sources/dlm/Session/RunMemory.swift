@@ -191,7 +191,7 @@ final class ListSpool {
   }
 
   func add(_ address: Address, _ options: LineOptions?) {
-    if address.hasCredentials { hadLogins = true }
+    if address.hasCredentials || options?.headerLines.isEmpty == false { hadLogins = true }
     pending += address.key.utf8
     if let options { pending += options.text.utf8 }
     pending.append(0x0A)
