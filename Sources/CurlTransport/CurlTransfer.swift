@@ -27,7 +27,7 @@ final class CurlTransfer {
     let begin: UInt64
     var answerWait: AnswerWait
     var quiet = StallWatch.Quiet()
-    var pace = LeastRate.Pace()
+    var pace = Pace()
     /// Whether it is paused, as its body became more than one turn of the loop may decode.
     var isBehind = false
   }
@@ -195,7 +195,7 @@ final class CurlTransfer {
     if run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit { return watch.failure }
     guard let least = settings.options.leastRate, run?.exchange.isWaiting == false else { return nil }
     let position = meter?.position ?? bytes
-    return run?.pace.look(position, after: time, least)
+    return run?.pace.look(position, after: time, least: least, over: settings.options.rateWindow)
   }
 
   var drainDeadline: UInt64? { run?.exchange.drainDeadline }

@@ -29,52 +29,35 @@ struct StallWatch {
   }
 
   var failure: DownloadError {
-    let time = Self.words(Int(limit / 1_000_000))
+    let milliseconds = limit / 1_000_000
+    let time = milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
     return DownloadError(.stalled, cause: .detail("no bytes for \(time)"), activity: "receiving", isTransient: true)
-  }
-
-  fileprivate static func words(_ milliseconds: Int) -> String {
-    milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
   }
 }
 
-/// How slow a file may be (`--min-rate`), over all its segments. Only time counts in which its body could come: none
-/// before the answer, none in which the run is paused or holds to a rate of its own.
-public struct LeastRate: Sendable {
-  public static let window = Duration.seconds(30)
+/// How fast a file comes, over all its segments, as one of its transfers sees it. Only time counts in which its body
+/// could come: none before the answer, none in which the run is paused or holds to a rate of its own.
+struct Pace {
+  private var start: Int64?
+  private var time: UInt64 = 0
 
-  let bytesPerSecond: Int64
-  let window: Duration
-
-  /// - Parameter window: the time over which the rate is taken.
-  public init(bytesPerSecond: Int64, over window: Duration = window) {
-    (self.bytesPerSecond, self.window) = (bytesPerSecond, window)
-  }
-
-  /// One transfer's view of its file since the window began.
-  struct Pace {
-    private var start: Int64?
-    private var time: UInt64 = 0
-
-    /// - Parameters:
-    ///   - bytes: those of the file by now; fewer than before where it starts over.
-    ///   - time: nanoseconds since the last look, as far as they count.
-    /// - Returns: nil unless a window is over in which fewer bytes came than must.
-    mutating func look(_ bytes: Int64, after time: UInt64, _ least: LeastRate) -> DownloadError? {
-      guard let start, bytes >= start else {
-        (self.start, self.time) = (bytes, 0)
-        return nil
-      }
-      self.time += time
-      guard self.time >= UInt64(least.window.milliseconds) * 1_000_000 else { return nil }
-      let rate = Int64(Double(bytes - start) / (Double(self.time) / 1e9))
+  /// - Parameters:
+  ///   - bytes: those of the file by now; fewer than before where it starts over.
+  ///   - time: nanoseconds since the last look, as far as they count.
+  /// - Returns: nil unless a window is over in which fewer bytes a second came than must.
+  mutating func look(_ bytes: Int64, after time: UInt64, least: Int64, over window: Duration) -> DownloadError? {
+    guard let start, bytes >= start else {
       (self.start, self.time) = (bytes, 0)
-      guard rate < least.bytesPerSecond else { return nil }
-      let words = rate < 10_240 ? "\(rate) B/s" : "\(rate >> 10) KiB/s"
-      return DownloadError(
-        .tooSlow, cause: .detail("\(words) over \(StallWatch.words(least.window.milliseconds))"),
-        activity: "receiving", isTransient: true)
+      return nil
     }
+    self.time += time
+    guard self.time >= UInt64(window.milliseconds) * 1_000_000 else { return nil }
+    let rate = Int64(Double(bytes - start) / (Double(self.time) / 1e9))
+    (self.start, self.time) = (bytes, 0)
+    let words = rate < 10_240 ? "\(rate) B/s" : "\(rate >> 10) KiB/s"
+    if rate >= least { return nil }
+    let detail = "\(words) over \(window.components.seconds) s"
+    return DownloadError(.tooSlow, cause: .detail(detail), activity: "receiving", isTransient: true)
   }
 }
 

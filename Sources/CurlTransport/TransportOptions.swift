@@ -10,8 +10,9 @@ public struct TransportOptions: Sendable {
   public var connectTimeout: Duration = .seconds(10)
   /// A transfer has stalled if no byte comes for this time, once its connection is up.
   public var stallTimeout: Duration = .seconds(30)
-  /// Nil for any rate.
-  public var leastRate: LeastRate?
+  /// Bytes a second that a file must bring, over each such window; nil for any rate.
+  public var leastRate: Int64?
+  public var rateWindow: Duration = .seconds(30)
   /// Used by all transports of a run; nil for none. libcurl's own variables are ignored, except `NO_PROXY`.
   public var proxies: ProxyRoutes?
   /// Used by all transports of a run; nil for a run that keeps no cookies.

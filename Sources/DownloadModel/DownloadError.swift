@@ -108,9 +108,6 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   public static let cancelled = DownloadError(.cancelled)
   public static let skipped = DownloadError(.skipped, isTransient: true)
-  public static func tooLong(_ limit: Duration) -> DownloadError {
-    DownloadError(.tooSlow, cause: .detail("not whole after \(limit / .seconds(1)) s"), activity: "receiving")
-  }
 
   public subscript<Value>(dynamicMember field: KeyPath<Fields, Value>) -> Value { box.fields[keyPath: field] }
 

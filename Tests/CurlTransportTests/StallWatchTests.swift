@@ -77,9 +77,9 @@ struct LeastRateTests {
   ]
 
   @Test(arguments: rows) func look(_ row: Row) {
-    let least = LeastRate(bytesPerSecond: 1000)
-    var pace = LeastRate.Pace()
-    let found = row.bytes.map { pace.look($0, after: row.seconds * 1_000_000_000, least) }
+    var pace = Pace()
+    let window = TransportOptions(userAgent: "").rateWindow
+    let found = row.bytes.map { pace.look($0, after: row.seconds * 1_000_000_000, least: 1000, over: window) }
     #expect(found.map { $0?.reason } == row.said)
     #expect(found.compactMap(\.self).allSatisfy { $0.code == .tooSlow && $0.isTransient })
   }
@@ -88,7 +88,7 @@ struct LeastRateTests {
   @Test(arguments: [false, true]) func endsTheTransfer(isLimited: Bool) async throws {
     let gate = try Gate()
     try await withTransport({
-      $0.leastRate = LeastRate(bytesPerSecond: 1 << 50, over: .milliseconds(1))
+      ($0.leastRate, $0.rateWindow) = (1 << 50, .milliseconds(1))
       // Of which all is taken at once: the rest is what the limit holds back.
       if isLimited { $0.rateLimit = RateLimiter(bytesPerSecond: 1) }
     }) { transport, origin in

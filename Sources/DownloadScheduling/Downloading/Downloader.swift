@@ -136,15 +136,15 @@ public actor Downloader {
   /// Gives the file up once it has taken too long.
   @inline(never)
   private func startAlarm(_ stopwatch: Stopwatch, _ id: Int, _ meter: TransferMeter) -> Task<Void, any Error>? {
-    retry.fileTime.map { limit in
-      // Unstructured, as a group for each file would cost those without a limit too; it ends with the transfers.
-      Task {
-        try await stopwatch.sleep(until: limit)
-        // Again, as segments that pause between two attempts are no transfers.
-        while !Task.isCancelled {
-          _ = await giveUp(id, meter, as: .tooLong(limit))
-          try await clock.sleep(for: .seconds(1))
-        }
+    guard let limit = retry.fileTime else { return nil }
+    let error = DownloadError(.tooSlow, cause: .detail("not whole after \(limit / .seconds(1)) s"))
+    // Unstructured, as a group for each file would cost those without a limit too; it ends with the transfers.
+    return Task {
+      try await stopwatch.sleep(until: limit)
+      // Again, as segments that pause between two attempts are no transfers.
+      while !Task.isCancelled {
+        _ = await giveUp(id, meter, as: error)
+        try await clock.sleep(for: .seconds(1))
       }
     }
   }

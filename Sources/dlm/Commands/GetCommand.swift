@@ -1,4 +1,5 @@
 import ArgumentParser
+import DownloadCaching
 import DownloadModel
 import FoundationEssentials
 import TerminalProgress
@@ -137,14 +138,12 @@ struct GetCommand: AsyncParsableCommand {
     let asJSON = settings.progress == .json
     while let request = await source.next() {
       let file = await plan.plan(request)
-      if asJSON {
-        try StandardOutput.write(DryRunMessages.json(file).text + "\n")
-      } else {
-        try StandardOutput.say(rows: [DryRunMessages.row(file)])
-      }
+      try asJSON
+        ? StandardOutput.write(DryRunMessages.json(file).text + "\n")
+        : StandardOutput.say(rows: [DryRunMessages.row(file)])
     }
     if asJSON { try StandardOutput.write(DryRunMessages.json(plan).text + "\n") }
-    StandardError.say(await plan.close().map { CacheMessages.warning($0) })
+    StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])
     StandardError.say(failures.rejections.map { RejectionMessages($0).said })
     if !settings.isQuiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
     return ExitStatus(failures: [], rejections: failures.rejections)

@@ -86,6 +86,7 @@ enum UsageMessages {
     if type == Seconds.self { return "seconds, such as 30 or 0.5" }
     if type == Count.self { return "a number from 0" }
     if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K or 5M" }
+    if type == HookCommand.self { return "a command and its arguments, with quotes around blanks" }
     if type == TimeSpan.self { return "a time with its unit, such as 30s, 10m or 6h" }
     return "yes or no"
   }

@@ -39,10 +39,12 @@ struct DownloadOrder: Sendable {
 struct RunObservers: Sendable {
   let recorder: RunRecorder?
   let lists: FileLists?
+  let hooks: Hooks?
 
   /// A file has ended, under the name that it keeps.
   func settled(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     lists?.files.ended(request, result)
+    hooks?.ended(request, result)
   }
 }
 
@@ -132,8 +134,11 @@ struct DownloadSession: Sendable {
       onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } }, onReject: { failures.add($0) })
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
     // What is only compared, or goes to standard output, leaves no files.
+    let writes = !isTrial && (settings.checksumFile != nil || settings.listFile != nil)
+    let runs = !isTrial && (settings.onComplete != nil || settings.onDone != nil)
     observers = RunObservers(
-      recorder: settings.report == nil ? nil : RunRecorder(), lists: isTrial ? nil : FileLists(settings))
+      recorder: settings.report == nil ? nil : RunRecorder(), lists: writes ? FileLists(settings: settings) : nil,
+      hooks: runs ? Hooks(settings) : nil)
     do throws(DownloadError) {
       wiring = try await Wiring(
         Self.settings(order, trial, observers.recorder), mode: settings.mode, files: order.fileCount,
@@ -228,6 +233,8 @@ struct DownloadSession: Sendable {
         observers.settled(question.request, .success(question.outcome(after: decision, at: path)))
         return path
       }, onFailure: { failures.add($0) })
+    // Unstructured, as a signal does not end what is to be done about files that are here.
+    let hooks = observers.hooks.map { hooks in Task { await hooks.run() } }
     async let _: Void? = trial?.output?.follow(orElse: screen.stop)
     let width = if let watched { await fetch(watched) } else { await fetchAll() }
     if let output = trial?.output { await finish(output) }
@@ -238,6 +245,8 @@ struct DownloadSession: Sendable {
     feed.leaveUndecided()
     let warnings = await wiring.loops.close()
     let elapsed = start.duration(to: .now)
+    observers.hooks?.finish()
+    await hooks?.value
     let verdict = await compare()
     let (mode, jobs) = (order.settings.mode, order.settings.jobs)
     var tally = feed.tally
@@ -325,7 +334,9 @@ struct DownloadSession: Sendable {
       report, hasKeptAll: troubles.isEmpty && hasLists, hasLostData: screen.hasLostData || events?.hasLostData == true)
     let untold = keepSummary(report, status)
     StandardError.say(untold)
-    return untold.isEmpty || status != .success ? status : .unwritten
+    let last = untold.isEmpty || status != .success ? status : .unwritten
+    await observers.hooks?.done(last, report.tally)
+    return last
   }
 
   // Each gives what to say where it could not be written.

@@ -14,13 +14,12 @@ struct DryRun {
     var path: String
     /// By the list, or the run that fetched it last; nil if unknown.
     var size: Int64?
-    /// Bytes of it that are here.
     var here: Int64 = 0
     var step = Step.fetch
   }
 
   private let output: OutputSettings
-  private let cache: CacheAdministration?
+  let cache: CacheAdministration?
   /// Without links; nil if it is not there yet.
   private let folder: String?
   private let unfinished: [UnfinishedFile]
@@ -35,14 +34,13 @@ struct DryRun {
   init(_ output: OutputSettings, cacheFolder: FilePath?) async {
     (self.output, folder) = (output, RunMemory.canonical(output.directory))
     cache = cacheFolder.map { CacheAdministration($0) }
-    // What cannot be looked up is unknown; `close` says why.
+    // What cannot be looked up is unknown; closing the cache says why.
     unfinished = folder == nil ? [] : (try? await cache?.unfinished(in: [FilePath(output.directory)])) ?? []
     var existing = FilePath(output.directory)
     while access(existing.string, F_OK) != 0, existing.removeLastComponent() {}
     free = output.isStandardOutput ? nil : ScratchFolder.room(in: existing.string)
   }
 
-  /// - Parameter request: its size is that of the list or the index.
   mutating func plan(_ request: DownloadRequest) async -> File {
     let (address, path) = (request.address, renamed[request.key] ?? output.path(of: request))
     var file = File(address: address.redacted, path: path, size: request.expectedSize)
@@ -80,6 +78,4 @@ struct DryRun {
     var status = stat()
     return !output.isStandardOutput && lstat(path, &status) == 0 || renamed.values.contains(path)
   }
-
-  func close() async -> [CacheWarning] { await cache?.close() ?? [] }
 }

@@ -6,23 +6,15 @@ import TerminalProgress
 
 /// Lists of what is here and right at the end of a run, with its SHA-256 (`--write-checksums`, `--write-list`).
 struct FileLists: Sendable {
-  private let checksums: OutputFile?
-  private let list: OutputFile?
-  /// What the run has compared need not be read again.
-  private let compared: ChecksumList?
+  let settings: Settings
   let files = FetchedFiles()
-
-  /// - Returns: nil where none is asked for.
-  init?(_ settings: Settings) {
-    (checksums, list, compared) = (settings.checksumFile, settings.listFile, settings.output.cache.checksums)
-    if checksums == nil, list == nil { return nil }
-  }
 
   /// On the cooperative pool, as this time is not measured.
   /// - Parameter isCut: whether the run was interrupted: then, and if this is cancelled, nothing is written.
   /// - Returns: whether all is written; else it has said why not.
   @concurrent
   func write(isCut: Bool) async -> Bool {
+    let (checksums, list) = (settings.checksumFile, settings.listFile)
     var (hashes, addresses, withheld, troubles) = ("", "", 0, [String]())
     var (digests, seen) = (FileDigests(activity: "hashing"), Set<String>())
     for file in isCut ? [] : files.all
@@ -42,17 +34,17 @@ struct FileLists: Sendable {
       troubles += checksums?.keep(hashes, "--write-checksums") ?? []
       troubles += list?.keep(addresses, "--write-list") ?? []
       if let list, withheld > 0 {
-        let files = Quantity.files(withheld)
-        StandardError.say(["dlm: \(list.name) leaves out \(files) with signed addresses: they are secrets"])
+        StandardError.say(["dlm: \(list.name) is without \(Quantity.files(withheld)): signed addresses are secrets"])
       }
     }
     StandardError.say(troubles)
     return troubles.isEmpty
   }
 
+  /// What the run has compared need not be read again.
   private func known(_ file: FetchedFiles.File) -> String? {
     guard file.outcome.proof == .digest else { return nil }
-    let digest = file.request.checksum ?? compared?.digest(of: file.outcome.wantedName)
+    let digest = file.request.checksum ?? settings.output.cache.checksums?.digest(of: file.outcome.wantedName)
     return digest?.algorithm == .sha256 ? digest?.hex : nil
   }
 

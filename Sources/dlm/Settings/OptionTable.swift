@@ -232,6 +232,12 @@ enum OptionTable {
       "failed", "file|-", "Write what failed, and why, as a list to get again", .byOwner, once: true,
       file: .written, \.records.failed),
     value(
+      "on-complete", "command", "Run this after each file that is here: no shell; DLM_PATH, DLM_URL, DLM_VERDICT",
+      .byOwner, once: true, \.records.onComplete),
+    value(
+      "on-done", "command", "Run this at the end, with DLM_STATUS, DLM_DONE and DLM_FAILED", .byOwner, once: true,
+      \.records.onDone),
+    value(
       "write-checksums", "file|-", "Write the SHA-256 of every file that is here at the end, as sha256sum -c takes it",
       .byOwner, once: true, file: .written, \.records.writeChecksums),
     value(
@@ -262,9 +268,7 @@ enum OptionTable {
       "refresh-every", "time",
       "With --watch: ask again about fetched files and lists at addresses this often: 30s, 10m, 6h", without: "never",
       .anywhere, once: true, \.watching.refreshEvery),
-    flag(
-      "dry-run", "Show what would be fetched, under which name, size and room as far as known; fetch nothing.",
-      .nowhere, once: true, \.dryRun),
+    flag("dry-run", "Fetch nothing; show names, sizes, what is here, and room.", .nowhere, once: true, \.dryRun),
   ]
 
   /// The sections of the help, with the options that begin their rows.

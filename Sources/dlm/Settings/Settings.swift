@@ -21,6 +21,8 @@ struct DisplayOptions: ParsableArguments {
 /// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
 struct RecordOptions: ParsableArguments {
   @Option("failed") var failed: String?
+  @Option("on-complete") var onComplete: HookCommand?
+  @Option("on-done") var onDone: HookCommand?
   @Option("write-checksums") var writeChecksums: String?
   @Option("write-list") var writeList: String?
   @Option("events") var events: String?
@@ -81,6 +83,8 @@ struct Settings {
   var watches: Bool
   var refreshEvery: TimeSpan?
   var failedList: OutputFile?
+  var onComplete: HookCommand?
+  var onDone: HookCommand?
   var checksumFile: OutputFile?
   var listFile: OutputFile?
   var events: OutputFile?
@@ -120,6 +124,7 @@ struct Settings {
     output = try OutputSettings(command.output, command.proof, lists, sources)
     (isQuiet, isVerbose) = (display.quiet, display.verbose)
     (noCompare, takesKeys) = (command.noCompare, !records.noKeys)
+    (onComplete, onDone) = (records.onComplete, records.onDone)
     (watches, refreshEvery) = (command.watching.watch, command.watching.refreshEvery)
     func file(_ name: String, _ text: String?) throws -> OutputFile? {
       try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
@@ -212,8 +217,12 @@ struct SettingsSources {
     "DLM_" + String(key.uppercased().map { $0 == "-" || $0 == "." ? "_" : $0 })
   }
 
-  /// Variables that set no key of a settings file: a secret, and what the tests of dlm itself read.
-  private static let otherVariables: Set = ["DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT"]
+  /// Variables that set no key of a settings file: a secret, what the tests of dlm itself read, and what a command of
+  /// `Hooks`, which may be dlm, is given.
+  private static let otherVariables: Set = [
+    "DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT", "DLM_URL", "DLM_PATH", "DLM_VERDICT", "DLM_STATUS",
+    "DLM_DONE", "DLM_FAILED",
+  ]
 
   static func unknownVariables(_ names: some Sequence<String>) -> [String] {
     let own = names.filter { $0.utf8.starts(with: "DLM_".utf8) && !otherVariables.contains($0) }

@@ -1,0 +1,95 @@
+import ArgumentParser
+import DownloadModel
+import FoundationEssentials
+import Glibc
+import SystemPackage
+
+/// A command and its arguments: blanks part them, quotes keep them together. No shell reads it.
+struct HookCommand: ExpressibleByArgument {
+  let words: [String]
+  let defaultValueDescription: String
+
+  init?(argument: String) {
+    let word = /(?:'[^']*'|"[^"]*"|[^\s'"])+/
+    words = argument.matches(of: word).map { $0.0.replacing(/'([^']*)'|"([^"]*)"/) { $0.1 ?? $0.2 ?? "" }.description }
+    defaultValueDescription = argument
+    if words.isEmpty || !argument.replacing(word, with: "").allSatisfy(\.isWhitespace) { return nil }
+  }
+}
+
+/// Runs the user's commands (`--on-complete`, `--on-done`), on a thread of its own, as it waits for processes; dlm
+/// starts no others. That one fails is said, and is no failure of the run.
+actor Hooks {
+  private let executor = BlockingExecutor(label: "dlm.hooks")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let settings: Settings
+  private let (files, file) = AsyncStream<[String: String]>.makeStream()
+  private var running: [pid_t: String] = [:]
+
+  init(_ settings: Settings) { self.settings = settings }
+
+  nonisolated func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    guard case .success(let outcome) = result, outcome.kind != .skipped else { return }
+    let verdict = outcome.kind == .fetched ? "downloaded" : outcome.kind == .copied ? "copied" : "unchanged"
+    file.yield(["URL": request.address.redacted, "PATH": outcome.path, "VERDICT": verdict, "STATUS": "0"])
+  }
+
+  /// Returns when the commands of all files have ended.
+  func run() async {
+    for await variables in files {
+      while running.count >= settings.jobs { reap() }
+      start("--on-complete", settings.onComplete, for: variables["PATH"] ?? "", variables)
+      reap(WNOHANG)
+    }
+    while !running.isEmpty { reap() }
+  }
+
+  nonisolated func finish() { file.finish() }
+
+  func done(_ status: ExitStatus, _ tally: ProgressTally) {
+    let verdict = status != .success ? "failed" : tally.bodies > 0 ? "downloaded" : "unchanged"
+    let counts = ["DONE": "\(tally.done)", "FAILED": "\(tally.failed)", "STATUS": "\(status.rawValue)"]
+    start("--on-done", settings.onDone, for: "the run", counts.merging(["VERDICT": verdict]) { $1 })
+    while !running.isEmpty { reap() }
+  }
+
+  private func reap(_ options: Int32 = 0) {
+    var status: Int32 = 0
+    guard let what = running.removeValue(forKey: waitpid(-1, &status, options)), status != 0 else { return }
+    let end = status & 0x7F == 0 ? "with status \(status >> 8)" : "by signal \(status & 0x7F)"
+    StandardError.say(["dlm: \(what) ended \(end)"])
+  }
+
+  /// In dlm's own process group, with nothing to read, and nothing open but standard error.
+  private func start(_ option: String, _ command: HookCommand?, for what: String, _ variables: [String: String]) {
+    guard let command else { return }
+    var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
+    var (signals, process) = (sigset_t(), pid_t())
+    posix_spawn_file_actions_init(&actions)
+    posix_spawnattr_init(&attributes)
+    let own = Dictionary(uniqueKeysWithValues: variables.map { ("DLM_\($0)", $1) })
+    let environment = ProcessInfo.processInfo.environment.merging(own) { $1 }.map { "\($0)=\($1)" }
+    let texts = [command.words, environment].map { $0.map { strdup($0) } + [nil] }
+    defer {
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+      for text in texts.joined() { free(text) }
+    }
+    let (output, error) = (FileDescriptor.standardOutput.rawValue, FileDescriptor.standardError.rawValue)
+    posix_spawn_file_actions_addopen(&actions, FileDescriptor.standardInput.rawValue, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, error, output)
+    // Most are closed by their own flag, but not those that libraries opened.
+    for number in FileManager.default.names(in: "/proc/self/fd").compactMap({ Int32($0) }) where number > error {
+      posix_spawn_file_actions_addclose(&actions, number)
+    }
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigaddset(&signals, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    let code = posix_spawnp(&process, command.words[0], &actions, &attributes, texts[0], texts[1])
+    if code == 0 { return running[process] = "\(option) for \(what)" }
+    StandardError.say(["dlm: \(option) \(command.words[0]) cannot be started: \(String(cString: strerror(code)))"])
+  }
+}

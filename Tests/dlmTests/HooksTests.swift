@@ -1,0 +1,122 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import dlm
+
+@Suite("Commands of the user's: --on-complete, --on-done")
+struct HooksTests {
+  @Test(
+    arguments: [
+      ("touch done", ["touch", "done"]), ("  a\t b ", ["a", "b"]), ("a 'b  c' \"d 'e'\"", ["a", "b  c", "d 'e'"]),
+      ("a --b='c d'e ''", ["a", "--b=c de", ""]), ("a $HOME;b|c", ["a", "$HOME;b|c"]),
+      ("", nil), (" ", nil), ("a 'b", nil), ("a\"", nil),
+    ])
+  func words(text: String, words: [String]?) { #expect(HookCommand(argument: text)?.words == words) }
+
+  /// One line a command: what it was told, and what it can see.
+  private static let note =
+    #"sh -c 'echo "$DLM_VERDICT $DLM_STATUS $DLM_PATH $DLM_URL $DLM_DONE $DLM_FAILED" >> log; echo said'"#
+
+  private static func log(_ place: Workplace) throws -> [String] {
+    defer { try? FileManager.default.removeItem(atPath: "\(place.work)/log") }
+    return String(decoding: try place.file("log"), as: UTF8.self).split(separator: "\n").map(String.init).sorted()
+  }
+
+  @Test func afterEachFileAndAtTheEnd() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for name in ["a", "b"] { origin.route("/\(name)", .file([1, 2, 3], FileOptions(etag: "\"1\""))) }
+    let place = try Workplace()
+    _ = try place.folder.write([9], to: "work/b")
+    let urls = [origin.url("/a?token=t"), origin.url("/none"), origin.url("/b")]
+    let all = ["get"] + urls + ["--on-complete", Self.note, "--on-done", Self.note]
+    let run = try await place.start(all).waitForExit()
+    #expect(run.status == 1 && run.outputText.isEmpty && run.errorText.contains("said\n"), "\(run.errorText)")
+    let secret = origin.url("/a?token=…")
+    #expect(
+      try Self.log(place) == [
+        "downloaded 0 a \(secret)  ", "downloaded 0 b.1 \(origin.url("/b"))  ", "failed 1   2 1",
+      ])
+    let again = try await place.start(["get", urls[0], "-q"] + all.dropFirst(4)).waitForExit()
+    #expect(again.status == 0, "\(again.errorText)")
+    #expect(try Self.log(place) == ["unchanged 0   1 0", "unchanged 0 a \(secret)  "])
+  }
+
+  /// What a command does is its own; and nothing of dlm is open to it, or to what it leaves running.
+  @Test(
+    arguments: [
+      ("sh -c 'exit 3'", "--on-complete for a ended with status 3"),
+      ("sh -c 'kill -9 $$'", "--on-complete for a ended by signal 9"),
+      ("no-such-program x", "--on-complete no-such-program cannot be started: No such file"),
+      ("sh -c 'ls /proc/self/fd; cat; grep SigBlk /proc/self/status'", "0\n1\n2\n3\nSigBlk:\t0000000000000000\n"),
+    ])
+  func itsFailureIsAWord(command: String, words: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1, 2, 3]))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/a"), "--on-complete", command)
+    #expect(run.status == 0 && run.errorText.contains(words), "\(run.errorText)")
+  }
+
+  /// Each waits until it is alone, or sees another.
+  @Test(arguments: [1, 3]) func asManyAtATimeAsFiles(jobs: Int) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let names = (0..<6).map { "f\($0)" }
+    for name in names { origin.route("/\(name)", .file([1])) }
+    let place = try Workplace()
+    try place.folder.makeFolder("work/now")
+    let command =
+      #"sh -c 'touch "now/$DLM_PATH"; ls now | wc -l >> log; sleep 0.05; ls now | wc -l >> log; rm "now/$DLM_PATH"'"#
+    let run = try await place.start(
+      ["get", "-j", "\(jobs)", "--on-complete", command] + names.map { origin.url("/\($0)") }
+    ).waitForExit()
+    #expect(run.status == 0, "\(run.errorText)")
+    let counts = try Self.log(place).compactMap { Int($0.trimmingCharacters(in: .whitespaces)) }
+    #expect(counts.count == 12 && counts.max() ?? 0 <= jobs, "\(counts)")
+  }
+
+  /// The first signal ends the downloads, not what is to be done about files that are here; the second ends all.
+  @Test(arguments: [1, 2]) func signals(count: Int) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1, 2, 3]))
+    origin.route("/slow", .file([UInt8](repeating: 1, count: 5000), FileOptions(ending: .stall(after: 10))))
+    let place = try Workplace()
+    let command = "sh -c 'exec >/dev/null 2>&1; touch begun; until test -e go; do sleep 0.02; done; touch ended'"
+    let run = try place.start(["get", origin.url("/a"), origin.url("/slow"), "--on-complete", command])
+    try await place.wait(forSize: 0, of: "begun")
+    try await origin.wait(forRequests: 2)
+    for _ in 0..<count {
+      run.send(SIGINT)
+      try await Task.sleep(for: .milliseconds(300))
+    }
+    if count == 2 { #expect(try await run.waitForExit().status == 130) }
+    _ = try place.folder.write([], to: "work/go")
+    if count == 1 {
+      #expect(try await run.waitForExit().status == 130)
+      #expect(try place.names().contains("ended"))
+    }
+    try await place.wait(forSize: 0, of: "ended")
+  }
+
+  /// A stranger's folder runs no commands.
+  @Test func neverFromTheFolder() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1, 2, 3]))
+    let place = try Workplace()
+    let text = "on-complete = touch pwned\non-done = touch pwned\n"
+    _ = try place.folder.write(Array(text.utf8), to: "work/.dlm.conf")
+    let run = try await place.dlm("get", origin.url("/a"))
+    #expect(run.status == 0 && run.errorText.contains("on-complete"), "\(run.errorText)")
+    #expect(try place.names().filter { !$0.hasPrefix(".") } == ["a"])
+    _ = try place.folder.write(Array(text.replacing("pwned", with: "mine").utf8), to: "home/config/dlm/dlm.conf")
+    #expect(try await place.dlm("get", origin.url("/a")).status == 0)
+    #expect(try place.names().filter { !$0.hasPrefix(".") } == ["a", "mine"])
+    let bad = try await place.dlm("get", origin.url("/a"), "--on-done", "a 'b")
+    #expect(bad.status == 64, "\(bad.errorText)")
+  }
+}
