@@ -10,10 +10,15 @@ public struct CacheAdministration: Sendable {
   private let worker = DiskWorker("cache-reader")
   private let now: @Sendable () -> Int64
   private let index: Result<CacheIndex, DownloadError>
+  /// The one folder, canonical, whose files are meant where some are cleared; nil for all.
+  private let here: String?
 
-  /// - Parameter folder: where the index is kept; nil for none.
-  public init(_ folder: FilePath?, now: @escaping @Sendable () -> Int64 = WallClock.seconds) {
+  /// - Parameters:
+  ///   - folder: where the index is kept; nil for none.
+  ///   - here: a folder of the user's, to clear no other's files.
+  public init(_ folder: FilePath?, here: FilePath? = nil, now: @escaping @Sendable () -> Int64 = WallClock.seconds) {
     let secret = UserSecret(in: folder)
+    self.here = here.map { path in (try? Folder(standing: path).canonicalPath()) ?? path.string }
     self.secret = secret
     self.now = now
     index = Result { () throws(DownloadError) in
@@ -94,13 +99,23 @@ public struct CacheAdministration: Sendable {
 
   /// Forgets files; removes no downloaded one. A `get` at the same time goes on, and writes its next batch.
   public func clear(_ addresses: [String]? = nil) async throws(DownloadError) -> Freed {
-    try await asking("clearing the index") { if let addresses { try $0.clear(addresses) } else { try $0.clear() } }
+    if here == nil {
+      return try await asking("clearing the index") {
+        if let addresses { try $0.clear(addresses) } else { try $0.clear() }
+      }
+    }
+    var freed = Freed()
+    try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
+      freed.entries += try await asking("clearing the index") { try $0.forget(rows.map(\.key)) }
+    }
+    return freed
   }
 
   // MARK: Files in the user's folders
 
   /// The folders that the index knows and those given, canonical, as far as they are there.
   private func folders(and more: [FilePath]) async throws(DownloadError) -> [FilePath] {
+    if let here { return [FilePath(here)] }
     var known = Set(try await asking("reading the index") { try $0.directories() })
     for path in more {
       if let folder = try? Folder(standing: path), let path = try? folder.canonicalPath() { known.insert(path) }
@@ -149,6 +164,7 @@ public struct CacheAdministration: Sendable {
     try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
       for row in rows where !row.key.isStored && row.isIntact {
         written.files += 1
+        written.folders.insert(row.key.directory)
         written.fileBytes += FileIdentity.allocatedBytes(path: row.path)
       }
     }
@@ -182,8 +198,11 @@ public struct CacheAdministration: Sendable {
   private func forEachPage(
     of addresses: [String]?, _ body: ([CacheRow]) async throws(DownloadError) -> Void
   ) async throws(DownloadError) {
+    func meant(_ rows: [CacheRow]) -> [CacheRow] {
+      here.map { here in rows.filter { $0.key.directory == here } } ?? rows
+    }
     if let addresses {
-      for address in addresses { try await body(try await rows(of: address)) }
+      for address in addresses { try await body(meant(try await rows(of: address))) }
       return
     }
     var last: RowKey?
@@ -191,7 +210,7 @@ public struct CacheAdministration: Sendable {
       let rows = try await rows(after: last, limit: 1000)
       guard let end = rows.last else { return }
       last = end.key
-      try await body(rows)
+      try await body(meant(rows))
     }
   }
 

@@ -181,6 +181,63 @@ struct CacheCommandTests {
     #expect(try place.names(in: "one") == ["a", "b"])
   }
 
+  /// Of the same list in two folders, and of another file.
+  private static func twoFolders(_ origin: FaultyOrigin, _ place: Workplace) async throws {
+    for name in ["a", "b", "c"] { origin.route("/\(name)", .file(Array(name.utf8))) }
+    _ = try place.list(["/a", "/b"].map { origin.url($0) })
+    for folder in ["one", "two"] {
+      #expect(try await place.dlm("get", "urls.txt", origin.url("/c"), "-d", folder).status == 0)
+    }
+  }
+
+  private static func known(_ place: Workplace) async throws -> [String] {
+    try await place.dlm("cache", "list").outputText.split(separator: "\n").map { line in
+      String(line.split(separator: "\t")[3].dropFirst(place.work.utf8.count + 1))
+    }.sorted()
+  }
+
+  @Test(
+    arguments: [
+      (["urls.txt"], ["one/c", "two/c"]), (["urls.txt", "--here"], ["one/c", "two/a", "two/b", "two/c"]),
+      (["--here"], ["two/a", "two/b", "two/c"]), (["-", "--here"], ["one/b", "one/c", "two/a", "two/b", "two/c"]),
+    ])
+  func whatOneListOrFolderHas(options: [String], left: [String]) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let files = ["one/a", "one/b", "one/c", "two/a", "two/b", "two/c"]
+    for removes in [false, true] {
+      let place = try Workplace()
+      try await Self.twoFolders(origin, place)
+      let script = "cp urls.txt one; cd one; exec \"$0\" clear-cache \"$@\""
+      let more = options + (removes ? ["--files", "--yes"] : [])
+      let run = try await place.start(
+        "sh", ["-c", script, try DLMExecutable.path()] + more, input: .bytes(Array("\(origin.url("/a"))\n".utf8))
+      ).waitForExit()
+      #expect(run.status == 0, "\(run.errorText)")
+      #expect(try await Self.known(place) == left, "\(run.outputText)")
+      let standing = try ["one", "two"].flatMap { folder in
+        try place.names(in: folder).filter { $0 != "urls.txt" }.map { "\(folder)/\($0)" }
+      }
+      #expect(standing == (removes ? left : files))
+    }
+  }
+
+  @Test func aListThatCannotBeReadClearsNothing() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    try await Self.twoFolders(origin, place)
+    _ = try place.list([origin.url("/a"), "nonsense"], name: "bad.txt")
+    for (list, status) in [("none.txt", 66), ("bad.txt", 1)] {
+      let run = try await place.dlm("clear-cache", "--files", "--yes", "urls.txt", list)
+      #expect(run.status == Int32(status) && run.errorText.contains(list), "\(run.errorText)")
+    }
+    #expect(try await Self.known(place).count == 6)
+    let asked = try await place.start("setsid", [try DLMExecutable.path(), "clear-cache", "--files", "urls.txt"])
+      .waitForExit()
+    #expect(asked.errorText.contains("since, in \(place.work)/one, \(place.work)/two would be"), "\(asked.errorText)")
+  }
+
   private static func threeFiles(_ origin: FaultyOrigin, _ place: Workplace) async throws {
     for name in ["a", "b", "c"] { origin.route("/\(name)", .file(Array("\(name) of ours".utf8))) }
     let urls = ["/a", "/b", "/c"].map { origin.url($0) }
@@ -197,7 +254,9 @@ struct CacheCommandTests {
     let refused = try await place.start("setsid", [try DLMExecutable.path(), "clear-cache", "--files"])
       .waitForExit()
     #expect(refused.status == 64)
-    #expect(refused.errorText.contains("2 files (8.0 KiB) that dlm wrote and nobody has changed since would be"))
+    #expect(
+      refused.errorText.contains(
+        "2 files (8.0 KiB) that dlm wrote and nobody has changed since, in \(place.work)/out would be"))
     #expect(refused.errorText.contains("--yes"), "\(refused.errorText)")
     #expect(try place.names(in: "out") == ["a", "b", "c", "own"])
 
@@ -228,7 +287,8 @@ struct CacheCommandTests {
     ] {
       let command = "'\(try DLMExecutable.path())' clear-cache --files"
       let run = try place.start("script", ["-qefc", command, "/dev/null"], input: .open)
-      try await run.wait(forOutput: "Remove 2 files (8.0 KiB) that dlm wrote and nobody has changed since? ")
+      try await run.wait(
+        forOutput: "Remove 2 files (8.0 KiB) that dlm wrote and nobody has changed since, in \(place.work)/out? ")
       run.write(Array("\(answer)\n".utf8))
       let result = try await run.waitForExit()
       #expect(result.status == Int32(status), "\(result.outputText)")

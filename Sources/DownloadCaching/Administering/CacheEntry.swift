@@ -97,6 +97,8 @@ public struct Freed: Sendable, Equatable {
   /// Finished files that were removed, and what they took on the disk.
   public var files = 0
   public var fileBytes: Int64 = 0
+  /// Where files that could be removed stand.
+  public var folders: Set<String> = []
   /// Finished files that stay, because they are no longer as dlm wrote them.
   public var filesKept = 0
   /// Unfinished files that were removed, and what they took on the disk.

@@ -198,9 +198,9 @@ enum CacheAtHand {
 
   /// - Throws: the exit status of what failed, having said it; what `body` throws otherwise.
   static func use<Value: Sendable>(
-    _ body: @Sendable (CacheAdministration) async throws -> Value
+    here: FilePath? = nil, _ body: @Sendable (CacheAdministration) async throws -> Value
   ) async throws -> Value {
-    let cache = CacheAdministration(try folder())
+    let cache = CacheAdministration(try folder(), here: here)
     let result: Result<Value, any Error>
     do { result = .success(try await body(cache)) } catch { result = .failure(error) }
     StandardError.say(await cache.close().map { CacheMessages.warning($0) })

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DownloadCaching
+import DownloadModel
 import SystemPackage
 
 struct ClearCacheCommand: AsyncParsableCommand {
@@ -9,14 +10,19 @@ struct ClearCacheCommand: AsyncParsableCommand {
       EXAMPLES
         dlm clear-cache                      forget everything; no file of yours is touched
         dlm clear-cache https://a/b          forget one address
+        dlm clear-cache urls.txt --here      forget what this list brought into this folder
         dlm clear-cache --partial            remove unfinished files (.part) that no running dlm has in use
         dlm clear-cache --files https://a/b  remove its file too, after a question
 
       --files removes only what is as dlm wrote it: a file that was changed, moved or replaced since then stays.
       """)
 
-  @Argument(help: "Only what belongs to these addresses; everything without any.")
-  var addresses: [CachedAddress] = []
+  @Argument(
+    help: .value("source", "Only what belongs to these addresses, or to those of these lists; everything without any."),
+    completion: .file())
+  var sources: [String] = []
+
+  @Flag(help: "Only what belongs to files of this folder.") var here = false
 
   @Flag(help: "Remove unfinished files, in this folder and those of earlier runs, and forget nothing.")
   var partial = false
@@ -29,8 +35,8 @@ struct ClearCacheCommand: AsyncParsableCommand {
 
   func run() async throws {
     let folders = CacheAtHand.folders()
-    let keys = addresses.isEmpty ? nil : addresses.map(\.key)
-    let freed = try await CacheAtHand.use { [self] cache in
+    let keys = try await keys()
+    let freed = try await CacheAtHand.use(here: here ? "." : nil) { [self] cache in
       if files { return try await removeFiles(cache, keys, folders) }
       if partial { return try await cache.removeUnfinished(in: folders, of: keys) }
       guard let keys else { return try await cache.clear() }
@@ -44,6 +50,17 @@ struct ClearCacheCommand: AsyncParsableCommand {
       try StandardOutput.say([isRemoved ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)])
     }
     if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+  }
+
+  /// - Throws: the exit status if a list cannot be read, having said why: then nothing is removed.
+  private func keys() async throws -> [String]? {
+    if sources.isEmpty { return nil }
+    let failures = FailureLog()
+    let requests = await ListReader(sources.map { Source($0) }, onReject: { failures.add($0) }).all()
+    let (rejections, status) = (failures.rejections, ExitStatus(failures: [], rejections: failures.rejections))
+    StandardError.say(rejections.map { RejectionMessages($0).said })
+    if status != .success { throw ExitCode(status.rawValue) }
+    return requests.map(\.address.resource)
   }
 
   private func removeFiles(_ cache: CacheAdministration, _ keys: [String]?, _ folders: [FilePath]) async throws -> Freed

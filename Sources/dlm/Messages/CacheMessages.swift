@@ -69,13 +69,15 @@ enum CacheMessages {
     return "Removed: " + parts.joined(separator: "; ")
   }
 
-  /// `3 files (1.2 MiB) and 1 unfinished file (512 KiB)`
+  /// `3 files (1.2 MiB) and 1 unfinished file (512 KiB) … in /a, /b`
   static func removable(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
     let bytes = unfinished.reduce(0) { $0 + $1.bytes }
     let whole = "\(Quantity.files(written.files)) (\(Quantity.bytes(written.fileBytes)))"
     let parts = "\(Self.unfinished(unfinished.count)) (\(Quantity.bytes(bytes)))"
     let all = unfinished.isEmpty ? whole : written.files == 0 ? parts : "\(whole) and \(parts)"
-    return "\(all) that dlm wrote and nobody has changed since"
+    let folders = written.folders.union(unfinished.map { $0.path.removingLastComponent().string }).sorted()
+    let more = folders.count > 3 ? " and \(Quantity.count(folders.count - 3)) more folders" : ""
+    return "\(all) that dlm wrote and nobody has changed since, in \(folders.prefix(3).joined(separator: ", "))\(more)"
   }
 
   private static func unfinished(_ count: Int) -> String {

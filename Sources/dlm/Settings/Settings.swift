@@ -122,8 +122,7 @@ struct Settings {
     (retryMaxTime, maxTime) = (connection.retryMaxTime?.duration, connection.maxTime?.duration)
     self.connection = try ConnectionSettings(connection, sources)
     output = try OutputSettings(command.output, command.proof, lists, sources)
-    (isQuiet, isVerbose) = (display.quiet, display.verbose)
-    (noCompare, takesKeys) = (command.noCompare, !records.noKeys)
+    (isQuiet, isVerbose, noCompare, takesKeys) = (display.quiet, display.verbose, command.noCompare, !records.noKeys)
     (onComplete, onDone) = (records.onComplete, records.onDone)
     (watches, refreshEvery) = (command.watching.watch, command.watching.refreshEvery)
     func file(_ name: String, _ text: String?) throws -> OutputFile? {
