@@ -56,8 +56,9 @@ struct AgainMessagesTests {
   @Test func everyOptionIsRepeated() async throws {
     let samples = [
       "mode": "sequential", "on-conflict": "skip", "checksum": "sha256:" + String(repeating: "0", count: 64),
-      "require-proof": "length", "jobs": "3", "per-host": "auto", "segments": "2", "limit-rate": "5M", "min-rate": "10K", "max-time": "60",
-      "retries": "1", "retry-max-time": "2.5", "connect-timeout": "3", "stall-timeout": "4",
+      "require-proof": "length", "jobs": "3", "per-host": "auto", "segments": "2", "limit-rate": "5M",
+      "retries": "1", "min-rate": "5M", "max-time": "60", "retry-max-time": "2.5", "connect-timeout": "3",
+      "stall-timeout": "4",
       "header": "Accept: x", "progress": "plain", "max-filesize": "5M",
       "cert-type": "P12", "tls-max": "1.2", "max-age": "60", "max-stale": "60", "store": "copy",
       "cache-max-size": "5M", "refresh-every": "10m", "order": "small", "first": "*.pdf", "list-format": "lines",
