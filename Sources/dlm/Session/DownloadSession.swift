@@ -24,8 +24,7 @@ struct DownloadOrder: Sendable {
   var marks: RequestMarks {
     RequestMarks(
       form: settings.form, outputName: settings.output.name, checksum: settings.output.checksum,
-      first: settings.order.first,
-      indexFolder: settings.order.usesSizes ? cacheFolder : nil)
+      first: settings.order.first, indexFolder: settings.order.usesSizes ? cacheFolder : nil)
   }
 
   var readsInput: Bool { sources.contains(.standardInput) }
