@@ -70,6 +70,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     public fileprivate(set) var isCoalesced = false
     /// What was asked for beside the address, so that a list of what failed can say it when it is read again.
     public fileprivate(set) var wishes: DownloadRequest.Wishes?
+    /// Of a file with mirrors, how each address failed, this one too.
+    public fileprivate(set) var tried: [DownloadError] = []
   }
 
   /// A request that stayed unanswered over its own connection while the host answered others over theirs.
@@ -122,6 +124,16 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     return self.code == .diskFull || self.code == .disk && self.activity == "writing"
   }
 
+  /// Whether another address of the same file may do better.
+  public var isOfSource: Bool {
+    switch self.code {
+    case .resolve, .connect, .tls, .certificate, .pinnedKey, .timeout, .stalled, .unanswered, .reset, .redirect,
+      .status, .range, .badResponse, .shortBody, .longBody, .digest, .unproven:
+      true
+    default: false
+    }
+  }
+
   public var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
 
   private func changed(_ change: (inout Fields) -> Void) -> DownloadError {
@@ -139,6 +151,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   public func of(_ request: DownloadRequest) -> DownloadError {
     request.key.wishes == nil ? self : changed { $0.wishes = request.key.wishes }
   }
+
+  public func after(_ tried: [DownloadError]) -> DownloadError { changed { $0.tried = tried } }
 
   /// The same failure, for the coalesced requests that waited for the one that met it.
   public var coalesced: DownloadError { changed { $0.isCoalesced = true } }
@@ -216,8 +230,10 @@ public struct NextAttempt: Sendable, Equatable {
   /// The download fails after this many retries without success; nil where something other than a number ends them.
   public var retries: Int?
   public var delay: Duration
+  /// Set where it begins at another address of the file.
+  public var source: Address?
 
-  public init(attempt: Int, retry: Int, of retries: Int?, delay: Duration) {
-    (self.attempt, self.retry, self.retries, self.delay) = (attempt, retry, retries, delay)
+  public init(attempt: Int, retry: Int, of retries: Int?, delay: Duration, at source: Address? = nil) {
+    (self.attempt, self.retry, self.retries, self.delay, self.source) = (attempt, retry, retries, delay, source)
   }
 }

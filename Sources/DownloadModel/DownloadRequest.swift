@@ -11,6 +11,8 @@ public struct DownloadRequest: Sendable, Identifiable {
   public var isRepeat: Bool
   /// Whether it goes before others (`--first`, or the line's own `first=yes`).
   public let isFirst: Bool
+  /// Which of its addresses is asked: 0 for its own, else a mirror's place from 1 on.
+  public private(set) var mirror: UInt16 = 0
   /// -1 for unknown, because an optional would take twice the room in every request.
   private let expected: Int64
 
@@ -24,6 +26,9 @@ public struct DownloadRequest: Sendable, Identifiable {
   public var headerLines: [String] { key.wishes?.headerLines ?? [] }
   /// Other addresses of the same file, to be tried in this order.
   public var mirrors: [Address] { key.wishes?.mirrors ?? [] }
+  public var isAtMirror: Bool { mirror > 0 }
+  /// The address that is asked for it.
+  public var source: Address { mirror == 0 ? address : mirrors[Int(mirror) - 1] }
   public var provenance: Provenance { key.provenance }
 
   public init(
@@ -33,6 +38,14 @@ public struct DownloadRequest: Sendable, Identifiable {
     self.id = id
     key = Key(address: address, wishes: wishes)
     (self.nameNumber, self.isRepeat, self.isFirst, expected) = (nameNumber, isRepeat, isFirst, expectedSize ?? -1)
+  }
+
+  /// The same file at its next address; nil if this is the last one.
+  public var atNextSource: DownloadRequest? {
+    guard mirror < .max, mirror < mirrors.count else { return nil }
+    var next = self
+    next.mirror += 1
+    return next
   }
 
   /// Its length in bytes, as far as that is known before it is asked.

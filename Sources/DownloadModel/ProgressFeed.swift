@@ -85,7 +85,8 @@ public final class ProgressFeed: Sendable {
   public func start(_ request: DownloadRequest, with meter: TransferMeter? = nil) -> TransferMeter {
     let meter = meter ?? TransferMeter(counter: counter)
     change { state in
-      let active = ActiveDownload(id: request.id, address: request.address, meter: meter)
+      let mirror = request.isAtMirror ? request.source : nil
+      let active = ActiveDownload(id: request.id, address: request.address, meter: meter, mirror: mirror)
       if state.active.updateValue(active, forKey: request.id) == nil { state.log.append(.began(request)) }
     }
     return meter

@@ -169,4 +169,6 @@ public struct ActiveDownload: Sendable, Identifiable {
   public let id: Int
   public let address: Address
   public let meter: TransferMeter
+  /// Which one is asked; nil for its own address.
+  public var mirror: Address?
 }

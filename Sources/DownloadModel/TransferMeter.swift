@@ -27,6 +27,7 @@ public final class TransferMeter: Sendable {
     /// Weak, since what knows the parts has the meter.
     weak var source: (any PartsSource)?
     var earlier: (received: Int64, resumed: Int64)?
+    var tried: [DownloadError] = []
   }
   private let networkBytes: TransferCounter
 
@@ -70,6 +71,14 @@ public final class TransferMeter: Sendable {
   public var earlier: (received: Int64, resumed: Int64)? { split.withLock { $0.earlier } }
 
   public func carry(received: Int64, resumed: Int64) { split.withLock { $0.earlier = (received, resumed) } }
+
+  /// How the addresses of the file failed, in the order in which they were asked; none where it has only one.
+  public var tried: [DownloadError] { split.withLock { $0.tried } }
+
+  /// - Parameter mirror: `DownloadRequest.mirror`.
+  public func note(_ error: DownloadError, of mirror: Int) {
+    split.withLock { $0.tried = $0.tried.prefix(mirror) + [error] }
+  }
 
   /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
   public var parts: [Range<Int64>]? { split.withLock { $0.source }?.parts }

@@ -53,8 +53,10 @@ public struct TransferRequest: Sendable {
 
   /// For a request, with the header lines that its line has for it alone.
   public init(for request: DownloadRequest) {
-    self.init(address: request.address, provenance: request.provenance)
-    ownLines = request.headerLines
+    let isHome = !request.isAtMirror || request.source.isSameOrigin(as: request.address)
+    let provenance = request.provenance
+    self.init(address: request.source, provenance: isHome || provenance == .user ? provenance : .stranger)
+    if isHome { ownLines = request.headerLines }
   }
 
   /// The header lines that a list's line has for this address alone: for its own origin, whoever wrote the list.

@@ -71,10 +71,13 @@ package struct FileDownloadState: Sendable, Equatable {
   // MARK: Asking
 
   /// - Throws: `.cancelled` once it is closed.
-  mutating func request(held: HeldPart, known: KnownVersion?) throws(DownloadError) -> TransferPlan {
+  mutating func request(
+    held: HeldPart, known: KnownVersion?, byDigest: Bool = false
+  ) throws(DownloadError) -> TransferPlan {
     guard !isClosed else { throw .cancelled }
     let plan = TransferPlan.make(
-      held: held, ifRangeIsRefused: doubts.contains(.ifRange), known: doubts.contains(.knownVersion) ? nil : known)
+      held: held, ifRangeIsRefused: doubts.contains(.ifRange), known: doubts.contains(.knownVersion) ? nil : known,
+      byDigest: byDigest)
     phase = .asked(plan.asked)
     return plan
   }

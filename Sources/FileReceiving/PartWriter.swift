@@ -92,11 +92,15 @@ struct PartWriter: ~Copyable {
     try space.begin(needed, for: name, in: plan.directory)
   }
 
-  mutating func go(on trust: TrustMark) throws(DownloadError) {
-    guard version.trust != trust else { return }
+  /// - Parameter head: of an answer that may be another address's; the whole is then known by that one.
+  mutating func go(on trust: RequestTrust, from head: ResponseHead?) throws(DownloadError) {
+    let before = version
+    if let head, head.effectiveName != version.effectiveURL {
+      (version.validator, version.effectiveURL) = (Validator(head), head.effectiveName)
+    }
+    version.trust = trust[version.effectiveURL]
     // Before a byte of this run's stands among those that were received otherwise.
-    version.trust = trust
-    try writeMetadata()
+    if version != before { try writeMetadata() }
   }
 
   /// What a body of unknown length needs: space on the disk, and metadata once it is long enough.

@@ -91,13 +91,21 @@ struct Reception: ~Copyable {
     var request = TransferRequest(for: plan.request)
     request.meter = meter
     let (held, known) = (part.held, known)
-    let next = try state.request(held: held, known: known)
+    let next = try state.request(held: held, known: known, byDigest: isProvedByDigest)
     request.headerLines = next.headerLines
     if case .rest(let from, _) = next.asked {
       (request.rangeStart, request.rangeEnd) = (from, part.segments.secondStart)
     }
     part.segments.ask(Segment.first, upTo: request.rangeEnd ?? .max)
     return request
+  }
+
+  /// Whether the held bytes came from another of the file's addresses, and a strong checksum will prove the whole.
+  private var isProvedByDigest: Bool {
+    let request = plan.request
+    let source = request.isAtMirror ? EffectiveURL.name(request.source.key) : nil
+    guard !request.mirrors.isEmpty, part.version.effectiveURL != source else { return false }
+    return (plan.userDigest(named: part.name)?.algorithm.length ?? 0) >= ContentDigest.Algorithm.sha256.length
   }
 
   private mutating func furtherTransfer(_ id: Int) throws(DownloadError) -> TransferRequest? {
@@ -118,6 +126,9 @@ struct Reception: ~Copyable {
 
   mutating func accept(_ head: ResponseHead, for id: Int) throws(DownloadError) -> BodyDisposition {
     guard !state.isClosed else { throw .cancelled }
+    var head = head
+    // What a mirror says is of the mirror, as behind a redirect (HTTP rule 9).
+    if plan.request.isAtMirror { head.effectiveURL = head.effectiveURL ?? plan.request.source.key }
     if id != Segment.first { return try acceptFurther(head, id) }
     let (held, known) = (part.held, known)
     switch try state.answer(head, held: held, known: known, now: plan.rules.now()) {
@@ -164,7 +175,7 @@ struct Reception: ~Copyable {
     let held = part.segments.length
     state.receive(.range(after: held, end: end, repeatedFrom: offset < held ? offset : nil))
     meter.begin(at: offset + part.segments.receivedFurther, total: total)
-    try part.go(on: plan.trust[part.version.effectiveURL])
+    try part.go(on: plan.trust, from: plan.request.mirrors.isEmpty ? nil : head)
     return begin(head)
   }
 

@@ -43,6 +43,7 @@ struct ActiveRows: Sendable {
     updates &+= 1
     for download in active {
       let place = place(of: download, at: now)
+      if let mirror = download.mirror { all[place].go(to: mirror, glyphs) }
       all[place].update(isPaused: isPaused, at: now, updates)
       if !retries.isEmpty, let retry = retries[download.address] { all[place].retry = retry }
     }
@@ -102,7 +103,8 @@ struct ActiveRow: Sendable {
 
   let id: Int
   /// As shown: decoded, and harmless on a terminal.
-  let name: String
+  private(set) var name: String
+  private var mirror: Address?
   let firstSeen: Duration
   let address: Address
   let meter: TransferMeter
@@ -127,6 +129,12 @@ struct ActiveRow: Sendable {
     phase = meter.phase
     progress = FileProgress(position: meter.start, start: meter.start, total: meter.total)
     rate = RateEstimate(start: now)
+  }
+
+  fileprivate mutating func go(to mirror: Address, _ glyphs: Glyphs) {
+    guard mirror != self.mirror else { return }
+    self.mirror = mirror
+    name = "\(Self.name(of: address, glyphs)) from \(mirror.hostAndPort)"
   }
 
   fileprivate mutating func update(isPaused: Bool, at now: Duration, _ updates: Int) {

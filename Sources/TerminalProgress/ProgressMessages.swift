@@ -27,7 +27,8 @@ public struct ProgressMessages: Sendable {
 public enum RetryMessages {
   /// A sentence: `the server answered 503 Service Unavailable; again in 4.0 s, 2 of 5`.
   public static func text(_ cause: String, _ next: NextAttempt) -> String {
-    (cause.isEmpty ? "" : "\(cause); ")
+    if let source = next.source { return "\(cause); now from \(source.redacted)" }
+    return (cause.isEmpty ? "" : "\(cause); ")
       + (next.delay > .zero ? "again in \(Quantity.duration(next.delay))" : "again at once")
       + (next.retries.map { ", \(next.retry) of \($0)" } ?? "")
   }

@@ -81,7 +81,7 @@ public actor Downloader {
     } catch {
       result = .failure(error.at(request.address))
     }
-    if advice.failure != nil { return end(request, result, share, wasAsked: false) }
+    if advice.failure != nil { return end(request, result, share, meter, wasAsked: false) }
     finish(request, result, share, resting, meter)
   }
 
@@ -101,7 +101,10 @@ public actor Downloader {
           if let outcome = try await store.commit(download) { return outcome }
         }
       } catch {
-        guard let older = await store.close(download, after: error, comesAgain: resting != nil) else { throw error }
+        guard
+          let older = await store.close(
+            download, after: error, comesAgain: resting != nil || error.isOfSource && request.atNextSource != nil)
+        else { throw error }
         return older
       }
     }
@@ -191,7 +194,7 @@ public actor Downloader {
     if segments == 1 { return try await running.receipt() }
     return try await SegmentedDownload(
       download: download, transport: transport, retry: retry, clock: clock, pulse: pulse, random: random,
-      share: share, host: request.address.hostAndPort, ceiling: segments
+      share: share, host: request.source.hostAndPort, ceiling: segments
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }
 
@@ -209,7 +212,7 @@ public actor Downloader {
       result = .failure(reason.at(request.address))
     } else if case .failure(let error) = result {
       if HostLimiter.isRefusal(error) || error.code == .resources {
-        return requeue(request, error, share, kept: meter.kept)
+        return requeue(request, error, share, meter)
       }
       // What shared the failure of an equal one rests with that.
       if resting != nil || error.isCoalesced,
@@ -218,35 +221,59 @@ public actor Downloader {
         return meter.enter(.idle)
       }
     }
-    end(request, result, share, wasAsked: true, kept: meter.kept)
+    end(request, result, share, meter, wasAsked: true)
   }
 
-  private func requeue(_ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, kept: Int64) {
+  private func requeue(
+    _ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, _ meter: TransferMeter
+  ) {
     // It was coalesced with a request that has reported the refusal; this one was never sent.
     if error.isCoalesced {
       share.requeueUnasked(request)
       return feed.requeue(request, nil, error: error)
     }
-    guard let again = share.requeue(request, after: error) else { return tellEnd(request, .failure(error), kept) }
+    let next = next(of: request, after: error, meter)
+    guard let again = share.requeue(request, after: error, next: next) else {
+      return tellEnd(request, .failure(error), meter, next)
+    }
     feed.requeue(request, again, error: error)
     news.onRetry(request, again, error)
   }
 
   private func end(
-    _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, wasAsked: Bool, kept: Int64 = 0
+    _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, _ meter: TransferMeter? = nil,
+    wasAsked: Bool
   ) {
     var (broke, wasAsked) = (false, wasAsked)
+    var next: RestingFile?
     if case .failure(let error) = result {
+      next = self.next(of: request, after: error, meter)
       // A coalesced failure was counted where it was met; a file that the user ended says nothing of its host.
       wasAsked = wasAsked && !error.isCoalesced && !error.isOfUser
       broke = !error.isCoalesced && (error.code == .reset || error.code == .stalled)
     }
-    share.ended(request, wasAsked: wasAsked, broke: broke)
-    tellEnd(request, result, kept)
+    share.ended(request, wasAsked: wasAsked, broke: broke, next: next)
+    tellEnd(request, result, meter, next)
   }
 
-  private func tellEnd(_ request: DownloadRequest, _ result: Result, _ kept: Int64) {
-    feed.end(request, result, kept: kept)
+  /// - Returns: the file at its next address, if that may do better; nil if it has none.
+  private func next(of request: DownloadRequest, after error: DownloadError, _ meter: TransferMeter?) -> RestingFile? {
+    guard let meter, error.isOfSource, !request.mirrors.isEmpty else { return nil }
+    meter.note(error.of(request.source), of: Int(request.mirror))
+    return Task.isCancelled ? nil : request.atNextSource.map { RestingFile($0, meter) }
+  }
+
+  private func tellEnd(_ request: DownloadRequest, _ result: Result, _ meter: TransferMeter?, _ next: RestingFile?) {
+    var result = result
+    if case .failure(let error) = result, let tried = meter?.tried {
+      if let source = next?.request.source {
+        let attempt = NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero, at: source)
+        feed.retry(request, attempt, error: error)
+        return news.onRetry(request, attempt, error)
+      }
+      if tried.count > 1, error.isOfSource { result = .failure(error.after(tried)) }
+    }
+    feed.end(request, result, kept: meter?.kept ?? 0)
     news.onEnd(request, result)
   }
 }

@@ -165,8 +165,12 @@ struct RefusedRequests {
   }
 
   mutating func rest(_ file: RestingFile, until time: Duration) {
-    records[file.request.id, default: Record()].file = file
+    goOn(with: file)
     resting.append((time, file.request, 0))
+  }
+
+  mutating func goOn(with file: RestingFile) {
+    records[file.request.id, default: Record()].file = file
     hasAdvice = true
   }
 

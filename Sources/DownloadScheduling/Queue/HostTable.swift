@@ -26,10 +26,10 @@ struct HostTable {
 
   subscript(name: String) -> QueuedHost? { hosts[name] }
 
-  func known(_ request: DownloadRequest) -> QueuedHost? { hosts[request.address.hostAndPort] }
+  func known(_ request: DownloadRequest) -> QueuedHost? { hosts[request.source.hostAndPort] }
 
   mutating func host(of request: DownloadRequest) -> QueuedHost {
-    let name = request.address.hostAndPort
+    let name = request.source.hostAndPort
     if let host = hosts[name] { return host }
     let host = QueuedHost(HostLimiter(ceiling: ceiling), shares: shares, name, ranking)
     hosts[name] = host

@@ -165,11 +165,13 @@ public final class RequestQueue: Sendable {
     return state.withLock { $0.refused.advice(on: request) }
   }
 
-  fileprivate func ended(_ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool) {
+  fileprivate func ended(
+    _ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool, next: RestingFile?
+  ) {
     change { [stopwatch, received, source] state in
       let brokenAt = broke ? stopwatch.elapsed() : nil
       // Most files need no measurement, and then no clock is read.
-      if state.ended(request, share: share, wasAsked: wasAsked, brokenAt: brokenAt) {
+      if state.ended(request, share: share, wasAsked: wasAsked, brokenAt: brokenAt, next: next) {
         state.measure(at: stopwatch.elapsed(), received: received(), left: source.outlook.left)
       }
     }
@@ -239,12 +241,12 @@ public struct RequestQueueShare: RequestSource {
 
   func advice(on request: DownloadRequest) -> RefusedRequests.Record { queue.advice(on: request) }
 
-  func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false) {
-    queue.ended(request, share: index, wasAsked: wasAsked, broke: broke)
+  func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false, next: RestingFile? = nil) {
+    queue.ended(request, share: index, wasAsked: wasAsked, broke: broke, next: next)
   }
 
-  func requeue(_ request: DownloadRequest, after error: DownloadError) -> NextAttempt? {
-    queue.change { [index] in $0.requeue(request, share: index, after: error, at: $1, random: $2) }
+  func requeue(_ request: DownloadRequest, after error: DownloadError, next: RestingFile? = nil) -> NextAttempt? {
+    queue.change { [index] in $0.requeue(request, share: index, after: error, at: $1, random: $2, next: next) }
   }
 
   func rest(_ file: RestingFile, alongEqual: Bool) -> Bool {

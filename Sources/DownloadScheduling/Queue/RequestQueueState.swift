@@ -303,13 +303,16 @@ struct RequestQueueState {
   }
 
   /// Notes that a download ended, well or badly, and does not come again.
-  /// - Parameter brokenAt: when its transfer broke; nil if it did not.
+  /// - Parameters:
+  ///   - brokenAt: when its transfer broke; nil if it did not.
+  ///   - next: the file at its next address, where that is asked now.
   /// - Returns: whether `measure` must be called now.
   mutating func ended(
-    _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil
+    _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil, next: RestingFile? = nil
   ) -> Bool {
     let measures = run.learn(brokenAt: brokenAt)
     refused.forget(request.id)
+    goOn(with: next)
     // A host with anything in flight is not forgotten.
     guard let host = hosts.known(request) else { return measures }
     end(request, share, host)
@@ -319,14 +322,29 @@ struct RequestQueueState {
     return measures
   }
 
+  private mutating func goOn(with next: RestingFile?) {
+    guard let next else { return }
+    refused.goOn(with: next)
+    holdAgain(next.request, 0, at: hosts.host(of: next.request))
+  }
+
   mutating func measure(at now: Duration, received: Int64, left: Int?) {
     run.measure(at: now, received: received, left: left.map { $0 + hosts.held + window.count })
   }
 
   /// Requeues a request that its host refused or left unanswered, or for which this machine had no room; nil if it does
-  /// not come again.
+  /// not come again, but at its next address.
   mutating func requeue(
-    _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
+    _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double,
+    next: RestingFile? = nil
+  ) -> NextAttempt? {
+    let again = requeueHere(request, share, after: error, at: now, random)
+    if again == nil { goOn(with: next) }
+    return again
+  }
+
+  private mutating func requeueHere(
+    _ request: DownloadRequest, _ share: Int, after error: DownloadError, at now: Duration, _ random: Double
   ) -> NextAttempt? {
     guard let host = hosts.known(request) else { return nil }
     end(request, share, host)

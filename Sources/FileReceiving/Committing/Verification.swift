@@ -51,13 +51,16 @@ package enum Verification {
     switch verdict {
     case .match: return .digest
     case .mismatch(let expected, let found):
-      if download.plan.mayAsk, !download.look({ $0.doubts.contains(.caches) }) {
+      // Wrong from one address alone: the next is asked, and nothing of these bytes is kept.
+      let goesOn = download.plan.request.atNextSource != nil && download.look { $0.resumed == 0 && $0.source == nil }
+      if download.plan.mayAsk, goesOn || !download.look({ $0.doubts.contains(.caches) }) {
         try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes() }
-        return nil
+        if !goesOn { return nil }
       }
       throw DownloadError(
         .digest, cause: .detail("wanted \(expected.algorithm):\(expected.hex), got \(found.hex)"),
-        address: download.plan.address.key, path: download.plan.rules.reader == nil ? try setAside(download) : nil,
+        address: download.plan.address.key,
+        path: download.plan.rules.reader == nil && !goesOn ? try setAside(download) : nil,
         activity: "comparing checksums")
     case .none, .unread:
       let required = download.plan.rules.requiredProof

@@ -17,6 +17,8 @@ package struct TransferPlan: Equatable {
     case sameValidator
     /// Nothing identifies the version, or only a weak validator: the part's last bytes are fetched again and compared.
     case tail
+    /// The checksum of the whole: the part came from another of the file's addresses.
+    case digest
   }
 
   var asked: Asked
@@ -25,12 +27,15 @@ package struct TransferPlan: Equatable {
   /// Bytes fetched twice where no strong validator exists: 64 KiB, little to send and enough to differ.
   static let tailLength: Int64 = 65_536
 
-  static func make(held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?) -> TransferPlan {
+  static func make(
+    held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?, byDigest: Bool = false
+  ) -> TransferPlan {
     let whole = TransferPlan(asked: .whole, headerLines: [])
     if held.length == 0 {
       return known?.condition.map { TransferPlan(asked: .conditional, headerLines: [$0]) } ?? whole
     }
     if held.isDecoded { return whole }
+    if byDigest { return TransferPlan(asked: .rest(from: held.length, proof: .digest), headerLines: []) }
     if let ifRange = held.validator.fitForHeaders.ifRange {
       return ifRangeIsRefused
         ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
@@ -121,6 +126,7 @@ enum ResumeDecision: Equatable {
     guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
     if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
     guard (head.isIdentityEncoded ? nil : head["content-encoding"]) == held.encoding else { return .restart }
+    if proof == .digest { return .append(at: from, end: range.upperBound + 1, total: answered?.completeLength) }
     let validator = Validator(head)
     // A tail is compared where there is no strong tag. Then tag and date must be what they were, too (HTTP rule 34).
     if proof == .tail ? !held.validator.isWeaklyEqual(to: validator) : held.validator.contradicts(validator) {
@@ -142,8 +148,8 @@ enum ResumeDecision: Equatable {
     }
     // Equal length proves nothing: the server must have compared the version, or the answer must name the same one.
     guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
-      !held.validator.contradicts(Validator(head)),
-      proof == .ifRange && head.effectiveName == held.effectiveURL
+      proof == .digest || !held.validator.contradicts(Validator(head)),
+      proof == .digest || proof == .ifRange && head.effectiveName == held.effectiveURL
         || held.validator.isStronglyEqual(to: Validator(head))
     else { return .restart }
     return .answered(.complete)

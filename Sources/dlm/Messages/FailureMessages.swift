@@ -15,6 +15,11 @@ struct FailureMessages {
   private let kind: String
 
   init(_ error: DownloadError) {
+    guard error.tried.isEmpty else {
+      (cause, remedy) = (Self.words(error.tried), error.code == .digest ? Self.remedy(error) : "try again later, or add a mirror=ADDRESS")
+      kind = cause
+      return
+    }
     var (what, remedy) = (Self.what(error), Self.remedy(error))
     if case .proxy(let refusal)? = error.cause { (what, remedy) = Self.words(refusal) }
     let detail = Self.detail(error)
@@ -96,6 +101,17 @@ struct FailureMessages {
   ]
 
   private static func phrase(_ status: Int) -> String { "\(status)\(reasonPhrases[status].map { " \($0)" } ?? "")" }
+
+  /// Of a file that none of its addresses gave.
+  private static func words(_ tried: [DownloadError]) -> String {
+    let each = tried.prefix(3).map { error in
+      let host = error.address.flatMap { try? Address($0) }?.hostAndPort ?? ""
+      if case .http(let status)? = error.cause { return "\(host): \(phrase(status))" }
+      return "\(host): \(what(error))"
+    }
+    let more = tried.count - each.count
+    return each.joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+  }
 
   private static func words(_ refusal: ProxyRefusal) -> (what: String, remedy: String) {
     let proxy = "the proxy \(refusal.proxy)"
