@@ -1,14 +1,19 @@
 import CDigest
+import FoundationEssentials
 
 /// A checksum of a file's bytes.
 public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
-  /// MD5 and SHA-1 find accidents; they no longer withstand an attacker.
+  /// Of two, the longer is the stronger.
   public enum Algorithm: String, Sendable, CaseIterable {
-    case md5, sha1, sha256, sha384, sha512
+    case crc32c, md5, sha1, sha256, sha384, sha512
+
+    /// CRC-32C, MD5 and SHA-1 find accidents; they do not, or no longer, withstand an attacker.
+    public var findsForgery: Bool { length >= 32 }
 
     /// Length of a digest in bytes.
     public var length: Int {
       switch self {
+      case .crc32c: 4
       case .md5: 16
       case .sha1: 20
       case .sha256: 32
@@ -31,30 +36,59 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
 
   /// From hexadecimal digits of either case.
   public init?(_ algorithm: Algorithm, hex: some StringProtocol) {
-    let digits = Array(hex.utf8)
-    guard digits.count == algorithm.length * 2 else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = PercentEncoding.digit(digits[index]), let low = PercentEncoding.digit(digits[index + 1])
-      else { return nil }
-      bytes.append(high << 4 | low)
-    }
+    guard let bytes = Self.octets(hex) else { return nil }
     self.init(algorithm, bytes)
   }
 
-  /// From hexadecimal digits alone, whose number names the algorithm.
+  public init?(_ algorithm: Algorithm, base64: some StringProtocol) {
+    guard let bytes = Data(base64Encoded: String(base64)) else { return nil }
+    self.init(algorithm, Array(bytes))
+  }
+
+  /// From hexadecimal digits alone, whose number names the algorithm; too few name none.
   public init?(hex: some StringProtocol) {
     let count = hex.utf8.count
-    guard let algorithm = Algorithm.allCases.first(where: { $0.length * 2 == count }) else { return nil }
+    guard count >= 32, let algorithm = Algorithm.allCases.first(where: { $0.length * 2 == count }) else { return nil }
     self.init(algorithm, hex: hex)
   }
 
-  /// From `sha256:HEX`, as `--checksum` takes it and `description` gives it.
+  /// From a text as publishers give it: `sha256:HEX`, as `description` does, `sha-256=BASE64`, `multihash:1220HEX`, the
+  /// strongest of `sha256-BASE64 sha512-BASE64` (Subresource Integrity), or hexadecimal digits alone.
   public init?(_ text: some StringProtocol) {
-    guard let colon = text.firstIndex(of: ":"),
-      let algorithm = Algorithm(rawValue: text[..<colon].lowercased().filter { $0 != "-" })
-    else { return nil }
-    self.init(algorithm, hex: text[text.index(after: colon)...])
+    let digests = text.split(separator: " ").compactMap { Self(one: String($0)) }
+    guard let strongest = digests.max(by: { $0.algorithm.length < $1.algorithm.length }) else { return nil }
+    self = strongest
+  }
+
+  private init?(one text: String) {
+    let text = text.prefix(4).lowercased() == "sha-" ? "sha\(text.dropFirst(4))" : text
+    guard let mark = text.firstIndex(where: { ":=-".contains($0) }) else {
+      self.init(hex: text)
+      return
+    }
+    let (name, value) = (text[..<mark].lowercased(), text[text.index(after: mark)...])
+    if name == "multihash" {
+      self.init(multihash: Self.octets(value) ?? [])
+    } else {
+      // Apt says MD5Sum.
+      guard let algorithm = Algorithm(rawValue: name == "md5sum" ? "md5" : name),
+        let digest = Self(algorithm, hex: value) ?? Self(algorithm, base64: value.prefix { $0 != "?" })
+      else { return nil }
+      self = digest
+    }
+  }
+
+  /// The algorithm's number in multicodec's table, the length, the digest.
+  private init?(multihash bytes: [UInt8]) {
+    let known: [UInt8: Algorithm] = [0x11: .sha1, 0x12: .sha256, 0x13: .sha512, 0x20: .sha384]
+    guard bytes.count > 2, Int(bytes[1]) == bytes.count - 2, let algorithm = known[bytes[0]] else { return nil }
+    self.init(algorithm, Array(bytes[2...]))
+  }
+
+  private static func octets(_ hex: some StringProtocol) -> [UInt8]? {
+    let digits = hex.utf8.compactMap(PercentEncoding.digit)
+    guard digits.count == hex.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
   }
 
   public var hex: String { bytes.hexadecimal }
@@ -74,10 +108,12 @@ extension Sequence<UInt8> {
 public struct ContentHasher: ~Copyable, Sendable {
   public let algorithm: ContentDigest.Algorithm
   private var state = dlm_hash()
+  private var crc = CRC32C()
 
   public init(_ algorithm: ContentDigest.Algorithm) {
     self.algorithm = algorithm
     switch algorithm {
+    case .crc32c: break
     case .md5: MD5_Init(&state.md5)
     case .sha1: SHA1_Init(&state.sha1)
     case .sha256: SHA256_Init(&state.sha256)
@@ -88,6 +124,7 @@ public struct ContentHasher: ~Copyable, Sendable {
 
   public mutating func update(_ bytes: UnsafeRawBufferPointer) {
     switch algorithm {
+    case .crc32c: crc.update(bytes)
     case .md5: MD5_Update(&state.md5, bytes.baseAddress, bytes.count)
     case .sha1: SHA1_Update(&state.sha1, bytes.baseAddress, bytes.count)
     case .sha256: SHA256_Update(&state.sha256, bytes.baseAddress, bytes.count)
@@ -99,9 +136,11 @@ public struct ContentHasher: ~Copyable, Sendable {
 
   /// The digest of the bytes so far; more may come.
   public func finish() -> ContentDigest {
+    if algorithm == .crc32c { return ContentDigest(unchecked: algorithm, crc.bytes) }
     var state = state
     let bytes = [UInt8](unsafeUninitializedCapacity: algorithm.length) { bytes, count in
       switch algorithm {
+      case .crc32c: break
       case .md5: MD5_Final(bytes.baseAddress, &state.md5)
       case .sha1: SHA1_Final(bytes.baseAddress, &state.sha1)
       case .sha256: SHA256_Final(bytes.baseAddress, &state.sha256)

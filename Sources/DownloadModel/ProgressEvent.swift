@@ -27,6 +27,10 @@ public struct Rejection: Sendable, Equatable {
     case option(String)
     /// An earlier line asks for the same file with other header lines.
     case otherHeaders
+    /// What the list says of the file, as `name=value`, cannot be used.
+    case field(String)
+    /// It is no line of that kind of list.
+    case foreign(to: String)
     case unreadable(errno: Int32)
     /// The list at an address could not be fetched.
     case unfetched(DownloadError)
@@ -42,21 +46,23 @@ public struct Rejection: Sendable, Equatable {
     case page
     /// XML of another kind, by its root.
     case markup(String)
-    /// Its addresses are relative, and nothing says to what.
-    case noBase
     /// XML or HTML, and libxml2 is not installed.
     case noParser
     /// A text, perhaps a list, in an encoding that is not UTF-8.
     case utf16
     /// So many lines that are no addresses.
     case lines(Int)
+    /// Its names or addresses are relative, and nothing says to what.
+    case noBase
+    /// Its checksums are of an algorithm that dlm does not know.
+    case blake2
   }
 
   /// Whether the list itself could not be read to its end.
   public var isOfList: Bool {
     switch reason {
     case .unreadable, .unfetched, .damaged, .noList: true
-    case .malformed, .notUTF8, .tooLong, .option, .otherHeaders: false
+    case .malformed, .notUTF8, .tooLong, .option, .otherHeaders, .field, .foreign: false
     }
   }
 

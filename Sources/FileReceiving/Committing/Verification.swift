@@ -1,5 +1,4 @@
 package import DownloadModel
-import FoundationEssentials
 
 /// The comparison of one file with the checksum that it must have, if there is one.
 struct DigestCheck: ~Copyable, Sendable {
@@ -109,9 +108,8 @@ enum ReprDigest {
     // RFC 8941 allows parameters after the value; they mean nothing here.
     let value = text[text.index(after: equals)...].prefix { $0 != ";" }
     guard let algorithm = algorithms[text[..<equals].lowercased()], value.count > 2, value.first == ":",
-      value.last == ":",
-      let data = Data(base64Encoded: String(value.dropFirst().dropLast()))
+      value.last == ":"
     else { return nil }
-    return ContentDigest(algorithm, Array(data))
+    return ContentDigest(algorithm, base64: value.dropFirst().dropLast())
   }
 }

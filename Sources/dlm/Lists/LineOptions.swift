@@ -35,8 +35,10 @@ struct LineOptions: Equatable {
       return provenance != nil
     case "out": return setPath(value)
     case "dir":
-      folder = FileNaming.isUsablePath(value) ? value : nil
-      return folder != nil
+      guard FileNaming.isUsablePath(value) else { return false }
+      // Also above those of a name that stands before it.
+      folder = name == nil ? value : folder.map { "\(value)/\($0)" } ?? value
+      return true
     case "header":
       // A list names no file that is read.
       let header = HeaderArgument(argument: value)
@@ -48,11 +50,9 @@ struct LineOptions: Equatable {
       mirrors.append(mirror)
       return true
     default:
-      guard let algorithm = ContentDigest.Algorithm(rawValue: String(option)),
-        let digest = ContentDigest(algorithm, hex: value)
-      else { return false }
+      guard let digest = ContentDigest(option == "checksum" ? value : "\(option):\(value)") else { return false }
       // Of several, the strongest counts.
-      if algorithm.length >= checksum?.algorithm.length ?? 0 { checksum = digest }
+      if digest.algorithm.length >= checksum?.algorithm.length ?? 0 { checksum = digest }
       return true
     }
   }
@@ -102,11 +102,14 @@ extension LineOptions {
       guard option.count == 2 else { throw Unknown(text: String(word)) }
       let value = PercentEncoding.decode(option[1]).flatMap { String(validating: $0, as: UTF8.self) } ?? "\(option[1])"
       guard set(option[0], value) else {
-        // Its value may be a secret.
-        let name = value.utf8.contains(UInt8(ascii: ":")) ? HeaderArgument(argument: value).name + ": " : ""
-        let shown = option[0] == "header" ? "header=\(name)…" : String(word)
-        throw Unknown(text: shown)
+        throw Unknown(text: Self.shown(option[0], value))
       }
     }
+  }
+
+  /// - Returns: `name=value`, without what may be a secret.
+  static func shown(_ option: some StringProtocol, _ value: String) -> String {
+    if option != "header" { return ListLine.shown("\(option)=\(value)") }
+    return "header=" + (value.utf8.contains(UInt8(ascii: ":")) ? HeaderArgument(argument: value).name + ": " : "") + "…"
   }
 }

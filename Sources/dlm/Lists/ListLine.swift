@@ -12,19 +12,14 @@ enum ListLine {
 
   /// - Parameter base: the address of its list, to which the line may be relative.
   init(_ bytes: some Collection<UInt8>, base: Address? = nil) {
-    guard bytes.count <= Self.limit else {
-      self = .bad(.tooLong, text: String(Self.shown(String(decoding: bytes, as: UTF8.self)).prefix(80)))
-      return
-    }
     let content = Self.trimmed(bytes)
     guard let first = content.first, first != UInt8(ascii: "#") else {
       self = .blank
       return
     }
     let text = Array(content)
-    // ASCII, which nearly all are, is UTF-8.
-    guard text.allSatisfy({ $0 < 0x80 }) || String(validating: text, as: UTF8.self) != nil else {
-      self = .bad(.notUTF8, text: Self.shown(String(decoding: text, as: UTF8.self)))
+    if let fault = Self.fault(text) {
+      self = fault
       return
     }
     do throws(Address.Malformed) {
@@ -44,6 +39,24 @@ enum ListLine {
         self = .bad(.malformed(error), text: Self.shown(text))
       }
     }
+  }
+
+  /// A file whose path, and address, a list gives.
+  init(_ address: some StringProtocol, path: String, _ options: LineOptions, base: Address?) {
+    var options = options
+    self = ListLine(Array(address.utf8), base: base)
+    guard case .address(let address, _) = self else { return }
+    self = options.setPath(path) ? .address(address, options) : .bad(.field("out=\(path)"), text: address.redacted)
+  }
+
+  /// Why a line is no text; nil if it is one.
+  static func fault(_ bytes: [UInt8]) -> ListLine? {
+    if bytes.count > limit {
+      return .bad(.tooLong, text: String(shown(String(decoding: bytes, as: UTF8.self)).prefix(80)))
+    }
+    // ASCII, which nearly all are, is UTF-8.
+    if bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil { return nil }
+    return .bad(.notUTF8, text: shown(String(decoding: bytes, as: UTF8.self)))
   }
 
   private static func line(_ address: ArraySlice<UInt8>, options: ArraySlice<UInt8>, base: Address?) -> ListLine {
@@ -71,7 +84,7 @@ enum ListLine {
   }
 
   /// A line that is no address may still hold a login or a signature.
-  private static func shown(_ text: String) -> String {
+  static func shown(_ text: String) -> String {
     let text = Redaction.redactedAddress(text)
     return text.count > 120 ? text.prefix(119) + "…" : text
   }

@@ -280,6 +280,10 @@ struct RejectionMessages {
         + "each after a tab"
     case .otherHeaders:
       return "\(rejection.text) is asked for before with other header lines; give one of them a name with out=NAME"
+    case .field(let field):
+      let isPlace = field.hasPrefix("out=") || field.hasPrefix("dir=")
+      return "\"\(field)\" of \(rejection.text) cannot be used\(isPlace ? ": files go below --directory" : "")\(remedy)"
+    case .foreign(let kind): return "\(quoted) is no line of \(kind)\(remedy)"
     case .malformed(.unsupportedScheme(let scheme)):
       return "\(quoted): \(scheme) is not supported, only http and https are\(remedy)"
     case .malformed(let why): return "\(quoted) is not an address: \(text(why))\(remedy)"
@@ -295,9 +299,10 @@ struct RejectionMessages {
         + "wants a login, give one"
     case .markup(let root):
       "is XML whose root is <\(root)>, and known are metalink, urlset, sitemapindex, rss and feed; \(remedy)"
-    case .noBase: "has relative addresses only; say where it is from, --base https://host/folder/"
     case .noParser: "is XML or HTML, which is read with libxml2: install it (Debian: apt install libxml2)"
     case .utf16: "is UTF-16; save it as UTF-8"
+    case .noBase: "names files, but not where they are; give the address of their folder with --base"
+    case .blake2: "has BLAKE2 checksums, which dlm does not know; take a list by sha256sum or sha512sum"
     case .lines(let count) where count <= ListDoubt.mostAtStart:
       "is not a list of addresses: none of its first \(count) lines is one; \(remedy)"
     case .lines(let count):
