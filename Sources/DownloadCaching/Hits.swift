@@ -164,6 +164,7 @@ final class Hits {
     meter.begin(at: size, total: size)
     var outcome = DownloadOutcome(kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
     if row.status == 204 { outcome.remark = .noContent }
+    if proof == .digest { outcome.algorithm = expectedDigest(of: row, request)?.algorithm }
     return outcome
   }
 }

@@ -36,7 +36,14 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
 
   /// From hexadecimal digits of either case.
   public init?(_ algorithm: Algorithm, hex: some StringProtocol) {
-    guard let bytes = Self.octets(hex) else { return nil }
+    let digits = Array(hex.utf8)
+    guard digits.count == algorithm.length * 2 else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = PercentEncoding.digit(digits[index]), let low = PercentEncoding.digit(digits[index + 1])
+      else { return nil }
+      bytes.append(high << 4 | low)
+    }
     self.init(algorithm, bytes)
   }
 
@@ -67,28 +74,14 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
       return
     }
     let (name, value) = (text[..<mark].lowercased(), text[text.index(after: mark)...])
-    if name == "multihash" {
-      self.init(multihash: Self.octets(value) ?? [])
-    } else {
-      // Apt says MD5Sum.
-      guard let algorithm = Algorithm(rawValue: name == "md5sum" ? "md5" : name),
-        let digest = Self(algorithm, hex: value) ?? Self(algorithm, base64: value.prefix { $0 != "?" })
-      else { return nil }
-      self = digest
-    }
-  }
-
-  /// The algorithm's number in multicodec's table, the length, the digest.
-  private init?(multihash bytes: [UInt8]) {
-    let known: [UInt8: Algorithm] = [0x11: .sha1, 0x12: .sha256, 0x13: .sha512, 0x20: .sha384]
-    guard bytes.count > 2, Int(bytes[1]) == bytes.count - 2, let algorithm = known[bytes[0]] else { return nil }
-    self.init(algorithm, Array(bytes[2...]))
-  }
-
-  private static func octets(_ hex: some StringProtocol) -> [UInt8]? {
-    let digits = hex.utf8.compactMap(PercentEncoding.digit)
-    guard digits.count == hex.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    // The algorithm's number in multicodec's table, and the length. And apt says MD5Sum.
+    let multihashes: [Substring: Algorithm] = ["1114": .sha1, "1220": .sha256, "1340": .sha512, "2030": .sha384]
+    let (isMulti, plain) = (name == "multihash", Algorithm(rawValue: name == "md5sum" ? "md5" : name))
+    guard let algorithm = isMulti ? multihashes[value.prefix(4)] : plain,
+      let digest = Self(algorithm, hex: isMulti ? value.dropFirst(4) : value)
+        ?? Self(algorithm, base64: value.prefix { $0 != "?" })
+    else { return nil }
+    self = digest
   }
 
   public var hex: String { bytes.hexadecimal }
@@ -108,7 +101,7 @@ extension Sequence<UInt8> {
 public struct ContentHasher: ~Copyable, Sendable {
   public let algorithm: ContentDigest.Algorithm
   private var state = dlm_hash()
-  private var crc = CRC32C()
+  private var crc = ~UInt32(0)
 
   public init(_ algorithm: ContentDigest.Algorithm) {
     self.algorithm = algorithm
@@ -124,7 +117,7 @@ public struct ContentHasher: ~Copyable, Sendable {
 
   public mutating func update(_ bytes: UnsafeRawBufferPointer) {
     switch algorithm {
-    case .crc32c: crc.update(bytes)
+    case .crc32c: crc = CRC32C.state(crc, after: bytes)
     case .md5: MD5_Update(&state.md5, bytes.baseAddress, bytes.count)
     case .sha1: SHA1_Update(&state.sha1, bytes.baseAddress, bytes.count)
     case .sha256: SHA256_Update(&state.sha256, bytes.baseAddress, bytes.count)
@@ -136,7 +129,9 @@ public struct ContentHasher: ~Copyable, Sendable {
 
   /// The digest of the bytes so far; more may come.
   public func finish() -> ContentDigest {
-    if algorithm == .crc32c { return ContentDigest(unchecked: algorithm, crc.bytes) }
+    if algorithm == .crc32c {
+      return ContentDigest(unchecked: algorithm, withUnsafeBytes(of: (~crc).bigEndian) { Array($0) })
+    }
     var state = state
     let bytes = [UInt8](unsafeUninitializedCapacity: algorithm.length) { bytes, count in
       switch algorithm {

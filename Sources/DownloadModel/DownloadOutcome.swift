@@ -38,6 +38,8 @@ public struct DownloadOutcome: Sendable, Equatable {
   public var resumed: Int64
   /// What proves that it is right; nil where nothing was fetched and nothing compared.
   public var proof: Proof?
+  /// Of the checksum that it has; nil where none was compared in this run.
+  public var algorithm: ContentDigest.Algorithm?
   /// The path that it should have had, when something else stood there and it got another name; `path` itself where it
   /// has replaced that since.
   public var renamedFrom: String?

@@ -49,6 +49,8 @@ public struct ProgressTally: Sendable, Equatable {
     /// Of `cancelled`, those that the user gave up while the run went on.
     public var givenUp = 0
     public var provenByDigest = 0
+    /// Of these, those by a checksum that finds no forgery.
+    public var provenWeakly = 0
     /// Files whose end only the closing connection marked.
     public var unproven = 0
     /// Those that the user had take the place of another file.
@@ -113,6 +115,7 @@ public struct ProgressTally: Sendable, Equatable {
     }
     if outcome.hasReplaced { remarks.replaced += one }
     if outcome.proof == .digest { remarks.provenByDigest += one }
+    if outcome.algorithm?.findsForgery == false { remarks.provenWeakly += one }
     if outcome.proof == .nothing { remarks.unproven += one }
     if outcome.isNumbered {
       numbered += one

@@ -238,6 +238,7 @@ package struct Commit: Sendable {
         kind: kind, path: directory.path(of: name), size: size, transferred: reception.transferred,
         resumed: reception.resumed, proof: proof)
       if kind == .fetched { outcome.remark = reception.remark }
+      if proof == .digest { outcome.algorithm = reception.part.comparedDigest?.algorithm }
       return outcome
     }
   }

@@ -34,6 +34,7 @@ struct RunLog: Sendable {
           "address": "\(request.address)", "path": "\(outcome.path)", "size": "\(outcome.size)",
           "transferred": "\(outcome.transferred)", "resumed": "\(outcome.resumed)",
           "proof": "\(outcome.proof?.rawValue ?? "-")", "remark": "\(outcome.remark?.rawValue ?? "-")",
+          "verified": "\(outcome.algorithm?.rawValue ?? "-")",
         ])
     case .failure(let error):
       logger.debug(

@@ -123,6 +123,7 @@ struct SummaryMessages {
   private var proof: [String] {
     Self.counted([
       (report.tally.provenByDigest, "verified by checksum"),
+      (report.tally.provenWeakly, "of them only by md5, sha1 or crc32c, which finds damage and no forgery"),
       (report.tally.unproven, "not verified (the server gave no length; --require-proof refuses that)"),
     ])
   }
