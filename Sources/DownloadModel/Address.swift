@@ -281,6 +281,14 @@ public enum SignedQuery {
 
 /// Percent-encoding (RFC 3986 §2.1); decodes one level.
 public enum PercentEncoding {
+  /// All but unreserved characters (RFC 3986 §2.3), and those that are kept.
+  public static func encode(_ text: some StringProtocol, keeping kept: String = "") -> String {
+    let plain = "-._~\(kept)".utf8
+    return text.utf8.map { byte in
+      byte.isLetterOrDigit || plain.contains(byte) ? "\(UnicodeScalar(byte))" : "%\([byte].hexadecimal.uppercased())"
+    }.joined()
+  }
+
   /// The octets that a text encodes, with an incomplete `%` as it is; nil if nothing is encoded.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil

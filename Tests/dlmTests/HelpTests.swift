@@ -26,7 +26,7 @@ struct HelpTests {
       ("Fail files larger than this: 500K, 2G (default: any size).", "Fail files larger than this: 500K, 2G"),
       ("Where files go; made if missing (default: .).", "Where files go; made if missing (default: .)"),
       (
-        "Checksums for a list, by file name, as sha256sum writes them (default: none).",
+        "Checksums for a list, by file name, as sha256sum writes them; or their address (default: none).",
         "Checksums for a list, by file name"
       ),
       ("The name, for one (default: by address, or what the server suggests).", "The name, for one"),

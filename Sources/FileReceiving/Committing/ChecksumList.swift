@@ -20,7 +20,8 @@ public final class ChecksumList: Sendable {
       switch ChecksumLine(String(decoding: line, as: UTF8.self)) {
       case .blank: break
       case .malformed: malformed.append(index + 1)
-      case .entry(let name, let digest):
+      case .entry(let path, let digest):
+        let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
         if let other = entries[name], other.algorithm == digest.algorithm, other != digest { ambiguous.insert(name) }
         // A list may hold several algorithms: the strongest counts.
         if digest.algorithm.length >= entries[name]?.algorithm.length ?? 0 { entries[name] = digest }
@@ -50,13 +51,13 @@ public final class ChecksumList: Sendable {
 
 /// One line of a checksum list, as coreutils' `sha256sum` (`HEX name`, `HEX *name`) and BSD's `sha256` (`SHA256 (name)
 /// = HEX`) write it. A backslash before the line says that the name is escaped.
-enum ChecksumLine: Equatable {
+package enum ChecksumLine: Equatable {
   case blank
   case malformed
-  case entry(name: String, ContentDigest)
+  case entry(path: String, ContentDigest)
 
   /// Reads bytes, because a combining mark after a blank or slash would form one `Character` with it.
-  init(_ line: String) {
+  package init(_ line: String) {
     var line = line.utf8[...]
     if line.last == UInt8(ascii: "\r") { line.removeLast() }
     if line.allSatisfy(OptionalWhiteSpace.contains) || line.first == UInt8(ascii: "#") {
@@ -65,13 +66,13 @@ enum ChecksumLine: Equatable {
     }
     let isEscaped = line.first == UInt8(ascii: "\\")
     if isEscaped { line.removeFirst() }
-    guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line),
-      let segment = (isEscaped ? Self.unescaped(name) : Array(name)).split(separator: UInt8(ascii: "/")).last
+    guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line), name.contains(where: { $0 != UInt8(ascii: "/") })
     else {
       self = .malformed
       return
     }
-    self = .entry(name: String(decoding: segment, as: UTF8.self), digest)
+    let path = isEscaped ? Self.unescaped(name) : Array(name)
+    self = .entry(path: String(decoding: path, as: UTF8.self), digest)
   }
 
   private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {

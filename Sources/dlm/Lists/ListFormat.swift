@@ -2,13 +2,9 @@ import ArgumentParser
 import DownloadModel
 
 /// What a list is written in (`--list-format`).
-enum ListFormat: String, CaseIterable, ExpressibleByArgument {
-  /// The links of a page.
-  case html
-  /// An address a line.
-  case lines
-  /// Metalink, sitemap, RSS, Atom.
-  case xml
+enum ListFormat: String, Choice {
+  /// Lines are of an address each; html is the links of a page, xml Metalink, sitemap, RSS or Atom.
+  case apt, aria2, bagit, checksums, html, lines, text, xml
 }
 
 /// Makes requests of the blocks of one list.
@@ -18,12 +14,19 @@ protocol ListFormatReader {
   /// What is said of a list whose format was found out ("a table, addresses in url"), once it is known; nil for what
   /// needs no word.
   var said: String? { get }
+  /// What is said at its end; nil if there is nothing to say.
+  var note: String? { get }
 
   /// - Parameters:
   ///   - block: of decoded bytes; an empty one is the end of the list.
   ///   - base: to which relative addresses are relative.
   /// - Throws: `Rejection.NoList`, or a `DownloadError` of activity "decoding", where nothing more can be read.
   mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry]
+}
+
+extension ListFormatReader {
+  var said: String? { nil }
+  var note: String? { nil }
 }
 
 struct ListEntry {
@@ -38,6 +41,7 @@ struct ListOptions: ParsableArguments {
   @Option("accept") var accept: [String] = []
   @Flag("keep-paths") var keepPaths = false
   @Flag("prefix-host") var prefixHost = false
+  @Option("url-template") var template: String?
 }
 
 /// How the lists of a run are read.
@@ -50,6 +54,10 @@ struct ListForm: Sendable {
   /// Whether folders are made of the addresses' paths, and of their hosts.
   var keepsPaths = false
   var prefixesHost = false
+  /// An address with `{}` in it, for each line's text.
+  var template: String?
+  /// Takes the text of what is no list of requests.
+  var whole: WholeText?
 
   init() {}
 
@@ -59,10 +67,21 @@ struct ListForm: Sendable {
     (format, keepsPaths, prefixesHost) = (options.format, options.keepPaths, options.prefixHost)
     base = try options.base.map { text in
       guard let address = try? Address(text) else { throw ValidationError(UsageMessages.noBase(text)) }
-      // Else each address of the list would have the login, and be remembered with it.
-      guard !address.hasCredentials else { throw ValidationError(UsageMessages.baseWithLogin(address.redacted)) }
-      return address
+      return try Self.withoutLogin("--base", address)
     }
+    template = options.template
+    guard let template else { return }
+    guard template.contains("{}"), let address = try? Address(template.replacing("{}", with: "x")),
+      format ?? .lines == .lines
+    else { throw ValidationError(UsageMessages.noTemplate) }
+    _ = try Self.withoutLogin("--url-template", address)
+    format = .lines
+  }
+
+  /// Else each address of the list would have the login, and be remembered with it.
+  static func withoutLogin(_ option: String, _ address: Address) throws -> Address {
+    guard !address.hasCredentials else { throw ValidationError(UsageMessages.login(option, address.redacted)) }
+    return address
   }
 
   /// Bytes that tell a format, where a list has no line end before.
@@ -72,18 +91,28 @@ struct ListForm: Sendable {
   ///   - start: decoded: the first line at least, or `telling` bytes, or all.
   ///   - name: of the list.
   func reader(of start: [UInt8], named name: String) throws(Rejection.NoList) -> any ListFormatReader {
-    let format = if let format { format } else { try found(in: start) }
+    if let whole { return whole }
+    let format = if let format { format } else { try found(in: start, named: name) }
+    if let what = ListDoubt.look(at: start), what != .page || format == .lines { throw what }
     switch format {
+    case .apt: return LineByLine(FileLines.apt)
+    case .aria2: return LineByLine(Aria2Lines())
+    case .bagit: return LineByLine(FileLines.bag(named: name))
+    // Without a tag, these look like those of SHA-512.
+    case .checksums where name.lowercased().contains("b2sum"): throw .blake2
+    case .checksums: return LineByLine(FileLines.checksums)
     case .html: return try MarkupList(isPage: true, accepted: accepted)
-    case .lines: return PlainLines()
+    case .lines: return PlainLines(template: template)
+    case .text: return LineByLine(TextLines())
     case .xml: return try MarkupList(isPage: false, accepted: [])
     }
   }
 
   /// From its first bytes.
-  func found(in start: [UInt8]) throws(Rejection.NoList) -> ListFormat {
+  func found(in start: [UInt8], named name: String) throws(Rejection.NoList) -> ListFormat {
     if let isPage = MarkupList.isPage(start, takesPages: !accepted.isEmpty) { return isPage ? .html : .xml }
     if let what = ListDoubt.look(at: start) { throw what }
-    return .lines
+    let text = String(decoding: start.prefix(Self.telling), as: UTF8.self)
+    return Aria2Lines.fits(text) ? .aria2 : FileLines.format(of: text, named: name) ?? .lines
   }
 }

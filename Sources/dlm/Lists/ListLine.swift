@@ -75,7 +75,7 @@ enum ListLine {
     return first.contains(UInt8(ascii: ":"))
   }
 
-  private static func trimmed<Bytes: Collection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+  static func trimmed<Bytes: Collection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
     func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
     guard let start = bytes.firstIndex(where: { !isBlank($0) }) else { return bytes.prefix(0) }
     var slice = bytes[start...]
@@ -127,14 +127,26 @@ struct LineSplitter {
 /// An address a line.
 struct PlainLines: ListFormatReader {
   private(set) var line = 0
-  var said: String? { nil }
   private var splitter = LineSplitter()
+  private let template: String?
+
+  init(template: String? = nil) { self.template = template }
 
   mutating func take(_ block: [UInt8], base: Address?) -> [ListEntry] {
     splitter.take(block).map { bytes in
       line += 1
-      return ListEntry(line: line, content: ListLine(bytes, base: base))
+      let text = template.map { Self.filled($0, with: bytes) } ?? bytes
+      return ListEntry(line: line, content: ListLine(text, base: base))
     }
+  }
+
+  /// As RFC 6570 §3.2.2 expands a text; the options of a line stay behind it, and what is blank or no text as it is.
+  private static func filled(_ template: String, with bytes: [UInt8]) -> [UInt8] {
+    let line = ListLine.trimmed(bytes)
+    if line.isEmpty || line.first == UInt8(ascii: "#") || ListLine.fault(bytes) != nil { return bytes }
+    let text = line.prefix { $0 != 0x09 }
+    let word = PercentEncoding.encode(String(decoding: text, as: UTF8.self))
+    return Array(template.replacing("{}", with: word).utf8) + line[text.endIndex...]
   }
 }
 

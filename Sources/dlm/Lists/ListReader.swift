@@ -46,7 +46,6 @@ actor ListReader {
     /// Nil until its first bytes have told the format.
     var reader: (any ListFormatReader)?
     var doubt = ListDoubt()
-    var damage: (any Error)?
     var hasEnded = false
 
     enum Bytes {
@@ -216,7 +215,6 @@ actor ListReader {
         tell(try list.doubt.take(line), of: list.source)
       }
     }
-    if let damage = list.damage { throw damage }
   }
 
   /// - Returns: none when the wait was interrupted, or the block ends within one.
@@ -247,8 +245,8 @@ actor ListReader {
     list.start = []
     if isNew, made.form.format == nil, let said = reader.said { onFormat("\(list.source.name): \(said)") }
     guard isWhole, !wantsWholeLines else { return entries }
-    // What stands before the damage is taken.
-    do { entries += try reader.take([], base: base) } catch { list.damage = error }
+    entries += try reader.take([], base: base)
+    if let note = reader.note { onFormat("\(list.source.name): \(note)") }
     return entries
   }
 

@@ -122,8 +122,10 @@ enum UsageMessages {
     "--base \"\(Redaction.redactedAddress(text))\" is not an address; a base looks like https://host.example/folder/."
   }
 
-  static func baseWithLogin(_ address: String) -> String {
-    "--base \(address) has a login: leave it out there, and give it with --netrc-file or -H."
+  static let noTemplate = "--url-template is an address with {} in it, for lines of a plain list: https://host/{}.pdf."
+
+  static func login(_ option: String, _ address: String) -> String {
+    "\(option) \(address) has a login: leave it out there, and give it with --netrc-file or -H."
   }
 
   static let refreshWithoutWatch = "--refresh-every is for a run that goes on: give --watch too, or leave it out."

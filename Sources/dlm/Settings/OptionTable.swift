@@ -15,7 +15,7 @@ enum OptionTable {
     /// The smaller number is stricter; `auto` bounds nothing.
     case less
     case proof, on, off
-    /// No value is stricter than another: the user's own holds.
+    /// No value is stricter than another: the user's own holds. A working folder names no address that is asked.
     case own
     /// `overwrite` holds only if the user's own file says it too.
     case keeping
@@ -26,7 +26,7 @@ enum OptionTable {
       case .nowhere, .byOwner: return false
       case .anywhere: return true
       case .keeping: return text != "overwrite" || own == "overwrite"
-      case .own: return own == nil || text == own
+      case .own: return own == nil && !text.contains("://") || text == own
       case .less, .proof, .on, .off:
         // What is no value has to reach the parser, which says so.
         guard let own, let here = looseness(of: text), let bound = looseness(of: own) else { return true }
@@ -102,6 +102,9 @@ enum OptionTable {
       "accept", "pattern", "Of a web page that is a list, fetch the links that match: *.pdf; may be repeated", .nowhere,
       \.lists.accept),
     value(
+      "url-template", "url", "An address with {} in it, where each line of a plain list goes: https://host/{}.pdf",
+      .nowhere, \.lists.template),
+    value(
       "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner, \.output.directory),
     value(
       "output", letter: "o", "path",
@@ -141,10 +144,11 @@ enum OptionTable {
       \.output.noContentDisposition),
     value(
       "checksum", "algo:hex",
-      "The checksum of a single address's file: sha256:HEX, or sha512, sha384, sha1, md5", .nowhere,
+      "The checksum of a single address's file: sha256:HEX, or base64; or sha512, sha384, sha1, md5, crc32c", .nowhere,
       \.proof.checksum),
     value(
-      "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them", .own, file: .read,
+      "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them; or their address", .own,
+      file: .read,
       \.proof.checksums),
     value(
       "require-proof", "proof", "Refuse files that are verified by less than this", usually: "none", .proof,

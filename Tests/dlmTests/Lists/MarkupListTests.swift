@@ -170,11 +170,11 @@ struct MarkupListTests {
   ]) func isFoundOut(start: String, takesPages: Bool, format: ListFormat) throws {
     var form = ListForm()
     if takesPages { form.accepted = [NamePattern("*")] }
-    #expect(try form.found(in: Array(start.utf8)) == format)
+    #expect(try form.found(in: Array(start.utf8), named: "list") == format)
   }
 
   @Test func aPageAloneIsNoList() {
-    #expect(throws: Rejection.NoList.page) { try ListForm().found(in: Array("<!doctype html>".utf8)) }
+    #expect(throws: Rejection.NoList.page) { try ListForm().found(in: Array("<!doctype html>".utf8), named: "list") }
   }
 
   /// A page's links are fetched by one command; a saved page needs to be told where it is from.

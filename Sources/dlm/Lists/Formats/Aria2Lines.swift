@@ -1,0 +1,65 @@
+import DownloadModel
+
+/// aria2's `-i`, which `--save-session` writes: the addresses of one file on a line, separated by tabs, and below it,
+/// indented, its options.
+struct Aria2Lines: LineRule {
+  let said: String? = "an aria2 list"
+  private var unknown: Set<String> = []
+  private var file: (address: Address, options: LineOptions)?
+  /// Whether what follows is of a file that cannot be fetched.
+  private var isRefused = false
+
+  var passedOver: [String] { unknown.sorted() }
+
+  /// - Parameter start: of a list.
+  static func fits(_ start: String) -> Bool {
+    var rule = Self()
+    let lines = start.split(whereSeparator: \.endsLine).flatMap { rule.take(String($0), base: nil) } + rule.end()
+    return !rule.unknown.isEmpty
+      || lines.contains { line in
+        switch line {
+        case .address(_, let options): options != nil
+        case .bad(.field, _): true
+        default: false
+        }
+      }
+  }
+
+  mutating func take(_ text: String, base: Address?) -> [ListLine] {
+    if text.hasPrefix("#") { return [] }
+    if text.hasPrefix(" ") || text.hasPrefix("\t"), file != nil || isRefused { return take(option: text) }
+    let done = end()
+    let lines = text.split(separator: "\t").map { ListLine(Array($0.utf8), base: base) }
+    let addresses = lines.compactMap { if case .address(let address, _) = $0 { address } else { nil } }
+    guard let first = addresses.first else {
+      isRefused = !lines.isEmpty
+      return done + lines.prefix(1)
+    }
+    file = (first, LineOptions(mirrors: Array(addresses.dropFirst())))
+    return done
+  }
+
+  mutating func end() -> [ListLine] {
+    defer { (file, isRefused) = (nil, false) }
+    return file.map { [.address($0.address, $0.options == LineOptions() ? nil : $0.options)] } ?? []
+  }
+
+  private mutating func take(option text: String) -> [ListLine] {
+    let parts = text.split(separator: "=", maxSplits: 1).map { OptionalWhiteSpace.trimmed($0) }
+    guard let address = file?.address, parts.first?.isEmpty == false else { return [] }
+    var (name, value) = (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+    switch name {
+    case "referer": (name, value) = ("header", "Referer: \(value == "*" ? address.key : value)")
+    case "user-agent": (name, value) = ("header", "User-Agent: \(value)")
+    case "out", "dir", "checksum", "header": break
+    // Else it is no option, and may be a secret.
+    case _ where name.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }) && parts.count > 1:
+      if unknown.count < 100 { unknown.insert(name) }
+      return []
+    default: return [.bad(.foreign(to: "an aria2 list"), text: "…")]
+    }
+    if file?.options.set(name, value) == true { return [] }
+    (file, isRefused) = (nil, true)
+    return [.bad(.field(LineOptions.shown(name, value)), text: address.redacted)]
+  }
+}

@@ -1,0 +1,82 @@
+import DownloadModel
+import FileReceiving
+import SystemPackage
+
+/// Formats of which each line is a file: its address, its path, and what is known of it.
+struct FileLines: LineRule {
+  typealias File = (address: String, path: String, options: LineOptions)
+
+  let said: String?
+  /// Gives nil for what is no such line.
+  let file: (_ line: String, _ base: Address?) throws(Rejection.NoList) -> File?
+
+  func take(_ text: String, base: Address?) throws(Rejection.NoList) -> [ListLine] {
+    if text.allSatisfy(\.isWhitespace) || text.hasPrefix("#") { return [] }
+    guard let file = try file(text, base) else { return [.bad(.foreign(to: said ?? ""), text: ListLine.shown(text))] }
+    return [ListLine(file.address, path: file.path, file.options, base: base)]
+  }
+
+  static func format(of start: String, named name: String) -> ListFormat? {
+    let lines = start.split(whereSeparator: \.endsLine).lazy.map { String($0) }
+    guard let first = lines.first(where: { !$0.hasPrefix("#") }) else { return nil }
+    if case .entry = ChecksumLine(first) { return .checksums }
+    if first.hasPrefix("'http") { return .apt }
+    return isBag(name) && bagged(first, [:]) != nil ? .bagit : nil
+  }
+
+  /// `apt-get --print-uris`: `'ADDRESS' NAME SIZE ALGORITHM:HEX`.
+  static var apt: FileLines {
+    FileLines(said: "apt-get -qq --print-uris") { text, _ throws(Rejection.NoList) in
+      let parts = text.split(separator: "'").map(String.init)
+      let words = parts.last?.split(separator: " ").map(String.init) ?? []
+      var options = LineOptions()
+      guard text.hasPrefix("'"), parts.count == 2, words.count >= 2, options.set("size", words[1]),
+        words.count == 2 || options.set("checksum", words[2])
+      else { return nil }
+      // Of an index, apt does not know it.
+      if options.size == 0 { options.size = nil }
+      return (parts[0], words[0], options)
+    }
+  }
+
+  /// A bag's `fetch.txt` (RFC 8493 §2.2.3): `ADDRESS LENGTH PATH`. The checksums are in the manifests beside it.
+  /// - Parameter name: the path of the list.
+  static func bag(named name: String) -> FileLines {
+    var sums: [String: ContentDigest] = [:]
+    let folder = FilePath(name).removingLastComponent()
+    for algorithm in ["sha512", "sha256", "sha1", "md5"] where sums.isEmpty && isBag(name) {
+      let path = folder.appending("manifest-\(algorithm).txt")
+      guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec]),
+        let text = try? file.closeAfter({ try file.bytes(upTo: WholeText.limit) })
+      else { continue }
+      for line in text.split(separator: 0x0A) {
+        if case .entry(let path, let sum) = ChecksumLine(String(decoding: line, as: UTF8.self)) { sums[path] = sum }
+      }
+    }
+    return FileLines(said: "a bag's fetch.txt\(sums.isEmpty ? " without a manifest beside it" : "")") {
+      [sums] text, _ throws(Rejection.NoList) in bagged(text, sums)
+    }
+  }
+
+  private static func isBag(_ name: String) -> Bool { name == "fetch.txt" || name.hasSuffix("/fetch.txt") }
+
+  private static func bagged(_ text: String, _ sums: [String: ContentDigest]) -> File? {
+    let words = text.split(maxSplits: 2, whereSeparator: \.isWhitespace).map { OptionalWhiteSpace.trimmed($0) }
+    guard words.count == 3, words[1] == "-" || Int64(words[1]).map({ $0 >= 0 }) == true else { return nil }
+    // These alone are encoded, in the manifest too.
+    let path = [("0A", "\n"), ("0a", "\n"), ("0D", "\r"), ("0d", "\r"), ("25", "%")]
+      .reduce(String(words[2])) { $0.replacing("%\($1.0)", with: $1.1) }
+    return (String(words[0]), path, LineOptions(size: Int64(words[1]), checksum: sums[String(words[2])]))
+  }
+
+  /// What `sha256sum` and its like write, of files below an address.
+  static var checksums: FileLines {
+    FileLines(said: "a list of checksums") { text, base throws(Rejection.NoList) in
+      if text.hasPrefix("BLAKE2") { throw .blake2 }
+      guard case .entry(let path, let digest) = ChecksumLine(text) else { return nil }
+      if base == nil { throw .noBase }
+      let name = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
+      return (PercentEncoding.encode(name, keeping: "/"), name, LineOptions(checksum: digest))
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import ArgumentParser
+import DownloadModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import dlm
+
+@Suite("Lists of which each line is a file, and addresses in a text")
+struct FileLinesTests {
+  private static let sum = String(repeating: "ab", count: 32)
+  private static func form(_ format: ListFormat) -> ListForm {
+    var form = ListForm()
+    form.format = format
+    return form
+  }
+
+  private static let cases: [(format: ListFormat, text: String, expected: [String])] = [
+    // As apt 2.6 prints it.
+    (
+      .apt,
+      """
+      'http://deb.debian.org/debian/pool/main/h/hello/hello_2.10-3_amd64.deb' hello_2.10-3_amd64.deb 53080 \
+      SHA256:2e6e2f1a0007dc43bc91c273fd36e91e40a4f1c2765a03eca68b70a42103878a
+      'http://h/x_1%3a2.deb' x_1%3a2.deb 7 MD5Sum:d04c2e9639dee67aa836d8232b1ca658
+      'http://h/dists/InRelease' h_dists_InRelease 0 
+
+      Reading package lists...
+      'http://h/y' ../y 7 SHA256:\(sum)
+      'http://h/z' z 7 SHA3:\(sum)
+      'ftp://h/z' z 7
+
+      """,
+      [
+        "http://deb.debian.org/debian/pool/main/h/hello/hello_2.10-3_amd64.deb\tsize=53080\tout=hello_2.10-3_amd64.deb"
+          + "\tsha256=2e6e2f1a0007dc43bc91c273fd36e91e40a4f1c2765a03eca68b70a42103878a",
+        "http://h/x_1%3a2.deb\tsize=7\tout=x_1%253a2.deb\tmd5=d04c2e9639dee67aa836d8232b1ca658",
+        "http://h/dists/InRelease\tout=h_dists_InRelease",
+        "5: foreign(to: \"apt-get -qq --print-uris\") Reading package lists...",
+        "6: field(\"out=../y\") http://h/y",
+        "7: foreign(to: \"apt-get -qq --print-uris\") 'http://h/z' z 7 SHA3:\(sum)",
+        "8: \(Rejection.Reason.malformed(.unsupportedScheme("ftp"))) ftp://h/z",
+      ]
+    ),
+    (
+      .bagit, "http://h/a 12 data/a b%0Ac%25.txt\nhttp://h/b\t-  data/b\r\n\nhttp://h/c x data/c\nhttp://h/d 1 /d\n",
+      [
+        "http://h/a\tsize=12\tdir=data\tout=a b%0Ac%25.txt", "http://h/b\tdir=data\tout=b",
+        "4: foreign(to: \"a bag\\'s fetch.txt without a manifest beside it\") http://h/c%20x%20data/c",
+        "5: field(\"out=/d\") http://h/d",
+      ]
+    ),
+    (
+      .text,
+      """
+      See https://en.wikipedia.org/wiki/Foo_(bar), and (http://h/a). [x](http://h/y)! http://h/y
+      <a href="http://h/z?q=1&r=2">z</a> 'http://h/q' http:// https://[x "http://h/e".
+      no address; ftp://h/x
+      *http://h/b;* http://h/u?v=http://h/w
+      """,
+      [
+        "https://en.wikipedia.org/wiki/Foo_(bar)", "http://h/a", "http://h/y", "http://h/z?q=1&r=2", "http://h/q",
+        "http://h/e", "http://h/b", "http://h/u?v=http://h/w",
+      ]
+    ),
+  ]
+
+  @Test(arguments: cases.indices) func table(index: Int) throws {
+    let (format, text, expected) = Self.cases[index]
+    let found = try FormatReading.entries(of: Array(text.utf8), Self.form(format))
+    #expect(found == expected)
+    try FormatReading.expectAlike(text, Self.form(format))
+  }
+
+  @Test(arguments: cases.indices) func damage(index: Int) {
+    FormatReading.fuzz(Self.cases[index].text, Self.form(Self.cases[index].format), rounds: 300)
+  }
+
+  @Test(arguments: [
+    ("# c\n\(sum)  a\n", "list", ListFormat.checksums), ("SHA256 (a) = \(sum)\r\n", "list", .checksums),
+    ("'http://h/a' a 1\n", "list", .apt), ("http://h/a 1 data/a\n", "d/fetch.txt", .bagit),
+    // What may be a plain list is one.
+    ("http://h/a 1 data/a\n", "list", nil), ("http://h/a\n", "fetch.txt", nil), ("", "fetch.txt", nil),
+    ("http://h/a\n", "SHA256SUMS", nil), ("\(sum)\n", "list", nil), ("a/b c\n", "list", nil),
+  ])
+  func whatIsFoundOut(_ text: String, _ name: String, _ format: ListFormat?) {
+    #expect(FileLines.format(of: text, named: name) == format)
+  }
+
+  @Test func aPageIsReadAsTextOnlyIfAsked() throws {
+    let page = Array("<!DOCTYPE html><a href=\"http://h/a\">\n".utf8)
+    #expect(throws: Rejection.NoList.page) { try FormatReading.entries(of: page, ListForm()) }
+    #expect(try FormatReading.entries(of: page, Self.form(.text)) == ["http://h/a"])
+  }
+
+  // MARK: Bags
+
+  /// `bagit.make_bag('bag', checksums=['sha256'])` of bagit-python 1.9.0 made it of the three files here.
+  private static let manifest = """
+    2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806  data/a b.txt
+    f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  data/n%0Al.txt
+    27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a  data/sub/b.txt
+
+    """
+  private static let bagged = ["data/a b.txt": "one\n", "data/sub/b.txt": "two\n", "data/n\nl.txt": "three\n"]
+
+  @Test(arguments: [true, false]) func aBag(isRight: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    var fetch = ""
+    for (index, (path, text)) in Self.bagged.sorted(by: { $0.key < $1.key }).enumerated() {
+      origin.route("/\(index)", .file(Array((isRight ? text : "wrong").utf8)))
+      fetch += "\(origin.url("/\(index)")) \(text.utf8.count) \(path.replacing("\n", with: "%0A"))\n"
+    }
+    _ = try place.folder.write(Array(fetch.utf8), to: "work/bag/fetch.txt")
+    _ = try place.folder.write(Array(Self.manifest.utf8), to: "work/bag/manifest-sha256.txt")
+    let run = try await place.dlm("get", "bag/fetch.txt", "-d", "bag")
+    #expect(run.errorText.contains("bag/fetch.txt: a bag's fetch.txt\n"), "\(run.errorText)")
+    #expect(run.status == (isRight ? 0 : 1), "\(run.errorText)")
+    if isRight {
+      #expect(run.errorText.contains("3 verified by checksum"), "\(run.errorText)")
+      for (path, text) in Self.bagged { #expect(try place.file("bag/\(path)") == Array(text.utf8)) }
+    } else {
+      #expect(run.errorText.contains("wrong checksum"), "\(run.errorText)")
+      #expect(try place.names(in: "bag/data/sub") == ["b.txt.rejected"])
+    }
+  }
+
+  // MARK: --url-template
+
+  @Test func aTemplate() throws {
+    var options = try ListOptions.parse(["--url-template", "https://h/{}.pdf?id={}"])
+    let form = try ListForm(options)
+    let text = "\u{FEFF}  a b/c \n# c\n\n10.5\tout=n.pdf\nhttp://x/y\nä\r\n"
+    let expected = ["a%20b%2Fc", "10.5", "http%3A%2F%2Fx%2Fy", "%C3%A4"].map { "https://h/\($0).pdf?id=\($0)" }
+    let found = try FormatReading.entries(of: Array(text.utf8), form).filter { !$0.hasSuffix("blank") }
+    #expect(found == [expected[0], expected[1] + "\tout=n.pdf", expected[2], expected[3]])
+    try FormatReading.expectAlike(text, form)
+    #expect(try FormatReading.entries(of: [0x61, 0xFF], form) == ["1: notUTF8 a\u{FFFD}"])
+    for (template, format) in [
+      ("https://h/", nil), ("h/{}", nil), ("https://h/{}", ListFormat.aria2), ("https://u:CANARY@h/{}", nil),
+    ] as [(String, ListFormat?)] {
+      (options.template, options.format) = (template, format)
+      #expect { try ListForm(options) } throws: { "\($0)".contains("--url-template") && !"\($0)".contains("CANARY") }
+    }
+  }
+}
