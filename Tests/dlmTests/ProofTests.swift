@@ -123,6 +123,57 @@ struct ProofTests {
     #expect(failed.hasSuffix("\n\(origin.url("/b"))\n"), "\(failed)")
   }
 
+  /// What finds no forgery is told, by whatever way it came; it is compared as the others are.
+  @Test func weakChecksums() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for path in ["/a", "/b", "/c"] { origin.route(path, .file(Array("123456789".utf8))) }
+    let place = try Workplace()
+    _ = try place.list([
+      origin.url("/a") + "\tcrc32c=4waSgw==", origin.url("/b") + "\tmd5=25f9e794323b453885f5181f1b624d0b",
+      origin.url("/c") + "\tchecksum=sha256-FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU=",
+    ])
+    for _ in 0..<2 {
+      let run = try await place.dlm("get", "urls.txt", "-d", "out", "-v")
+      #expect(run.status == 0, "\(run.errorText)")
+      #expect(
+        run.errorText.contains("3 verified by checksum, 2 of them only by md5, sha1 or crc32c"), "\(run.errorText)")
+      #expect(run.errorText.contains("verified=crc32c"), "\(run.errorText)")
+    }
+    let wrong = try await place.dlm("get", origin.url("/a"), "--checksum", "crc32c:00000000")
+    #expect(wrong.status == 1 && wrong.errorText.contains("wrong checksum"), "\(wrong.errorText)")
+  }
+
+  /// As a file's, but for where they come from.
+  @Test func checksumsAtAnAddress() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file(Self.body))
+    origin.route("/b", .file(Self.body))
+    let sums = "\(try await Self.sum(Self.body))  pool/a\nnonsense\n\(try await Self.sum(Self.other)) *b\n"
+    origin.route("/SUMS", .file(Array(sums.utf8)))
+    origin.route("/none", .file(Array("nothing\n".utf8)))
+    let place = try Workplace()
+    _ = try place.list(["/a", "/b"].map { origin.url($0) })
+    let run = try await place.dlm("get", "urls.txt", "--checksums", origin.url("/SUMS"), "-d", "out")
+    #expect(run.status == 1 && run.errorText.contains("1 verified by checksum"), "\(run.errorText)")
+    #expect(run.errorText.contains("/SUMS:2: not a checksum line"), "\(run.errorText)")
+    #expect(try place.names(in: "out") == ["a", "b.rejected"])
+    for (path, words) in [("/missing", "404"), ("/none", "has no checksums")] {
+      let failed = try await place.dlm("get", "urls.txt", "--checksums", origin.url(path), "--retries", "0")
+      #expect(failed.status == 66 && failed.errorText.contains(words), "\(failed.errorText)")
+    }
+    let login = try await place.dlm("get", "urls.txt", "--checksums", "http://u:CANARY@h/x")
+    #expect(login.status == 64 && !login.errorText.contains("CANARY"), "\(login.errorText)")
+    let offline = try await place.dlm("get", "urls.txt", "--checksums", origin.url("/SUMS"), "--offline")
+    #expect(offline.status == 66 && offline.errorText.contains("not in the cache"), "\(offline.errorText)")
+    // No folder has anything asked for.
+    _ = try place.folder.write(Array("checksums = \(origin.url("/SUMS"))\n".utf8), to: "work/.dlm.conf")
+    let before = origin.log.count { $0.path == "/SUMS" }
+    #expect(try await place.dlm("get", "urls.txt", "-d", "new").status == 0)
+    #expect(origin.log.count { $0.path == "/SUMS" } == before)
+  }
+
   @Test func theServersOwnDigest() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

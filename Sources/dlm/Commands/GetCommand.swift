@@ -103,8 +103,8 @@ struct GetCommand: AsyncParsableCommand {
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: list || !lists.accept.isEmpty) }
     var settings = try Settings(self, sources, .load(environment: environment))
-    if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     let fetching = Wiring.listFetching(settings, environment)
+    if let place = settings.output.checksumsFile { try await settings.output.readChecksums(place, fetching) }
     if dryRun { throw ExitCode(try await sayPlan(of: sources, settings, fetching, environment).rawValue) }
     let watch = try WatchOrder(isAsked: watching.watch, every: watching.refreshEvery, settings, sources)
     var plan: RepeatPlan?
@@ -133,7 +133,10 @@ struct GetCommand: AsyncParsableCommand {
     let failures = FailureLog()
     let cacheFolder = settings.output.usesCache ? XDGFolders(environment).cache : nil
     let marks = RequestMarks(form: settings.form, outputName: settings.output.name, indexFolder: cacheFolder)
-    let source = ListSource(ListReader(sources, marks, fetching: fetching, onReject: { failures.add($0) }))
+    let source = ListSource(
+      ListReader(
+        sources, marks, fetching: fetching, onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } },
+        onReject: { failures.add($0) }))
     var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
     let asJSON = settings.progress == .json
     while let request = await source.next() {

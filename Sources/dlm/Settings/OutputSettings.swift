@@ -102,24 +102,25 @@ struct OutputSettings {
     return isStandardOutput ? "-" : parts.compactMap(\.self).joined(separator: "/")
   }
 
-  /// - Throws: `ExitCode` 66 when it cannot be read, having said why.
-  mutating func readChecksums(_ path: String) throws {
-    do {
-      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
-      let bytes = try file.closeAfter { try file.bytes(upTo: Self.longestChecksums) }
-      guard bytes.count <= Self.longestChecksums else { throw Errno.fileTooLarge }
-      let list = ChecksumList(bytes)
+  /// - Parameter place: a path, or an address.
+  /// - Throws: `ExitCode` 66 when it cannot be read, having said why; `ValidationError`.
+  mutating func readChecksums(_ place: String, _ fetching: ListAtAddress.Fetching) async throws {
+    let isAddress = place.contains("://")
+    if isAddress, let address = try? Address(place) { _ = try ListForm.withoutLogin("--checksums", address) }
+    var form = ListForm()
+    let text = WholeText()
+    form.whole = text
+    let reader = ListReader(
+      [isAddress ? .listAt(place) : .list(path: place)], RequestMarks(form: form), fetching: fetching,
+      onReject: { StandardError.say([RejectionMessages($0).said]) })
+    if await reader.all().isEmpty, await reader.isWhole {
+      let (list, name) = (ChecksumList(text.bytes), Redaction.redactedAddress(place))
       StandardError.say(
-        list.malformedLines.prefix(5).map { "dlm: \(path):\($0): not a checksum line; ignored" }
-          + list.ambiguousNames.prefix(5).map { "dlm: \(path): \($0) has different checksums; none is used" })
+        list.malformedLines.prefix(5).map { "dlm: \(name):\($0): not a checksum line; ignored" }
+          + list.ambiguousNames.prefix(5).map { "dlm: \(name): \($0) has different checksums; none is used" })
       if list.count > 0 { return cache.checksums = list }
-      StandardError.say(["dlm: \(path) has no checksums; write lines like \"HEX  name\""])
-    } catch {
-      StandardError.say(["dlm: \(path) cannot be read: \(error); name a checksum list as sha256sum writes it"])
+      StandardError.say(["dlm: \(name) has no checksums; write lines like \"HEX  name\""])
     }
     throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
   }
-
-  /// Two million lines; what is longer may have no end (`/dev/zero`).
-  private static let longestChecksums = 256 << 20
 }
