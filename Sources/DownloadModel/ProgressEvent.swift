@@ -23,6 +23,8 @@ public struct Rejection: Sendable, Equatable {
     case malformed(Address.Malformed)
     case notUTF8
     case tooLong
+    /// A row, or what is to be made of it, is wrong.
+    case row(String)
     /// What stands behind the address is no option of a line.
     case option(String)
     /// An earlier line asks for the same file with other header lines.
@@ -56,13 +58,15 @@ public struct Rejection: Sendable, Equatable {
     case noBase
     /// Its checksums are of an algorithm that dlm does not know.
     case blake2
+    /// No field is the one that was named, or that holds addresses; or several may be.
+    case field(String?, among: [String])
   }
 
   /// Whether the list itself could not be read to its end.
   public var isOfList: Bool {
     switch reason {
     case .unreadable, .unfetched, .damaged, .noList: true
-    case .malformed, .notUTF8, .tooLong, .option, .otherHeaders, .field, .foreign: false
+    case .malformed, .notUTF8, .tooLong, .row, .option, .otherHeaders, .field, .foreign: false
     }
   }
 

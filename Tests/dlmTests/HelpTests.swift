@@ -71,7 +71,7 @@ struct HelpTests {
       ("--continu", "goes on where it was"), ("--out", "Did you mean --output?"), ("--dir", "-d DIR"),
       ("--thread", "-j N"), ("-i", "dlm get LIST"), ("-O", "-o NAME"), ("-P", "-d DIR"), ("-x4", "--per-host N"),
       ("-x", "curl's -x is --proxy"), ("-L", "redirects are followed"), ("--rate", "--limit-rate RATE"),
-      ("-Z", "-j N"), ("--parallel", "in parallel"), ("--parallel-max", "-j N"), ("--split", "-s N"),
+      ("-Z", "-j N"), ("--parallel", "in parallel"), ("--parallel-max", "-j N"), ("--min-split-size", "-s N"),
       ("--max-concurrent-downloads", "-j N"), ("--input-file", "dlm get LIST"), ("--output-document", "-o NAME"),
       ("--directory-prefix", "-d DIR"), ("--no-check-certificate", "--insecure"), ("--limit-rat", "--limit-rate?"),
       ("--load-cookies", "--cookie-jar FILE"), ("--user", "--netrc-file FILE"), ("--remote-name", "-o NAME"),

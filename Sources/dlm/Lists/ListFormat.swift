@@ -4,7 +4,7 @@ import DownloadModel
 /// What a list is written in (`--list-format`).
 enum ListFormat: String, Choice {
   /// Lines are of an address each; html is the links of a page, xml Metalink, sitemap, RSS or Atom.
-  case apt, aria2, bagit, checksums, html, lines, text, xml
+  case apt, aria2, bagit, checksums, csv, html, json, lines, text, tsv, xml
 }
 
 /// Makes requests of the blocks of one list.
@@ -42,6 +42,13 @@ struct ListOptions: ParsableArguments {
   @Flag("keep-paths") var keepPaths = false
   @Flag("prefix-host") var prefixHost = false
   @Option("url-template") var template: String?
+  @Option("preset") var preset: Preset?
+  @Option("items") var items: String?
+  @Option("url-field") var urlField: String?
+  @Option("name-field") var nameField: String?
+  @Option("checksum-field") var checksumField: String?
+  @Option("size-field") var sizeField: String?
+  @Option("split") var split: String?
 }
 
 /// How the lists of a run are read.
@@ -58,6 +65,9 @@ struct ListForm: Sendable {
   var template: String?
   /// Takes the text of what is no list of requests.
   var whole: WholeText?
+  /// Paths of what makes a request each, in JSON.
+  var items: String?
+  var fields = RowFields()
 
   init() {}
 
@@ -70,12 +80,25 @@ struct ListForm: Sendable {
       return try Self.withoutLogin("--base", address)
     }
     template = options.template
-    guard let template else { return }
-    guard template.contains("{}"), let address = try? Address(template.replacing("{}", with: "x")),
-      format ?? .lines == .lines
-    else { throw ValidationError(UsageMessages.noTemplate) }
-    _ = try Self.withoutLogin("--url-template", address)
-    format = .lines
+    if let template {
+      guard template.contains("{}"), let address = try? Address(template.replacing("{}", with: "x")),
+        format ?? .lines == .lines
+      else { throw ValidationError(UsageMessages.noTemplate) }
+      _ = try Self.withoutLogin("--url-template", address)
+      format = .lines
+    }
+    items = options.items
+    let names: [RowFields.Field: String?] = [
+      .url: options.urlField, .name: options.nameField, .checksum: options.checksumField, .size: options.sizeField,
+    ]
+    fields.names = names.compactMapValues(\.self)
+    fields.split = try options.split.map { text in
+      guard let byte = text.utf8.first, text.utf8.count == 1, !byte.isLetterOrDigit else {
+        throw ValidationError(UsageMessages.noSplit(text))
+      }
+      return byte
+    }
+    if let preset = options.preset { self = preset.form(self) }
   }
 
   /// Else each address of the list would have the login, and be remembered with it.
@@ -101,9 +124,12 @@ struct ListForm: Sendable {
     // Without a tag, these look like those of SHA-512.
     case .checksums where name.lowercased().contains("b2sum"): throw .blake2
     case .checksums: return LineByLine(FileLines.checksums)
+    case .csv: return TableRows(fields, separator: ",")
     case .html: return try MarkupList(isPage: true, accepted: accepted)
+    case .json: return JSONItems(fields, items: items)
     case .lines: return PlainLines(template: template)
     case .text: return LineByLine(TextLines())
+    case .tsv: return TableRows(fields, separator: "\t")
     case .xml: return try MarkupList(isPage: false, accepted: [])
     }
   }
@@ -112,7 +138,17 @@ struct ListForm: Sendable {
   func found(in start: [UInt8], named name: String) throws(Rejection.NoList) -> ListFormat {
     if let isPage = MarkupList.isPage(start, takesPages: !accepted.isEmpty) { return isPage ? .html : .xml }
     if let what = ListDoubt.look(at: start) { throw what }
+    let first = start.first { $0 > 0x20 && ![0xEF, 0xBB, 0xBF].contains($0) }
+    if let first, "{[".utf8.contains(first) { return .json }
     let text = String(decoding: start.prefix(Self.telling), as: UTF8.self)
-    return Aria2Lines.fits(text) ? .aria2 : FileLines.format(of: text, named: name) ?? .lines
+    if let format = Aria2Lines.fits(text) ? .aria2 : FileLines.format(of: text, named: name) { return format }
+    return TableRows.format(of: start, named: name, isAsked: fields.names[.url] != nil) ?? .lines
+  }
+
+  /// Whether the beginning of a list tells its format: its first line, and the next one below what may be a header.
+  static func tells(_ start: [UInt8]) -> Bool {
+    guard let end = start.firstIndex(of: 0x0A) else { return start.count >= telling }
+    let isRow = start[..<end].contains { ",\t".utf8.contains($0) } && start[..<end].firstRange(of: "://".utf8) == nil
+    return !isRow || start[(end + 1)...].contains(0x0A) || start.count >= telling
   }
 }

@@ -39,6 +39,7 @@ actor ListReader {
     let bytes: Bytes
     /// As the user wrote it.
     var address: Address?
+    let form: ListForm
     var offset: Int64 = 0
     var length: Int64 = 0
     var decoder = ListDecoder()
@@ -78,8 +79,10 @@ actor ListReader {
     return requests
   }
 
-  static func digest(of sources: [Source], fetching: ListAtAddress.Fetching? = nil) async -> String {
-    let reader = ListReader(sources, fetching: fetching)
+  static func digest(
+    of sources: [Source], _ form: ListForm = ListForm(), fetching: ListAtAddress.Fetching? = nil
+  ) async -> String {
+    let reader = ListReader(sources, RequestMarks(form: form), fetching: fetching)
     let source = ListSource(reader)
     while await source.next() != nil {}
     return await reader.listDigest
@@ -137,7 +140,7 @@ actor ListReader {
       guard let source = sources.popFirst() else { return nil }
       switch source {
       case .address(let text): return requests(at: text, source)
-      case .standardInput: open = OpenList(source: source, bytes: .file(.standardInput))
+      case .standardInput: open = OpenList(source: source, bytes: .file(.standardInput), form: made.form)
       case .list(let path): open = openList(path, source)
       case .listAt(let text): open = openList(at: text, source)
       }
@@ -169,7 +172,7 @@ actor ListReader {
       // A pipe without a writer is waited for where that can be interrupted, and then read as any other.
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
       _ = fcntl(file.rawValue, F_SETFL, 0)
-      return OpenList(source: source, bytes: .file(file))
+      return OpenList(source: source, bytes: .file(file), form: made.form)
     } catch {
       breakOff(source, .unreadable(errno: Errno(error).rawValue))
       return nil
@@ -178,14 +181,17 @@ actor ListReader {
 
   private func openList(at text: String, _ source: Source) -> OpenList? {
     guard let fetching else { return nil }
-    switch ListLine(Array(text.utf8)) {
+    let named = Preset.named(by: text)
+    switch ListLine(Array((named?.address ?? text).utf8)) {
     case .blank: return nil
     case .bad(let reason, let shown):
       isBrokenOff = true
       reject(.address(text), line: nil, shown, reason)
     case .address(let address, _):
       do throws(DownloadError) {
-        return OpenList(source: source, bytes: .arriving(try ListAtAddress(address, fetching)), address: address)
+        let form = named.map { $0.preset.form(made.form, id: $0.id) } ?? made.form
+        return OpenList(
+          source: source, bytes: .arriving(try ListAtAddress(address, fetching)), address: address, form: form)
       } catch {
         breakOff(source, .unfetched(error))
       }
@@ -210,6 +216,8 @@ actor ListReader {
         } else {
           reject(list.source, line: entry.line, address.redacted, .otherHeaders)
         }
+      case .bad(.damaged(let why), _):
+        throw DownloadError(.badResponse, cause: .detail(why), activity: "decoding")
       case .bad(let reason, let text):
         let line = ListDoubt.BadLine(line: entry.line, text: text, reason: reason)
         tell(try list.doubt.take(line), of: list.source)
@@ -229,21 +237,21 @@ actor ListReader {
     list.length += Int64(text.count)
     if case .arriving = list.bytes { try fetching?.check(list.length) }
     let isWhole = list.hasEnded && !list.decoder.isPending
-    var base = made.form.base
+    var base = list.form.base
     if base == nil, case .arriving(let arriving) = list.bytes { base = arriving.bytes.base }
     if list.reader == nil {
       list.start += text
-      guard isWhole || list.start.count >= ListForm.telling || list.start.contains(0x0A) else { return [] }
+      guard isWhole || ListForm.tells(list.start) else { return [] }
     }
     let isNew = list.reader == nil
-    var reader = try list.reader ?? made.form.reader(of: list.start, named: list.source.name)
+    var reader = try list.reader ?? list.form.reader(of: list.start, named: list.source.name)
     // Else what it holds of the list would be copied.
     list.reader = nil
     defer { list.reader = reader }
     let bytes = isNew ? list.start : text
     var entries = bytes.isEmpty ? [] : try reader.take(bytes, base: base)
     list.start = []
-    if isNew, made.form.format == nil, let said = reader.said { onFormat("\(list.source.name): \(said)") }
+    if isNew, list.form.format == nil, let said = reader.said { onFormat("\(list.source.name): \(said)") }
     guard isWhole, !wantsWholeLines else { return entries }
     entries += try reader.take([], base: base)
     if let note = reader.note { onFormat("\(list.source.name): \(note)") }

@@ -1,4 +1,5 @@
 import DownloadModel
+import Glibc
 import Synchronization
 
 /// One SOURCE of the command line, known by its form alone.
@@ -6,13 +7,15 @@ enum Source: Equatable, Sendable {
   case standardInput
   case address(String)
   case list(path: String)
-  /// `--list`
+  /// `--list`, or a preset's id
   case listAt(String)
 
   /// - Parameter isList: whether addresses are those of lists (`--list`).
   init(_ argument: String, isList: Bool = false) {
     if argument == "-" {
       self = .standardInput
+    } else if Preset.named(by: argument) != nil, access(argument, F_OK) != 0 {
+      self = .listAt(argument)
     } else if argument.contains("://") || Redaction.isLoginWithoutScheme(argument) {
       // A login without a scheme is refused as an address, and so neither shown nor remembered.
       self = isList ? .listAt(argument) : .address(argument)
@@ -32,7 +35,8 @@ enum Source: Equatable, Sendable {
     case .standardInput: "standard input"
     case .address: "command line"
     case .list(let path): path
-    case .listAt(let text): Redaction.redactedAddress(text)
+    case .listAt(let text):
+      Preset.named(by: text).map { "\($0.preset.name): \($0.address)" } ?? Redaction.redactedAddress(text)
     }
   }
 }

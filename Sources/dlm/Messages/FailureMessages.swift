@@ -275,6 +275,7 @@ struct RejectionMessages {
     case .noList(let what): return text(what)
     case .notUTF8: return "\(quoted) is not UTF-8; save the list as UTF-8"
     case .tooLong: return "\(quoted) is longer than any address; is this a list?"
+    case .row(let why): return "\(rejection.text.isEmpty ? "" : quoted + ": ")\(why)\(remedy)"
     case .option(let option):
       return "\"\(option)\" after \(rejection.text) is not an option of a line; these are \(LineOptions.help), "
         + "each after a tab"
@@ -303,6 +304,12 @@ struct RejectionMessages {
     case .utf16: "is UTF-16; save it as UTF-8"
     case .noBase: "names files, but not where they are; give the address of their folder with --base"
     case .blake2: "has BLAKE2 checksums, which dlm does not know; take a list by sha256sum or sha512sum"
+    case .field(nil, let found) where !found.isEmpty:
+      "may have its addresses in \(found.joined(separator: ", ")): say which with --url-field"
+    case .field(let name, let found):
+      (name.map { "has no \($0)" } ?? "has no field that is known to hold addresses")
+        + (found.isEmpty ? "" : ", but \(found.prefix(20).joined(separator: ", "))")
+        + ": name the one that does with --url-field, in JSON also --items"
     case .lines(let count) where count <= ListDoubt.mostAtStart:
       "is not a list of addresses: none of its first \(count) lines is one; \(remedy)"
     case .lines(let count):

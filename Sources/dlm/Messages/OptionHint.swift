@@ -10,7 +10,7 @@ enum OptionHint {
     -L --location --max-redirs --max-redirect: redirects are followed; no option is needed
     -Z --parallel --parallel-immediate: files are fetched in parallel; -j N says how many at once
     --parallel-max --max-concurrent-downloads --threads --connections --concurrency: -j N says how many at once
-    --split --min-split-size --num-connections: -s N says in how many segments a large file is fetched
+    --min-split-size --num-connections: -s N says in how many segments a large file is fetched
     -k --no-check-certificate --check-certificate: --insecure skips that check
     --rate --max-download-limit --max-overall-download-limit: --limit-rate RATE bounds the rate of everything
     -b --cookie --load-cookies --save-cookies: --cookie-jar FILE reads and keeps cookies

@@ -118,6 +118,10 @@ enum UsageMessages {
     }
   }
 
+  static func noSplit(_ text: String) -> String {
+    "--split \(text): give the one mark between values, such as ';'; in how many segments a file goes says -s N"
+  }
+
   static func noBase(_ text: String) -> String {
     "--base \"\(Redaction.redactedAddress(text))\" is not an address; a base looks like https://host.example/folder/."
   }

@@ -40,7 +40,7 @@ extension RepeatPlan {
       throw .because(.otherFolder, other: other)
     }
     guard sources.allSatisfy(Self.canBeReadTwice) else { throw .because(.readOnce, other: other) }
-    guard await ListReader.digest(of: sources, fetching: fetching) == run.listDigest else {
+    guard await ListReader.digest(of: sources, settings.form, fetching: fetching) == run.listDigest else {
       throw .because(.otherList, other: other)
     }
     let times = last.store.times(of: run.listDigest)

@@ -45,6 +45,7 @@ final class RunMemory: Sendable {
   static func name(of source: Source, _ store: RunHistoryStore) -> String? {
     switch source {
     case .standardInput: store.spoolPath?.string
+    case .listAt(let text) where Preset.named(by: text) != nil: text
     case .address(let text), .listAt(let text): (try? Address(text))?.key
     case .list(let path): absolute(path, store)
     }

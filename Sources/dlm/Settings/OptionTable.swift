@@ -105,6 +105,19 @@ enum OptionTable {
       "url-template", "url", "An address with {} in it, where each line of a plain list goes: https://host/{}.pdf",
       .nowhere, \.lists.template),
     value(
+      "preset", "name", "Whose the list is: \(Preset.allValueStrings.joined(separator: ", "))", .nowhere,
+      \.lists.preset),
+    value(
+      "items", "path", "In JSON, what is a file each: features[].assets.*", without: "found out", .nowhere,
+      \.lists.items),
+    value(
+      "url-field", "field", "The column's name or number, or the path below an item, that has the address",
+      without: "found out", .nowhere, \.lists.urlField),
+    value("name-field", "field", "The one that has the file's name or path", .nowhere, \.lists.nameField),
+    value("checksum-field", "field", "The one that has the checksum", .nowhere, \.lists.checksumField),
+    value("size-field", "field", "The one that has the size in bytes", .nowhere, \.lists.sizeField),
+    value("split", "character", "What is between several values of one field", .nowhere, \.lists.split),
+    value(
       "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner, \.output.directory),
     value(
       "output", letter: "o", "path",

@@ -31,7 +31,7 @@ struct MarkupList: ListFormatReader {
   /// A page's own (`<base href>`).
   private var pageBase: Address?
   private var pageLinks: Set<String> = []
-  private var damage: DownloadError?
+  private var isDamaged = false
   private static let deepest = 128
   private(set) var line = 0
 
@@ -55,12 +55,11 @@ struct MarkupList: ListFormatReader {
   }
 
   mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
-    if let damage { throw damage }
     var entries: [ListEntry] = []
     let trouble = try parser.take(block) { event, line in
-      if damage != nil { return }
+      if isDamaged { return }
       self.line = line - 1
-      if path.count > Self.deepest { return damage = Self.damage("its elements are nested too deeply") }
+      if path.count > Self.deepest { return damaged("its elements are nested too deeply", &entries) }
       switch event {
       case .start(let name, let attributes): try start(name, attributes, base, &entries)
       case .text(let more):
@@ -69,14 +68,13 @@ struct MarkupList: ListFormatReader {
       case .end(let name): end(name, base, &entries)
       }
     }
-    // Told after what stands before it.
-    if damage == nil { damage = trouble.map(Self.damage) }
-    if let damage, entries.isEmpty { throw damage }
+    if let trouble, !isDamaged { damaged(trouble, &entries) }
     return entries
   }
 
-  private static func damage(_ what: String) -> DownloadError {
-    DownloadError(.badResponse, cause: .detail(what), activity: "decoding")
+  private mutating func damaged(_ why: String, _ entries: inout [ListEntry]) {
+    isDamaged = true
+    entries.append(ListEntry(line: line + 1, content: .bad(.damaged(why), text: "")))
   }
 
   private mutating func start(

@@ -1,0 +1,131 @@
+import DownloadModel
+
+/// The items of JSON documents, one after the other or one a line. Of an item only the wanted values are kept.
+struct JSONItems: ListFormatReader {
+  /// `features[].assets.*` in steps.
+  private typealias Path = [[UInt8]]
+
+  var line: Int { scanner.line - 1 }
+  private(set) var said: String?
+  private var scanner = JSONScanner()
+  private var fields: RowFields
+  private var items: [Path]
+  /// From the top; empty until it is known where addresses are.
+  private var wanted: [(field: RowFields.Field, path: Path)] = []
+  private var held: [UInt8] = []
+  private var values = Self.none
+  private var start = 1
+  private var hasEnded = false
+  private var hasURL = false
+
+  private static let none = RowFields.Values(repeating: nil, count: RowFields.Field.allCases.count)
+  /// Bytes in which the first item has to be.
+  private static let room = 256 * 1024
+
+  /// - Parameter items: paths, of which `|` separates several.
+  init(_ fields: RowFields, items: String?) {
+    self.fields = fields
+    self.items = items?.split(separator: "|", omittingEmptySubsequences: false).map { Self.path(String($0)) } ?? []
+    if items != nil, fields.names[.url] != nil { want() }
+  }
+
+  mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
+    var text = block
+    if wanted.isEmpty {
+      held += block
+      if !find() {
+        if held.count > Self.room { throw Rejection.NoList.field(fields.names[.url], among: []) }
+        if !block.isEmpty { return [] }
+      }
+      (text, held) = (held, [])
+    }
+    var entries = scan(text, base)
+    if block.isEmpty, !hasEnded {
+      do throws(JSONScanner.Damage) { try scanner.finish() } catch { entries.append(told(error)) }
+      if !hasURL, !hasEnded { throw Rejection.NoList.field(fields.names[.url], among: []) }
+    }
+    return entries
+  }
+
+  private mutating func scan(_ block: [UInt8], _ base: Address?) -> [ListEntry] {
+    var (entries, index): ([ListEntry], Int) = ([], 0)
+    while !hasEnded {
+      do throws(JSONScanner.Damage) {
+        guard let event = try scanner.next(in: block, at: &index) else { break }
+        let here = event == .began ? scanner.path.dropLast() : scanner.path[...]
+        if event != .began, event != .ended {
+          for want in wanted where Self.matches(want.path, here) {
+            values[want.field.rawValue] = event == .literal ? nil : scanner.text[...]
+            hasURL = hasURL || want.field == .url
+          }
+        }
+        guard items.contains(where: { Self.matches($0, here) }) else { continue }
+        if event != .ended { start = scanner.line }
+        if event == .began { values = Self.none }
+        guard event != .began, values[0] != nil else { continue }
+        entries += fields.entries(values, line: start, base: base)
+        values = Self.none
+      } catch {
+        entries.append(told(error))
+      }
+    }
+    return entries
+  }
+
+  private mutating func told(_ damage: JSONScanner.Damage) -> ListEntry {
+    let why = damage.why + (scanner.place.isEmpty ? "" : ", at \(scanner.place)")
+    (values, hasEnded) = (Self.none, !scanner.isLines)
+    scanner.recover()
+    return ListEntry(line: scanner.line, content: .bad(hasEnded ? .damaged(why) : .row(why), text: ""))
+  }
+
+  // MARK: Paths
+
+  private static let every = Array("*".utf8)
+
+  private static func path(_ text: String) -> Path {
+    text.replacing("[]", with: ".[]").split(separator: ".").map { Array($0.utf8) }
+  }
+
+  private static func text(_ path: Path) -> String {
+    path.map(RowFields.shown).joined(separator: ".").replacing(".[]", with: "[]")
+  }
+
+  /// Compared from the end, where paths differ.
+  private static func matches(_ path: Path, _ levels: ArraySlice<JSONScanner.Level>) -> Bool {
+    path.count == levels.count && zip(path.reversed(), levels.reversed()).allSatisfy { $0 == $1.step || $0 == every }
+  }
+
+  private mutating func want() {
+    wanted = items.flatMap { item in fields.names.map { ($0.key, item + Self.path($0.value)) } }
+  }
+
+  /// Finds the first array of addresses, or of objects with a field that may hold one; else such a document.
+  /// - Returns: whether it did.
+  private mutating func find() -> Bool {
+    var (scanner, index) = (JSONScanner(), 0)
+    var top: Path?
+    while let event = try? scanner.next(in: held, at: &index) {
+      if event == .ended, scanner.path.isEmpty, let top { return settle([], top) }
+      let path = scanner.path.map(\.step)
+      let isKnown = path.last.map { RowFields.isKnown(String(decoding: $0, as: UTF8.self)) } ?? false
+      let isAddress = !isKnown && (try? Address(utf8: scanner.text)) != nil
+      let url = fields.names[.url].map(Self.path) ?? (isKnown ? path.suffix(1) : [])
+      guard event == .text, isKnown || isAddress || !url.isEmpty, path.suffix(url.count) == url[...] else { continue }
+      let above = scanner.path.dropLast(url.count)
+      if items.isEmpty ? above.last?.isObject == false : items.contains(where: { Self.matches($0, above) }) {
+        return settle(above.map(\.step), url)
+      }
+      if items.isEmpty, above.isEmpty { top = top ?? url }
+    }
+    return false
+  }
+
+  private mutating func settle(_ item: Path, _ url: Path) -> Bool {
+    if items.isEmpty { items = [item] }
+    fields.names[.url] = Self.text(url)
+    said = "JSON, addresses in \(Self.text(item + url))"
+    want()
+    return true
+  }
+}

@@ -1,0 +1,141 @@
+import DownloadModel
+import FoundationEssentials
+
+/// Reads RFC 8259 a block at a time: says what begins and ends, and keeps no more than the path to it and one text.
+/// Behind a value another may follow, as in JSON lines.
+struct JSONScanner {
+  enum Event { case began, ended, text, number, literal }
+
+  struct Damage: Error { let why: String }
+
+  struct Level {
+    let isObject: Bool
+    /// The member's name, or `[]`.
+    var step: [UInt8]
+    var count = 0
+  }
+
+  /// Counted from 1.
+  private(set) var line = 1
+  /// Also of what has just begun, and not of what has ended.
+  private(set) var path: [Level] = []
+  /// Of the last text, name or number; at most one byte more than ListLine's limit.
+  private(set) var text: [UInt8] = []
+  /// Whether a value ended in the line where it began: then the next line can be read whatever is wrong with one.
+  private(set) var isLines = false
+  private var state = State.value
+  private var isName = false
+  private var isEscaped = false
+  private var startLine = 1
+
+  private enum State { case value, name, colon, after, text, escape, word, skipped }
+
+  private static let depth = 128
+  private static let noJSON = Damage(why: "this is no JSON")
+  static let each = Array("[]".utf8)
+
+  /// - Returns: nil at the end of the block.
+  /// - Throws: at what cannot be; `index` is not behind the end of its line.
+  mutating func next(in block: [UInt8], at index: inout Int) throws(Damage) -> Event? {
+    while index < block.count {
+      let byte = block[index]
+      switch state {
+      case .text where byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\"):
+        let run = block[index...].prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 >= 0x20 }
+        if run.isEmpty { throw Damage(why: "a text has a control character") }
+        keep(run)
+        index = run.endIndex
+      case .word:
+        let run = block[index...].prefix { $0.isLetterOrDigit || "+-.".utf8.contains($0) }
+        keep(run)
+        index = run.endIndex
+        if index < block.count { return try word() }
+      case _ where byte == 0x0A && isLines && !path.isEmpty && state != .skipped:
+        throw Damage(why: "the line ends within a value")
+      default:
+        index += 1
+        if byte == 0x0A { line += 1 }
+        if let event = try take(byte) { return event }
+      }
+    }
+    return nil
+  }
+
+  /// At the end of the last block.
+  func finish() throws(Damage) { if !path.isEmpty || state == .text { throw Damage(why: "it ends within a value") } }
+
+  /// Goes on with the next line.
+  mutating func recover() { (path, state) = ([], .skipped) }
+
+  /// `features[3].assets.data`
+  var place: String {
+    let steps = path.map { $0.isObject ? ".\(RowFields.shown($0.step.prefix(64)))" : "[\(max(0, $0.count - 1))]" }
+    return String(steps.joined().drop { $0 == "." })
+  }
+
+  private mutating func take(_ byte: UInt8) throws(Damage) -> Event? {
+    let (isObject, isFirst) = (path.last?.isObject, path.last?.count == 0)
+    switch (state, byte) {
+    case (.skipped, _): if byte == 0x0A { state = .value }
+    case (.text, UInt8(ascii: "\"")): return try endText()
+    case (.text, _), (.escape, _):
+      keep([byte])
+      (state, isEscaped) = (state == .text ? .escape : .text, true)
+    case (_, 0x20), (_, 0x09), (_, 0x0A), (_, 0x0D): break
+    // A byte-order mark.
+    case (.value, 0xEF), (.value, 0xBB), (.value, 0xBF): break
+    case (.name, UInt8(ascii: "\"")), (.value, UInt8(ascii: "\"")): begin(.text)
+    case (.colon, UInt8(ascii: ":")): state = .value
+    case (.after, UInt8(ascii: ",")) where isObject != nil: state = isObject == true ? .name : .value
+    case (.after, UInt8(ascii: "}")) where isObject == true, (.name, UInt8(ascii: "}")) where isFirst,
+      (.after, UInt8(ascii: "]")) where isObject == false,
+      (.value, UInt8(ascii: "]")) where isFirst && isObject == false:
+      path.removeLast()
+      state = .after
+      if path.isEmpty, startLine == line { isLines = true }
+      return .ended
+    case (.after, _) where path.isEmpty:
+      state = .value
+      return try take(byte)
+    case (.value, UInt8(ascii: "{")), (.value, UInt8(ascii: "[")):
+      if path.isEmpty { startLine = line }
+      guard path.count < Self.depth else { throw Damage(why: "it is nested more than \(Self.depth) deep") }
+      begin(byte == UInt8(ascii: "{") ? .name : .value)
+      path.append(Level(isObject: state == .name, step: state == .name ? [] : Self.each))
+      return .began
+    case (.value, _) where byte.isLetterOrDigit || byte == UInt8(ascii: "-"):
+      begin(.word)
+      keep([byte])
+    default: throw Self.noJSON
+    }
+    return nil
+  }
+
+  private mutating func begin(_ next: State) {
+    (isName, isEscaped, state) = (state == .name, false, next)
+    text.removeAll(keepingCapacity: true)
+    if !path.isEmpty { path[path.count - 1].count += 1 }
+  }
+
+  private mutating func keep(_ bytes: ArraySlice<UInt8>) { text += bytes.prefix(ListLine.limit + 1 - text.count) }
+
+  private mutating func endText() throws(Damage) -> Event? {
+    if isEscaped, text.count <= ListLine.limit {
+      guard let plain = try? JSONDecoder().decode(String.self, from: Data([0x22] + text + [0x22])) else {
+        throw Damage(why: "a text has an unknown escape")
+      }
+      text = Array(plain.utf8)
+    }
+    state = isName ? .colon : .after
+    guard isName else { return .text }
+    path[path.count - 1].step = text
+    return nil
+  }
+
+  private mutating func word() throws(Damage) -> Event {
+    state = .after
+    if ["true", "false", "null"].contains(where: { text.elementsEqual($0.utf8) }) { return .literal }
+    guard text.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { throw Self.noJSON }
+    return .number
+  }
+}
