@@ -406,7 +406,8 @@ struct WhoseAnswerTests {
     #expect(
       labels(TransportOptions(userAgent: "")) == [
         "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
-        "sharingWait", "width", "rateLimit", "group", "onTransfer",
+        "sharingWait", "width", "rateLimit", "group", "onTransfer", "leastRate",
+        "rateWindow",
       ])
     let address = try Address("https://host/x")
     func mark(_ change: (inout Trust) -> Void) -> RequestTrust {

@@ -16,7 +16,9 @@ struct FailureMessages {
 
   init(_ error: DownloadError) {
     guard error.tried.isEmpty else {
-      (cause, remedy) = (Self.words(error.tried), error.code == .digest ? Self.remedy(error) : "try again later, or add a mirror=ADDRESS")
+      (cause, remedy) = (
+        Self.words(error.tried), error.code == .digest ? Self.remedy(error) : "try again later, or add a mirror=ADDRESS"
+      )
       kind = cause
       return
     }
