@@ -17,9 +17,10 @@ What dlm costs beside its peers: time, processor and memory.
 one workload. Its commands run in turns, {rounds}, after one round that is not counted and in which every byte that
 each of them brought is checked by SHA-256; names and sizes are checked each time. Each run has a fresh folder on {place},
 a fresh home, and no settings. The server is an nginx with one worker on the same machine, whose cores it shares with the
-tools, or, where it is said, another one. Wall and CPU time (user and system) are medians, peak memory is the highest
-resident set of all runs; what is below 9 MiB cannot be told from the process that measures. ÷ is what dlm takes by what
-that tool takes: below 1 is in favour of dlm. The best peer is the one that needs the least of what is compared.
+tools, or another one where it is said, over plain HTTP as a rule. Wall and CPU time (user and system) are medians, peak
+memory is the highest resident set of all runs; what is below 9 MiB cannot be told from the process that measures. ÷ is what
+dlm takes by what that tool takes: below 1 is in favour of dlm. The best peer is the one that needs the least of what is
+compared. The workloads of `auto` compare that mode with one file at a time and with fixed numbers.
 
 {machine}
 """
@@ -34,7 +35,7 @@ def section(workload, calls, summaries):
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     title = f"## {workload.name}\n\n{workload.title[0].upper()}{workload.title[1:]}."
     targets = "\n".join(f"- {target.judge(summaries)}" for target in workload.targets)
-    return "\n\n".join([title, table, "Targets:", targets]) + "\n"
+    return "\n\n".join([title, table, targets]) + "\n"
 
 
 def row(name, summary, own, peers):

@@ -40,13 +40,13 @@ class Workload:
 
 def all_workloads(sizes):
     small, large = f"{sizes.small:,} files of 4 KiB", f"{sizes.large // MIB} MiB"
-    at_once = "64 at a time, plain HTTP on loopback"
+    at_once = "64 at a time"
     return [
         Workload("small", f"{small}, {at_once}", small_files,
                  (Ratio("wall", 0.70), Ratio("cpu", 0.90, "curl -Z"), MemoryCeiling(34),
-                  Ratio("wall", 1.02, "dlm", of=DRAWING), Ratio("cpu", None, "dlm", of=DRAWING))),
+                  Ratio("wall", 1.02, "dlm", of=DRAWING))),
         Workload("one-name", f"{sizes.small:,} addresses of 4 KiB that give {sizes.names} names (`download-7?id=3`), "
-                 "64 at a time, plain HTTP on loopback; dlm numbers the names, curl is told one for each", one_name,
+                 "64 at a time; dlm numbers the names, curl is told one for each", one_name,
                  (Ratio("wall", 0.85, "curl -Z"), Ratio("cpu", 1.10, "curl -Z"))),
         Workload("one-loop", f"{small}, {at_once}, dlm with one network thread", one_loop,
                  (Ratio("wall", 1.10, "curl -Z"),)),
@@ -59,15 +59,15 @@ def all_workloads(sizes):
                  (Ratio("wall", 0.70, "curl -Z"), MemoryCeiling(40))),
         Workload("million", f"{sizes.million:,} files of 40 bytes, {at_once}, measured once", million,
                  (MemoryCeiling(8, million_name(sizes.million), million_name(sizes.small)),), rounds=1),
-        Workload("tls", f"{small}, 64 at a time, HTTP/1.1 over TLS on loopback", tls, (Ratio("wall", 0.85),)),
+        Workload("tls", f"{small}, 64 at a time, HTTP/1.1 over TLS", tls, (Ratio("wall", 0.85),)),
         Workload("http2", f"{small}, 64 at a time, over TLS from a server that offers HTTP/2; dlm uses "
                  "HTTP/1.1 unless told otherwise, aria2c knows nothing else", http2,
-                 (Ratio("wall", None), Ratio("wall", 1.00, of="dlm --http2"))),
-        Workload("large", f"4 files of {large}, plain HTTP on loopback", large_files,
+                 (Ratio("wall", 1.00, of="dlm --http2"),)),
+        Workload("large", f"4 files of {large}", large_files,
                  (Ratio("wall", 1.00), Ratio("cpu", 1.00))),
-        Workload("one-large", f"one file of {large}, plain HTTP on loopback", one_large,
+        Workload("one-large", f"one file of {large}", one_large,
                  (Ratio("wall", None),)),
-        Workload("one-large-tls", f"one file of {large}, HTTP/1.1 over TLS on loopback", one_large_tls,
+        Workload("one-large-tls", f"one file of {large}, HTTP/1.1 over TLS", one_large_tls,
                  (Ratio("wall", 1.00, "curl"),)),
         Workload("distant-large", f"one file of {sizes.distant_large // MIB} MiB, 50 ms to the first byte, "
                  "4 MB/s a connection; dlm with its defaults", distant_large,
@@ -78,21 +78,20 @@ def all_workloads(sizes):
                        for size in sizes.distant_medium)),
         Workload("distant-small", f"{sizes.distant_small:,} files of 4 KiB, 50 ms to the first byte",
                  distant_small,
-                 (Ratio("wall", 1.00, "curl -Z"), Ratio("wall", 0.85, "curl -Z", of="dlm -j 64"),
-                  Ratio("wall", None, "curl -Z of 64", of="dlm -j 64"))),
+                 (Ratio("wall", 1.00, "curl -Z"), Ratio("wall", 0.85, "curl -Z", of="dlm -j 64"))),
         Workload("few-workers", f"{len(PAGE)} files as of a page, from an Apache with {sizes.few_workers} workers that "
                  "each wait 5 s for a connection's next request; each tool with its defaults", few_workers,
                  (Ratio("wall", 1.20),)),
-        *(Workload(f"auto-{name}", f"{title}; dlm in mode auto, one by one, and at fixed numbers", calls,
+        *(Workload(f"auto-{name}", title, calls,
                    (Ratio("wall", 1.10, FIXED, of=AUTO),))
           for name, title, calls in auto_lists(sizes)),
-        Workload("slow-many", f"{sizes.slow:,} files of 64 KiB at 16 KiB/s each, plain HTTP on loopback; dlm "
+        Workload("slow-many", f"{sizes.slow:,} files of 64 KiB at 16 KiB/s each; dlm "
                  "has all of them at once, curl -Z 300, which is the most that it allows", slow_many,
                  (Ratio("cpu", 0.50, "curl -Z"), MemoryCeiling(150))),
-        Workload("sequential", f"{small}, one at a time over one connection, plain HTTP on loopback",
+        Workload("sequential", f"{small}, one at a time over one connection",
                  sequential,
                  (Ratio("wall", 1.00, "curl"),)),
-        Workload("one-small", "one file of 4 KiB, plain HTTP on loopback: the whole process", one_small,
+        Workload("one-small", "one file of 4 KiB: the whole process", one_small,
                  (Ratio("wall", 2.00, "curl"), MemoryCeiling(25)), repetitions=sizes.repetitions),
         Workload("start", "--version: starting and ending alone", start,
                  (Ratio("wall", 1.08, "curl"),), repetitions=sizes.repetitions),
@@ -242,7 +241,7 @@ def auto_lists(sizes):
 
     small, distant = sizes.small, sizes.distant_small // 5
     return [
-        ("small", f"{small:,} files of 4 KiB, plain HTTP on loopback",
+        ("small", f"{small:,} files of 4 KiB",
          compared(lambda site: site.nginx.files("small", small, 4 * KIB))),
         ("distant", f"{distant:,} files of 100 KiB, 50 ms to the first byte, 4 MB/s a connection",
          compared(lambda site: site.distant_files(distant, 100 * KIB))),
