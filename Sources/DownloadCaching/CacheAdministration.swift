@@ -10,12 +10,12 @@ public struct CacheAdministration: Sendable {
   private let worker = DiskWorker("cache-reader")
   private let now: @Sendable () -> Int64
   private let index: Result<CacheIndex, DownloadError>
-  /// The one folder, canonical, whose files are meant where some are cleared; nil for all.
+  /// The folder, canonical, whose files, and those below it, are meant where some are cleared; nil for all.
   private let here: String?
 
   /// - Parameters:
   ///   - folder: where the index is kept; nil for none.
-  ///   - here: a folder of the user's, to clear no other's files.
+  ///   - here: a folder of the user's, to clear no files but those in it and below.
   public init(_ folder: FilePath?, here: FilePath? = nil, now: @escaping @Sendable () -> Int64 = WallClock.seconds) {
     let secret = UserSecret(in: folder)
     self.here = here.map { path in (try? Folder(standing: path).canonicalPath()) ?? path.string }
@@ -199,7 +199,7 @@ public struct CacheAdministration: Sendable {
     of addresses: [String]?, _ body: ([CacheRow]) async throws(DownloadError) -> Void
   ) async throws(DownloadError) {
     func meant(_ rows: [CacheRow]) -> [CacheRow] {
-      here.map { here in rows.filter { $0.key.directory == here } } ?? rows
+      here.map { here in rows.filter { FilePath($0.key.directory).starts(with: FilePath(here)) } } ?? rows
     }
     if let addresses {
       for address in addresses { try await body(meant(try await rows(of: address))) }

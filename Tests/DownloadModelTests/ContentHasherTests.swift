@@ -7,6 +7,8 @@ struct ContentHasherTests {
 
   /// RFC 1321 §A.5 for MD5; RFC 6234 §8.5 (TEST1 and TEST3), which are NIST's, for the others.
   private static let vectors: [(algorithm: ContentDigest.Algorithm, text: [UInt8], hex: String)] = [
+    // RFC 3720 §B.4, whose bytes are in the other order, and the check value of the CRC catalogue.
+    (.crc32c, [UInt8](repeating: 0, count: 32), "8a9136aa"), (.crc32c, Array("123456789".utf8), "e3069283"),
     (.md5, Array("abc".utf8), "900150983cd24fb0d6963f7d28e17f72"),
     (.md5, Array(String(repeating: "1234567890", count: 8).utf8), "57edf4a22be3c955ac49da2e2107b67a"),
     (.sha1, Array("abc".utf8), "a9993e364706816aba3e25717850c26c9cd0d89d"),

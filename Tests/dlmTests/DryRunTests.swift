@@ -63,7 +63,7 @@ struct DryRunTests {
     let kept = try #require(objects[2]["here"] as? Int)
     #expect(objects[2]["size"] as? Int == 5000 && kept > 0 && kept <= 2000)
     #expect(objects[4]["size"] is NSNull && objects[4]["path"] as? String == "out/a.2.tar.gz")
-    #expect(objects[7]["type"] as? String == "plan" && objects[7]["unsized"] as? Int == 1)
+    #expect(objects[7]["type"] as? String == "dry-run" && objects[7]["unsized"] as? Int == 1)
     #expect(objects[7]["bytes"] as? Int == 3 + 5000 - kept + 1024 + 7)
     #expect((objects[7]["files"] as? [String: Int]) == ["fetch": 5, "resume": 1, "here": 1, "skip": 0])
   }

@@ -62,7 +62,7 @@ struct ListDoubtTests {
     arguments: [
       ("film.mkv", SplitMix64.bytes(count: 300_000, seed: 1), "binary"),
       ("page", Array("<!doctype html>\n<p>Sign in\n</html>\n".utf8), "web page"),
-      ("list.csv", Array(repeating: Array("1;2;3\n".utf8), count: 5000).flatMap(\.self), "first 8 lines"),
+      ("list.dat", Array(repeating: Array("1;2;3\n".utf8), count: 5000).flatMap(\.self), "first 8 lines"),
       ("wide.txt", [0xFF, 0xFE] + Array("http://a/b\n".utf8).flatMap { [$0, 0] }, "save it as UTF-8"),
     ] as [(String, [UInt8], String)])
   func refusedAsAWhole(name: String, bytes: [UInt8], words: String) async throws {

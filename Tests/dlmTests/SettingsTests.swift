@@ -158,7 +158,7 @@ struct SettingsTests {
     let without = OptionTable.rows.filter { $0.setting == .nowhere }.map(\.name)
     #expect(
       without == [
-        "list", "list-format", "base", "url-template", "accept", "preset", "items", "url-field", "name-field",
+        "list", "list-format", "base", "accept", "url-template", "preset", "items", "url-field", "name-field",
         "checksum-field", "size-field", "split", "output", "checksum", "dry-run",
       ])
   }

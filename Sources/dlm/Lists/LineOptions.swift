@@ -82,7 +82,7 @@ struct LineOptions: Equatable {
   }
 
   private static func encoded(_ value: String) -> String {
-    FileLists.escaped(value) { $0 < 0x20 || $0 == 0x25 || $0 == 0x7F ? "%\([$0].hexadecimal)" : nil }
+    FileLists.escaped(value) { $0 < 0x20 || $0 == 0x25 || $0 == 0x7F ? "%\([$0].hexadecimal.uppercased())" : nil }
   }
 }
 

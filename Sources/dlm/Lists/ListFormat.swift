@@ -49,6 +49,12 @@ struct ListOptions: ParsableArguments {
   @Option("checksum-field") var checksumField: String?
   @Option("size-field") var sizeField: String?
   @Option("split") var split: String?
+
+  /// A list from standard input is kept as lines, whatever it was written in.
+  mutating func areThoseOfLines() {
+    (format, base, template, preset, items, accept) = (nil, nil, nil, nil, nil, [])
+    (urlField, nameField, checksumField, sizeField, split) = (nil, nil, nil, nil, nil)
+  }
 }
 
 /// How the lists of a run are read.

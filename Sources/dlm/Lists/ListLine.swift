@@ -140,12 +140,12 @@ struct PlainLines: ListFormatReader {
     }
   }
 
-  /// As RFC 6570 §3.2.2 expands a text; the options of a line stay behind it, and what is blank or no text as it is.
+  /// Encoded but for the slash, as the text may be a path. What is behind a tab stays, and what is blank or no text.
   private static func filled(_ template: String, with bytes: [UInt8]) -> [UInt8] {
     let line = ListLine.trimmed(bytes)
     if line.isEmpty || line.first == UInt8(ascii: "#") || ListLine.fault(bytes) != nil { return bytes }
     let text = line.prefix { $0 != 0x09 }
-    let word = PercentEncoding.encode(String(decoding: text, as: UTF8.self))
+    let word = PercentEncoding.encode(String(decoding: text, as: UTF8.self), keeping: "/")
     return Array(template.replacing("{}", with: word).utf8) + line[text.endIndex...]
   }
 }

@@ -103,6 +103,8 @@ struct RememberedOptions: Equatable {
   var typed: [String] { lasting + once }
 
   init(_ command: GetCommand) {
+    var command = command
+    if command.sources.contains("-") { command.lists.areThoseOfLines() }
     for row in OptionTable.rows {
       for text in row.texts(command) {
         let secret: Withheld? =

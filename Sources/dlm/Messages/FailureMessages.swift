@@ -279,8 +279,8 @@ struct RejectionMessages {
     case .tooLong: return "\(quoted) is longer than any address; is this a list?"
     case .row(let why): return "\(rejection.text.isEmpty ? "" : quoted + ": ")\(why)\(remedy)"
     case .option(let option):
-      return "\"\(option)\" after \(rejection.text) is not an option of a line; these are \(LineOptions.help), "
-        + "each after a tab"
+      return "\"\(option)\" after \(rejection.text) is not an option of a line, or cannot be used; these are "
+        + "\(LineOptions.help), each after a tab"
     case .otherHeaders:
       return "\(rejection.text) is asked for before with other header lines; give one of them a name with out=NAME"
     case .field(let field):

@@ -231,7 +231,7 @@ enum DryRunMessages {
   static func json(_ plan: DryRun) -> JSONValue {
     let counts = DryRun.Step.allCases.map { ($0.rawValue, JSONValue.of(plan.counts[$0] ?? 0)) }
     return .object([
-      "v": .of(1), "type": .text("plan"), "files": .object(Dictionary(uniqueKeysWithValues: counts)),
+      "v": .of(1), "type": .text("dry-run"), "files": .object(Dictionary(uniqueKeysWithValues: counts)),
       "bytes": .of(plan.bytes), "unsized": .of(plan.unsized), "free": .of(plan.free),
     ])
   }

@@ -29,7 +29,7 @@ struct FileLists: Sendable {
     }
     if isCut || Task.isCancelled {
       let names = [checksums, list].compactMap { $0?.name }.joined(separator: " and ")
-      troubles = ["dlm: the run was interrupted: no \(names) was written"]
+      troubles = ["dlm: the run was interrupted: \(names) not written"]
     } else {
       troubles += checksums?.keep(hashes, "--write-checksums") ?? []
       troubles += list?.keep(addresses, "--write-list") ?? []

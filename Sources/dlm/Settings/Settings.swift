@@ -104,9 +104,7 @@ struct Settings {
     try sources.complete(&command)
     try NamedFiles.check(command, lists, sources.environment)
     let (connection, display, records) = (command.connection, command.display, command.records)
-    order = OrderSettings(command.order)
-    mode = command.mode ?? .parallel
-    form = try ListForm(command.lists)
+    (order, mode, form) = (OrderSettings(command.order), command.mode ?? .parallel, try ListForm(command.lists))
     widths = connection.jobs?.widths.map(\.number) ?? [nil]
     if let several = connection.jobs, widths.count > 1, !comparesWidths {
       throw ValidationError(

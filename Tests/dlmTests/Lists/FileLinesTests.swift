@@ -133,7 +133,7 @@ struct FileLinesTests {
     var options = try ListOptions.parse(["--url-template", "https://h/{}.pdf?id={}"])
     let form = try ListForm(options)
     let text = "\u{FEFF}  a b/c \n# c\n\n10.5\tout=n.pdf\nhttp://x/y\nä\r\n"
-    let expected = ["a%20b%2Fc", "10.5", "http%3A%2F%2Fx%2Fy", "%C3%A4"].map { "https://h/\($0).pdf?id=\($0)" }
+    let expected = ["a%20b/c", "10.5", "http%3A//x/y", "%C3%A4"].map { "https://h/\($0).pdf?id=\($0)" }
     let found = try FormatReading.entries(of: Array(text.utf8), form).filter { !$0.hasSuffix("blank") }
     #expect(found == [expected[0], expected[1] + "\tout=n.pdf", expected[2], expected[3]])
     try FormatReading.expectAlike(text, form)

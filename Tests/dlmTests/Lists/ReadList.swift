@@ -17,11 +17,18 @@ struct ReadList: Equatable {
         let block = Array(rest.prefix(max(1, sizes[turn % sizes.count])))
         rest = rest.dropFirst(block.count)
         turn += 1
-        entries += try reader.take(block, base: base).compactMap(Self.text)
+        add(try reader.take(block, base: base))
       }
-      entries += try reader.take([], base: base).compactMap(Self.text)
+      add(try reader.take([], base: base))
     } catch {
       trouble = (error as? DownloadError)?.reason ?? "\(error)"
+    }
+  }
+
+  private mutating func add(_ more: [ListEntry]) {
+    for entry in more {
+      if case .bad(.damaged(let why), _) = entry.content { trouble = trouble ?? why }
+      if trouble == nil, let text = Self.text(entry) { entries.append(text) }
     }
   }
 

@@ -180,3 +180,19 @@ struct TableRowsTests {
     }
   }
 }
+
+@Suite("A list from standard input is kept as lines, whatever it was written in")
+struct KeptListTests {
+  @Test func isReadAgain() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for name in ["a", "b"] { origin.route("/\(name)", .file(Array(name.utf8))) }
+    let place = try Workplace()
+    let table = "id,link\n1,\(origin.url("/a"))\n2,\(origin.url("/b"))\n"
+    let run = try await place.dlm(
+      "get", "-", "--list-format", "csv", "--url-field", "link", "--keep-paths", input: Array(table.utf8))
+    #expect(run.status == 0, "\(run.errorText)")
+    let again = try await place.dlm("get")
+    #expect(again.status == 0 && again.errorText.contains("2 unchanged"), "\(again.errorText)")
+  }
+}

@@ -42,12 +42,10 @@ struct RowFields: Sendable {
     guard case .address(let address, let behindTab) = line else { return line }
     if behindTab != nil { return .bad(.malformed(.controlCharacter), text: address.redacted) }
     var options = LineOptions()
-    for field in [Field.name, .checksum, .size] {
+    for (field, option) in [(Field.name, "out"), (.checksum, "checksum"), (.size, "size")] {
       guard let value = values[field.rawValue], !value.isEmpty else { continue }
       let text = String(decoding: value, as: UTF8.self)
-      let digest = field == .checksum ? ContentDigest(text) ?? ContentDigest(hex: text) : nil
-      if let digest { options.checksum = digest }
-      if digest == nil, field != .name || !options.setPath(text), field != .size || !options.set("size", text) {
+      if !options.set(option, text) {
         return .bad(.row("its \(names[field] ?? "") cannot be used: \(ListLine.shown(text))"), text: address.redacted)
       }
     }

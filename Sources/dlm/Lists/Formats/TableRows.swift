@@ -56,11 +56,13 @@ struct TableRows: ListFormatReader {
   /// - Parameter isAsked: whether the user named a column.
   /// - Returns: nil for what may be a plain list, whatever its name is.
   static func format(of start: [UInt8], named name: String, isAsked: Bool) -> ListFormat? {
-    func holdsAddress(_ text: ArraySlice<UInt8>) -> Bool { text.firstRange(of: "://".utf8) != nil }
+    func holdsAddress(_ text: ArraySlice<UInt8>) -> Bool {
+      text.firstRange(of: "://".utf8) != nil
+    }
     let header = start.prefix { $0 != 0x0A }
     let isPlain = header.contains(UInt8(ascii: "=")) || header.first == UInt8(ascii: "#") || holdsAddress(header)
     if isPlain, !isAsked { return nil }
-    let file = name.prefix { !"?#".contains($0) }.lowercased().replacing(".gz", with: "")
+    let file = name.prefix { $0 != "?" && $0 != "#" }.lowercased().replacing(".gz", with: "")
     let isTabbed = header.contains(0x09) || file.hasSuffix(".tsv")
     var table = TableRows(RowFields(), separator: isTabbed ? "\t" : ",")
     let rows = table.rows(in: Array(start.prefix(ListForm.telling))).prefix(2).map(\.cells)
