@@ -39,7 +39,7 @@ struct MirrorsTests {
       #expect(first.log.count == (Self.failures[index].name == "tried again" ? 2 : 1) && second.log.count == 1)
       // It is the first address's file, by name and in the index.
       #expect(try place.names() == ["f.bin", "failed", "urls.txt"] && place.file("f.bin") == [1, 2, 3])
-      let again = try await place.dlm("get", "urls.txt")
+      let again = try await place.dlm("get", "urls.txt", arguments: Self.failures[index].arguments)
       #expect(again.status == 0 && sent(second) == 3, "\(again.errorText)")
     }
   }
@@ -133,7 +133,7 @@ struct MirrorsTests {
       let (one, two) = ("127.0.0.1:\(first.port)", "127.0.0.1:\(second.port)")
       let text = run.errorText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
       #expect(
-        run.status == 1
+        run.status == 75  // the last one may do better
           && text.contains("\(one): 404 Not Found; \(two): 403 Forbidden; \(two): the server closed the connection"),
         "\(run.errorText)")
       let failed = try String(decoding: place.file("failed"), as: UTF8.self)

@@ -271,7 +271,7 @@ public actor Downloader {
         feed.retry(request, attempt, error: error)
         return news.onRetry(request, attempt, error)
       }
-      if tried.count > 1, error.isOfSource { result = .failure(error.after(tried)) }
+      if tried.count > 1, error.isOfSource { result = .failure(error.after(tried).of(request.address)) }
     }
     feed.end(request, result, kept: meter?.kept ?? 0)
     news.onEnd(request, result)
