@@ -121,9 +121,11 @@ struct SummaryMessages {
 
   /// What was proved by more, or by less, than its length.
   private var proof: [String] {
-    Self.counted([
-      (report.tally.provenByDigest, "verified by checksum"),
-      (report.tally.provenWeakly, "of them only by md5, sha1 or crc32c, which finds damage and no forgery"),
+    let (proven, weakly) = (report.tally.provenByDigest, report.tally.provenWeakly)
+    let weak = "md5, sha1 or crc32c, which finds damage but no forgery"
+    return Self.counted([
+      (proven, proven == weakly ? "verified by \(weak)" : "verified by checksum"),
+      (proven == weakly ? 0 : weakly, "of them only by \(weak)"),
       (report.tally.unproven, "not verified (the server gave no length; --require-proof refuses that)"),
     ])
   }
