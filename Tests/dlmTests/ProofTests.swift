@@ -141,7 +141,7 @@ struct ProofTests {
       #expect(run.errorText.contains("verified=crc32c"), "\(run.errorText)")
     }
     let weak = try await place.dlm("get", origin.url("/a"), "--checksum", "crc32c:e3069283", "-d", "weak")
-    #expect(weak.errorText.contains("1 verified by md5, sha1 or crc32c, which"), "\(weak.errorText)")
+    #expect(weak.errorText.contains("1 verified by checksum: md5, sha1 or crc32c, which"), "\(weak.errorText)")
     let wrong = try await place.dlm("get", origin.url("/a"), "--checksum", "crc32c:00000000")
     #expect(wrong.status == 1 && wrong.errorText.contains("wrong checksum"), "\(wrong.errorText)")
   }

@@ -124,7 +124,7 @@ struct SummaryMessages {
     let (proven, weakly) = (report.tally.provenByDigest, report.tally.provenWeakly)
     let weak = "md5, sha1 or crc32c, which finds damage but no forgery"
     return Self.counted([
-      (proven, proven == weakly ? "verified by \(weak)" : "verified by checksum"),
+      (proven, "verified by checksum" + (proven == weakly ? ": \(weak)" : "")),
       (proven == weakly ? 0 : weakly, "of them only by \(weak)"),
       (report.tally.unproven, "not verified (the server gave no length; --require-proof refuses that)"),
     ])
