@@ -142,6 +142,13 @@ struct ListForm: Sendable {
 
   /// From its first bytes.
   func found(in start: [UInt8], named name: String) throws(Rejection.NoList) -> ListFormat {
+    // Most lists begin so, and are spared the rest: but for a bag's, what else does has a tab or an indented line.
+    let head = start.prefix(Self.telling)
+    if head.starts(with: "http".utf8), fields.names[.url] == nil, !head.contains(0x09), !head.contains(0),
+      head.firstRange(of: "\n ".utf8) == nil, !name.hasSuffix("fetch.txt")
+    {
+      return .lines
+    }
     if let isPage = MarkupList.isPage(start, takesPages: !accepted.isEmpty) { return isPage ? .html : .xml }
     if let what = ListDoubt.look(at: start) { throw what }
     let first = start.first { $0 > 0x20 && ![0xEF, 0xBB, 0xBF].contains($0) }
