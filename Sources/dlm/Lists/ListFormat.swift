@@ -145,7 +145,7 @@ struct ListForm: Sendable {
     // Most lists begin so, and are spared the rest: but for a bag's, what else does has a tab or an indented line.
     let head = start.prefix(Self.telling)
     if head.starts(with: "http".utf8), fields.names[.url] == nil, !head.contains(0x09), !head.contains(0),
-      head.firstRange(of: "\n ".utf8) == nil, !name.hasSuffix("fetch.txt")
+      !zip(head, head.dropFirst()).contains(where: { $0 == 0x0A && $1 == 0x20 }), !name.hasSuffix("fetch.txt")
     {
       return .lines
     }
