@@ -1,8 +1,9 @@
 import DownloadModel
 import FileReceiving
 
-/// The columns of a row, of which schema, statements and journal lines are made, in this order.
-enum RowColumn: Int, CaseIterable, Sendable {
+/// The columns of a row, of which schema, statements and journal lines are made, in this order. A `CodingKey` has its
+/// name as `stringValue`; for an interpolated case, the runtime searches all conformances several times at each start.
+enum RowColumn: Int, CaseIterable, CodingKey {
   // The key, by which rows are sorted.
   case address, directory, requested
   case trust, name, wanted, device, inode, size, modified, etag, lastModified, date, fetchedAt
@@ -34,7 +35,7 @@ enum RowColumn: Int, CaseIterable, Sendable {
     }
   }
 
-  var definition: String { "\(self) \(isNumber ? "INTEGER" : "TEXT")\(mayBeNull ? "" : " NOT NULL")" }
+  var definition: String { "\(stringValue) \(isNumber ? "INTEGER" : "TEXT")\(mayBeNull ? "" : " NOT NULL")" }
 
   /// As a column that SQLite gives, and as a parameter that it takes.
   var place: CInt { CInt(rawValue) }
@@ -129,7 +130,7 @@ enum CacheSchema {
     """
 
   private static func names(_ columns: some Sequence<RowColumn>) -> String {
-    columns.map { "\($0)" }.joined(separator: ", ")
+    columns.map(\.stringValue).joined(separator: ", ")
   }
 
   private static let columns = names(RowColumn.all)
