@@ -20,7 +20,6 @@ struct DLM: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     // Scripts ask for the version often, and the parser would first look at every option.
     if CommandLine.arguments.dropFirst() == ["--version"] { end(write(configuration.version)) }
-    DescriptorLimit.raise()
     // Detached, because the main thread serves no actor; to end that (`dispatchMain`) has the allocator put away all
     // that it has. The user waits for the task, and its threads inherit its priority.
     Task.detached(priority: .userInitiated) { await parseAndRun() }
@@ -49,7 +48,7 @@ struct DLM: AsyncParsableCommand {
     } catch let mistake as ValidationError {
       // The parser would add its own usage text, which does not name this command.
       let name = parsed.map { CommandLineParse.name(of: $0) } ?? "dlm"
-      end(say([UsageMessages.mistake(mistake.message), UsageMessages.seeHelp(name)]))
+      end(say([UsageMessages.mistake(mistake.message), "  See \(name) --help"]))
     } catch {
       end(say(error))
     }
@@ -85,27 +84,23 @@ struct DLM: AsyncParsableCommand {
 }
 
 private enum DescriptorLimit {
-  /// Raises the soft limit (usually 1024, for programs that use select(2)) to the hard one: large files in segments may
-  /// need more.
-  static func raise() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < limit.rlim_max
-    else { return }
-    limit.rlim_cur = limit.rlim_max
-    // If refused, a connection too many is a failure that names its address.
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  }
-
   /// What a run needs for one file. With fewer, libraries fail at random: libdispatch, for one, ends the process.
   private static let least = 25
 
-  /// Where descriptors are few, takes those that libraries need later; elsewhere it costs one system call.
+  /// Raises the soft limit (usually 1024, for programs that use select(2)) to the hard one: large files in segments may
+  /// need more. Where descriptors are few, takes those that libraries need later.
   /// - Returns: what to say where there are too few for any run.
   static func prepare() async -> String? {
     var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < 256 else { return nil }
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+    limit.rlim_cur = limit.rlim_max
+    // If refused, a connection too many is a failure that names its address.
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    guard limit.rlim_cur < 256 else { return nil }
     let free = (0..<Int32(limit.rlim_cur)).count { fcntl($0, F_GETFD) < 0 }
-    guard free >= least else { return TroubleMessages.tooFewDescriptors(free, least: least) }
+    guard free >= least else {
+      return "dlm: too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit -n"
+    }
     // libdispatch takes descriptors for its timers at the first sleep; without any left, that would never end.
     try? await ContinuousClock().sleep(for: .nanoseconds(1))  // the root task is never cancelled
     return nil

@@ -27,7 +27,7 @@ struct Wiring: Sendable {
       mode, jobs: settings.jobs, segments: settings.segments,
       // The count of the cores is read from several files of the system.
       loops: files == 1 ? 1 : settings.loops, files: files)
-    var options = settings.connection.transport
+    var options = settings.transport
     options.width = settings.jobs
     var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
     configuration.splits = concurrency.segments > 1
@@ -36,18 +36,18 @@ struct Wiring: Sendable {
     configuration.claimsFolder = claimsFolder
     configuration.onWait = { feed.waits($0, forProcess: $1) }
     loops = try await NetworkLoops(
-      concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
-    let perHost = settings.perHost ?? (settings.order.isBackground ? 1 : nil)
+      concurrency.widths.count, transport: options, cache: configuration, cookies: settings.cookieJar?.lines)
+    let perHost = settings.perHost ?? (settings.isBackground ? 1 : nil)
     var plan = RunPlan(
       mode.strategy, concurrency, ceiling: perHost ?? max(settings.jobs, Settings.mostPerHost),
-      retry: Self.retry(settings))
+      retry: settings.retry)
     if mode == .auto || settings.adaptsJobs && concurrency.jobs > 1 {
       plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs)
     }
-    plan.order = settings.order.order
+    plan.order = settings.order
     plan.sharesConnections = options.usesHTTP2
     // What is added to a watched list may have to go first while all lanes are busy.
-    plan.looksAhead = settings.order.looksAhead || watches
+    plan.looksAhead = !settings.first.isEmpty || settings.order != .list || watches
     downloads = DownloadRun(plan, over: loops, feed: feed)
     (self.mode, self.log) = (mode, log)
   }
@@ -56,26 +56,21 @@ struct Wiring: Sendable {
     var configuration = settings.output.cache
     configuration.directory = FilePath(settings.output.directory)
     configuration.cacheFolder = cacheFolder
-    configuration.trust = settings.connection.transport.trust
+    configuration.trust = settings.transport.trust
     return configuration
   }
 
   static func listFetching(_ settings: Settings, _ environment: [String: String]) -> ListAtAddress.Fetching {
-    var options = settings.connection.transport
+    var options = settings.transport
     options.width = 1
-    let retry = retry(settings)
     return ListAtAddress.Fetching(
       transport: options, folder: TemporaryFolder.path(environment),
       delay: { error, failures, elapsed in
-        retry.delay(after: error, failures: failures, elapsed: elapsed, random: .random(in: 0..<1))
+        settings.retry.delay(after: error, failures: failures, elapsed: elapsed, random: .random(in: 0..<1))
       }, failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,
       refusal: settings.output.cache.offline
         ? DownloadError(
           .cache, cause: .detail("lists at addresses are not in the cache"), activity: "answering offline") : nil)
-  }
-
-  private static func retry(_ settings: Settings) -> RetryPolicy {
-    RetryPolicy(retries: settings.retries, maxTime: settings.retryMaxTime, fileTime: settings.maxTime)
   }
 
   /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.

@@ -101,7 +101,7 @@ struct CommandLineParseTests {
     for source in ["http://a/b", "ftp://a/b", list] {
       #expect(CommandLineParse.withCommand([source, "-q"]) == ["get", source, "-q"])
       let command = try CommandLineParse.command([source, "-q"]) as? GetCommand
-      #expect(command?.sources == [source] && command?.display.quiet == true)
+      #expect(command?.sources == [source] && command?.shared.quiet == true)
     }
     let typed = ["-q", "-o", "-", "http://a/b"]
     #expect(CommandLineParse.withCommand(typed) == ["get"] + typed)

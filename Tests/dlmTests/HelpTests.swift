@@ -101,7 +101,7 @@ struct HelpTests {
     let run = try await place.dlm("http://127.0.0.1:1/x", "-c")
     #expect(run.status == 64 && run.errorText.contains("unknown option '-c': dlm always goes on"), "\(run.errorText)")
     let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
-      path: "../../Sources/dlm/Messages/OptionHint.swift")
+      path: "../../Sources/dlm/Messages/HelpText.swift")
     let lines = try String(contentsOf: path.standardizedFileURL, encoding: .utf8).split(separator: "\n")
       .filter { $0.hasPrefix("    -") }
     #expect(lines.count > 20)

@@ -345,8 +345,8 @@ struct MessagesTests {
     #expect(now.lasting == ["--jobs=9"])
     #expect(now.withheld == [.header(name: "A"), .proxy])
     let both = try GetCommand.parse(lasting + now.typed)
-    #expect(both.connection.jobs == Jobs(argument: "9") && both.connection.proxy == "http://u:p@h")
-    #expect(both.display.quiet && both.output.refresh && both.output.directory == "-odd")
+    #expect(both.shared.jobs == Jobs(argument: "9") && both.shared.proxy == "http://u:p@h")
+    #expect(both.shared.quiet && both.own.refresh && both.own.directory == "-odd")
   }
 
   /// Said before everything is fetched again; "about" what is known, or what it would be one file after the

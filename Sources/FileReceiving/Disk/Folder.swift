@@ -124,7 +124,7 @@ package final class Folder: Sendable {
   }
 
   /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).
-  func freeBytes() -> Int64? { bytes(\.f_bavail) }
+  package func freeBytes() -> Int64? { bytes(\.f_bavail) }
 
   /// Bytes that the whole file system has; nil where it does not tell.
   package func diskBytes() -> Int64? { bytes(\.f_blocks) }

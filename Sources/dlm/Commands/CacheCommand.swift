@@ -65,23 +65,19 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       let folders = CacheAtHand.folders()
-      let isKnown = try await CacheAtHand.use { [json, key = address.key] cache in
+      try await CacheAtHand.use { [json, key = address.key] cache in
         let files = try await cache.details(of: key)
         let unfinished = try await cache.unfinished(in: folders, of: [key])
-        let isKnown = !files.isEmpty || !unfinished.isEmpty
-        if json {
-          try StandardOutput.write(CacheJSON.known(key, files, unfinished))
-        } else if isKnown {
-          try StandardOutput.say(CacheMessages.known(key, files, unfinished, now: WallClock.seconds()))
+        if json { try StandardOutput.write(CacheJSON.known(key, files, unfinished)) }
+        guard !files.isEmpty || !unfinished.isEmpty else {
+          StandardError.say([
+            "dlm: nothing is known of \(key): it was not fetched, or not with the cache, or was forgotten; dlm cache "
+              + "list shows what is known"
+          ])
+          throw ExitCode(ExitStatus.failed.rawValue)
         }
-        return isKnown
+        if !json { try StandardOutput.say(CacheMessages.known(key, files, unfinished, now: WallClock.seconds())) }
       }
-      guard !isKnown else { return }
-      StandardError.say([
-        "dlm: nothing is known of \(address.key): it was not fetched, or not with the cache, or was forgotten; dlm "
-          + "cache list shows what is known"
-      ])
-      throw ExitCode(ExitStatus.failed.rawValue)
     }
   }
 
@@ -131,15 +127,11 @@ struct CacheCommand: AsyncParsableCommand {
     func run() async throws {
       let limit = olderThan.map { WallClock.seconds() - $0.seconds }
       try await CacheAtHand.use { [json, maxSize] cache in
-        let freed = try await cache.prune(usedBefore: limit)
-        var store: Freed?
-        if let maxSize { store = try await cache.prune(storeTo: maxSize.bytes) }
-        if json {
-          var all = freed
-          if let store { all.add(store) }
-          return try StandardOutput.write(CacheJSON.freed(all))
-        }
-        try StandardOutput.say([CacheMessages.pruned(freed, store: store)])
+        var freed = try await cache.prune(usedBefore: limit)
+        let store = if let maxSize { try await cache.prune(storeTo: maxSize.bytes) } else { nil as Freed? }
+        if !json { return try StandardOutput.say([CacheMessages.pruned(freed, store: store)]) }
+        if let store { freed.add(store) }
+        try StandardOutput.write(CacheJSON.freed(freed))
       }
     }
   }
@@ -209,6 +201,95 @@ enum CacheAtHand {
     } catch let error as DownloadError {
       StandardError.say(FailureMessages(error).said)
       throw ExitCode(ExitStatus.failed.rawValue)
+    }
+  }
+}
+
+struct ClearCacheCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "clear-cache", abstract: "Forget what was fetched; your files stay, unless --files is given.",
+    discussion: """
+      EXAMPLES
+        dlm clear-cache                      forget everything; no file of yours is touched
+        dlm clear-cache https://a/b          forget one address
+        dlm clear-cache urls.txt --here      forget what this list brought into this folder
+        dlm clear-cache --partial            remove unfinished files (.part) that no running dlm has in use
+        dlm clear-cache --files https://a/b  remove its file too, after a question
+
+      --files removes only what is as dlm wrote it: a file that was changed, moved or replaced since then stays.
+      """)
+
+  @Argument(
+    help: .value("source", "Only what belongs to these addresses, or to those of these lists; everything without any."),
+    completion: .file())
+  var sources: [String] = []
+
+  @Flag(help: "Only what belongs to files of this folder.") var here = false
+
+  @Flag(help: "Remove unfinished files, in this folder and those of earlier runs, and forget nothing.")
+  var partial = false
+
+  @Flag(help: "Also remove the files that dlm wrote and nobody has changed since, finished and unfinished; asks first.")
+  var files = false
+
+  @Flag(help: "Answer the question of --files with yes.") var yes = false
+  @Flag(help: "Say what was freed as one JSON object.") var json = false
+
+  func run() async throws {
+    let folders = CacheAtHand.folders()
+    let keys = try await keys()
+    let freed = try await CacheAtHand.use(here: here ? "." : nil) { [self] cache in
+      if files { return try await removeFiles(cache, keys, folders) }
+      if partial { return try await cache.removeUnfinished(in: folders, of: keys) }
+      guard let keys else { return try await cache.clear() }
+      return try await cache.clear(keys)
+    }
+    for failure in freed.failures { StandardError.say(FailureMessages(failure).said) }
+    if json {
+      try StandardOutput.write(CacheJSON.freed(freed))
+    } else {
+      let isRemoved = files || partial
+      try StandardOutput.say([isRemoved ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)])
+    }
+    if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+  }
+
+  /// - Throws: the exit status if a list cannot be read, having said why: then nothing is removed.
+  private func keys() async throws -> [String]? {
+    if sources.isEmpty { return nil }
+    let failures = FailureLog()
+    let requests = await ListReader(sources.map { Source($0) }, onReject: { failures.add($0) }).all()
+    let status = failures.sayRejections()
+    if status != .success { throw ExitCode(status.rawValue) }
+    return requests.map(\.address.resource)
+  }
+
+  private func removeFiles(_ cache: CacheAdministration, _ keys: [String]?, _ folders: [FilePath]) async throws -> Freed
+  {
+    let written = try await cache.written(of: keys)
+    let unfinished = try await cache.unfinished(in: folders, of: keys)
+    if !yes, written.files + unfinished.count > 0 { try confirm(written, unfinished) }
+    // The index's rows name the folders of unfinished files, so those go first.
+    var freed = try await cache.removeUnfinished(in: folders, of: keys)
+    freed.add(try await cache.removeWritten(of: keys))
+    let isAll = keys == nil && freed.failures.isEmpty
+    freed.add(isAll ? try await cache.clear() : try await cache.clear([]))
+    return freed
+  }
+
+  private func confirm(_ written: Freed, _ unfinished: [UnfinishedFile]) throws {
+    let files = CacheMessages.removable(written, unfinished)
+    switch TerminalPrompt.confirm("Remove \(files)? This cannot be undone. [y/N] ") {
+    case true?: return
+    case false?:
+      StandardError.say(["dlm: nothing was removed or forgotten"])
+      throw ExitCode(ExitStatus.failed.rawValue)
+    case nil:
+      StandardError.say([
+        "dlm: \(files) would be removed, and there is no terminal to ask on; give --yes to remove them (dlm cache list "
+          + "shows them)"
+      ])
+      throw ExitCode.validationFailure
     }
   }
 }

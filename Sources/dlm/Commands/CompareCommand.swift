@@ -25,22 +25,20 @@ struct CompareCommand: AsyncParsableCommand {
   @Flag(help: "Addresses given are those of lists.") var list = false
   @OptionGroup var lists: ListOptions
   @OptionGroup var measuring: MeasuringOptions
-  @OptionGroup var connection: ConnectionOptions
-  @OptionGroup var display: DisplayOptions
+  @OptionGroup var shared: RunOptions
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
     let values = try SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
-    let settings = try Settings(measuring: connection, display, sources, values, reading: lists)
+    let settings = try Settings(measuring: shared, sources, values, reading: lists)
     let failures = FailureLog()
     let reader = ListReader(
       sources, RequestMarks(form: settings.form), fetching: Wiring.listFetching(settings, environment),
       onReject: { failures.add($0) })
     let (requests, digest) = (await reader.all(), await reader.listDigest)
     StandardError.say(RejectionMessages.downgrades(await reader.downgrading))
-    StandardError.say(failures.rejections.map { RejectionMessages($0).said })
-    let rejected = ExitStatus(failures: [], rejections: failures.rejections)
+    let rejected = failures.sayRejections()
     guard !requests.isEmpty else {
       if rejected != .sourceUnreadable {
         let lists = sources.map { TerminalText.sanitized($0.name) }.joined(separator: ", ")
@@ -64,7 +62,7 @@ struct CompareCommand: AsyncParsableCommand {
   private func namedOrLast(_ environment: [String: String]) throws -> [Source] {
     if !sources.isEmpty { return sources.map { Source($0, isList: list || !lists.accept.isEmpty) } }
     let last = try LastList(RunHistoryStore(environment))
-    try last.requireWithheld(connection)
+    try last.requireWithheld(shared)
     StandardError.say(["Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"])
     let isList = last.history.command.options.contains("--list")
     return last.history.command.sources.map { Source($0, isList: isList) }

@@ -48,8 +48,9 @@ struct SettingInForce {
   let origin: SettingOrigin
 
   static func all(_ command: GetCommand, _ sources: SettingsSources) -> [SettingInForce] {
-    OptionTable.rows.filter { $0.setting != .nowhere }.map { row in
-      let given = row.texts(command)
+    var command = command
+    return OptionTable.rows.filter { $0.setting != .nowhere }.map { row in
+      let given = row.texts(&command)
       let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option(row.spelled))
       return SettingInForce(row.name, given.isEmpty ? sources.found(row.name) : option, row.usual, row.meaning)
     } + [SettingInForce("loops", sources.found("loops"), nil, "one per core, at most 8")]

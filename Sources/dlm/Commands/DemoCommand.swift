@@ -1,6 +1,7 @@
 import ArgumentParser
 import DemoOrigin
 import DownloadModel
+import FileReceiving
 import FoundationEssentials
 import SystemPackage
 import TerminalProgress
@@ -35,8 +36,7 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: .value("N", "Requests that the server answers at once (default: any number).")) var workers: Int?
   @Option(help: .value("NxSIZE", "Other files than the sample: 500x4K, 1x64M.")) var files: [FileSet] = []
   @OptionGroup var measuring: MeasuringOptions
-  @OptionGroup var connection: ConnectionOptions
-  @OptionGroup var display: DisplayOptions
+  @OptionGroup var shared: RunOptions
 
   func validate() throws {
     guard (0...50).contains(loss) else { throw ValidationError("--loss takes a percentage, from 0 to 50.") }
@@ -50,7 +50,7 @@ struct DemoCommand: AsyncParsableCommand {
       loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
     let environment = ProcessInfo.processInfo.environment
-    var settings = try Settings(measuring: connection, display, [], .load(environment: environment))
+    var settings = try Settings(measuring: shared, [], .load(environment: environment))
     // A script gets a page only if it asks for one.
     let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page(environment) : nil
     settings.report = settings.report ?? page
@@ -70,7 +70,7 @@ struct DemoCommand: AsyncParsableCommand {
   }
 
   private static func page(_ environment: [String: String]) -> ReportFile? {
-    guard let folder = XDGFolders(environment).state, (try? OwnFiles.makeFolder(folder)) != nil,
+    guard let folder = XDGFolders(environment).state, (try? Folder(own: folder)) != nil,
       let report = try? ReportFile(folder.appending("demo.html").string), report.file.obstacle("--report") == nil
     else { return nil }
     return report

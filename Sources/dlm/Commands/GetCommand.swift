@@ -79,18 +79,9 @@ struct GetCommand: AsyncParsableCommand {
   @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
   var sources: [String] = []
 
-  @Option("mode") var mode: DownloadMode?
-  @Flag("list") var list = false
+  @OptionGroup var own: GetOptions
   @OptionGroup var lists: ListOptions
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var proof: ProofOptions
-  @OptionGroup var order: OrderOptions
-  @OptionGroup var connection: ConnectionOptions
-  @OptionGroup var display: DisplayOptions
-  @OptionGroup var records: RecordOptions
-  @Flag("no-compare") var noCompare = false
-  @OptionGroup var watching: WatchOptions
-  @Flag("dry-run") var dryRun = false
+  @OptionGroup var shared: RunOptions
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
@@ -101,12 +92,12 @@ struct GetCommand: AsyncParsableCommand {
 
   /// - Parameter again: nil where a list is named; else this command has what is remembered, and `typed` has not.
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
-    let sources = sources.map { Source($0, isList: list || !lists.accept.isEmpty) }
+    let sources = sources.map { Source($0, isList: own.list || !lists.accept.isEmpty) }
     var settings = try Settings(self, sources, .load(environment: environment))
     let fetching = Wiring.listFetching(settings, environment)
     if let place = settings.output.checksumsFile { try await settings.output.readChecksums(place, fetching) }
-    if dryRun { throw ExitCode(try await sayPlan(of: sources, settings, fetching, environment).rawValue) }
-    let watch = try WatchOrder(isAsked: watching.watch, every: watching.refreshEvery, settings, sources)
+    if own.dryRun { throw ExitCode(try await sayPlan(of: sources, settings, fetching, environment).rawValue) }
+    let watch = try WatchOrder(isAsked: own.watch, every: own.refreshEvery, settings, sources)
     var plan: RepeatPlan?
     if let again {
       do throws(NotRepeated) {
@@ -147,8 +138,8 @@ struct GetCommand: AsyncParsableCommand {
     }
     if asJSON { try StandardOutput.write(DryRunMessages.json(plan).text + "\n") }
     StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])
-    StandardError.say(failures.rejections.map { RejectionMessages($0).said })
+    let status = failures.sayRejections()
     if !settings.isQuiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
-    return ExitStatus(failures: [], rejections: failures.rejections)
+    return status
   }
 }

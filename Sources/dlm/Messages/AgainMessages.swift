@@ -12,25 +12,27 @@ struct AgainMessages {
   ///   - isListKept: whether `dlm get` by itself would take this run's list again.
   ///   - asksServers: leaves out `--offline`.
   init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
-    var spelling = Spelling()
+    var (command, words, hidesSecrets) = (command, ["dlm", "get"], false)
+    func shown(_ text: String) -> String {
+      let redacted = Redaction.redactedAddress(text)
+      let hasLogin = (try? Address(text))?.hasCredentials ?? text.contains("@")
+      hidesSecrets = hidesSecrets || hasLogin || redacted.contains(Redaction.mark)
+      guard hasLogin else { return redacted }
+      let host = redacted.firstRange(of: "://")?.upperBound ?? redacted.startIndex
+      return "\(redacted[..<host])\(Redaction.mark)@\(redacted[host...])"
+    }
+    func shown(header text: String) -> String {
+      let header = HeaderArgument(argument: text)
+      if header.isFile || Self.harmless.contains(header.name.lowercased()) { return text }
+      hidesSecrets = true
+      return "\(header.name): \(Redaction.mark)"
+    }
     // `dlm get` keeps a list that came through a pipe, if it was read to its end.
-    if command.sources != ["-"] || !isListKept { command.sources.forEach { spelling.add(source: $0) } }
-    for row in OptionTable.rows where !asksServers || row.name != "offline" { spelling.add(row, of: command) }
-    let words = (["dlm", "get"] + spelling.words.map(CommandLineText.quoted)).joined(separator: " ")
-    let isPiped = command.sources.contains("-") && !isListKept
-    line = (isPiped ? "… | " : "") + words
-    note = [
-      isPiped ? "the pipe was not read to its end: give it the whole list again" : nil,
-      spelling.hidesSecrets ? "secrets are not shown: replace each …" : nil,
-    ].compactMap(\.self).joined(separator: "; ")
-  }
-
-  private struct Spelling {
-    var words: [String] = []
-    var hidesSecrets = false
-
-    mutating func add(_ row: OptionTable.Row, of command: GetCommand) {
-      for text in row.texts(command) {
+    for source in command.sources where command.sources != ["-"] || !isListKept {
+      if case .address(let text) = Source(source) { words.append(shown(text)) } else { words.append(source) }
+    }
+    for row in OptionTable.rows where !asksServers || row.name != "offline" {
+      for text in row.texts(&command) {
         switch row.kind {
         case .flag: words.append(row.spelled)
         case .value, .values: words += [row.spelled, text]
@@ -39,33 +41,18 @@ struct AgainMessages {
         }
       }
     }
-
-    mutating func add(source: String) {
-      guard case .address(let text) = Source(source) else { return words.append(source) }
-      words.append(shown(text))
-    }
-
-    private mutating func shown(_ text: String) -> String {
-      let redacted = Redaction.redactedAddress(text)
-      if redacted.contains(Redaction.mark) { hidesSecrets = true }
-      guard (try? Address(text))?.hasCredentials ?? text.contains("@") else { return redacted }
-      hidesSecrets = true
-      guard let scheme = redacted.firstRange(of: "://") else { return "\(Redaction.mark)@\(redacted)" }
-      return redacted[..<scheme.upperBound] + "\(Redaction.mark)@" + redacted[scheme.upperBound...]
-    }
-
-    /// Header lines whose values select an answer but do not unlock one.
-    private static let harmless: Set<String> = [
-      "accept", "accept-language", "accept-encoding", "cache-control", "pragma", "user-agent", "dnt",
-    ]
-
-    private mutating func shown(header text: String) -> String {
-      let header = HeaderArgument(argument: text)
-      if header.isFile || Self.harmless.contains(header.name.lowercased()) { return text }
-      hidesSecrets = true
-      return "\(header.name): \(Redaction.mark)"
-    }
+    let isPiped = command.sources.contains("-") && !isListKept
+    line = (isPiped ? "… | " : "") + words.map(CommandLineText.quoted).joined(separator: " ")
+    note = [
+      isPiped ? "the pipe was not read to its end: give it the whole list again" : nil,
+      hidesSecrets ? "secrets are not shown: replace each …" : nil,
+    ].compactMap(\.self).joined(separator: "; ")
   }
+
+  /// Header lines whose values select an answer but do not unlock one.
+  private static let harmless: Set<String> = [
+    "accept", "accept-language", "accept-encoding", "cache-control", "pragma", "user-agent", "dnt",
+  ]
 }
 
 enum CommandLineText {
@@ -106,7 +93,7 @@ struct RememberedOptions: Equatable {
     var command = command
     if command.sources.contains("-") { command.lists.areThoseOfLines() }
     for row in OptionTable.rows {
-      for text in row.texts(command) {
+      for text in row.texts(&command) {
         let secret: Withheld? =
           switch row.kind {
           case .headers where text.utf8.first != UInt8(ascii: "@"):

@@ -334,14 +334,6 @@ struct RejectionMessages {
 }
 
 enum TroubleMessages {
-  static func tooFewDescriptors(_ free: Int, least: Int) -> String {
-    "dlm: too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit -n"
-  }
-
-  static func noIdleClass(_ error: Errno) -> String {
-    "dlm: --background: idle priority is not available (\(error)); going on at normal priority"
-  }
-
   static func temporaryFolder(_ path: String, _ error: Errno) -> String {
     let remedy = path == TemporaryFolder.inMemory ? "leave out --discard" : "name another in TMPDIR"
     return "dlm: the temporary folder \(path) cannot be written: \(error); \(remedy)"
@@ -357,10 +349,6 @@ enum TroubleMessages {
       (error as? Errno) == .tooManySymbolicLinkLevels
       ? "it is a link; name the file itself" : "choose another place with \(option)"
     return "dlm: \(name) cannot be written: \(error); \(remedy)"
-  }
-
-  static func notRemoved(_ path: FilePath, _ error: DownloadError) -> String {
-    "dlm: \(path): \(FailureMessages(error).line)"
   }
 }
 

@@ -24,10 +24,6 @@ enum UsageMessages {
     }
   }
 
-  static func noReportForm(_ path: String) -> String {
-    "--report \(path): the name must end in .html, .json or .md, which says what is written"
-  }
-
   static func unreadable(_ option: String, _ path: String, _ cause: String) -> String {
     "\(option) \(path) cannot be read: \(cause)"
   }
@@ -68,15 +64,8 @@ enum UsageMessages {
     return "\"\(word)\" is not a command of \(name). \(meant ?? "It has \(commands.joined(separator: ", "))")"
   }
 
-  static func seeHelp(_ command: String) -> String { "  See \(command) --help" }
-
-  static func noValue(
-    _ text: String, for key: String, from origin: SettingOrigin, _ type: any ExpressibleByArgument.Type
-  ) -> String {
-    "\(origin.name): \"\(text)\" is not a value for \(key); use \(possible(type, nearly: text))"
-  }
-
-  private static func possible(_ type: any ExpressibleByArgument.Type, nearly text: String) -> String {
+  /// What a value may be, for one that is none.
+  static func possible(_ type: any ExpressibleByArgument.Type, nearly text: String) -> String {
     let choices = type.allValueStrings
     if !choices.isEmpty {
       let meant = NearestWord.to(text, among: choices).map { ". Did you mean \($0)?" } ?? ""
@@ -149,16 +138,6 @@ enum UsageMessages {
     "--watch needs a list that can change, and \(path) is not a regular file: name a list file."
   }
 
-  static let nothingRemembered =
-    "Nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe."
-  static let pipedListGone =
-    "The last list of this folder came through a pipe and is no longer there: pipe it in again (dlm get -)."
-  static let pipedList = "the list that came through a pipe"
-
-  static func optionsDoNotFit(_ parsersMessage: String) -> String {
-    "The options of the last run do not go with these: \(parsersMessage) Name the list to leave them out."
-  }
-
   static func withheld(_ missing: [Withheld]) -> String {
     let names = missing.map { withheld in
       switch withheld {
@@ -170,34 +149,7 @@ enum UsageMessages {
     return "The last run had secrets, which dlm does not keep: give again \(names.joined(separator: ", "))."
   }
 
-  static func isFolder(_ option: String, _ path: String) -> String { "\(option) \(path) is a folder; name a file." }
-  static func isLink(_ option: String, _ path: String) -> String {
-    "\(option) \(path) is a link; name the file itself."
-  }
-
-  /// - Parameter folder: its path, if it is one.
-  static func noOutput(_ text: String, folder: String?) -> String {
-    "--output \"\(text)\" "
-      + (folder.map { "is a folder: give --directory \($0) to put the file there, or name the file too." }
-        ?? "is no file: it is empty, too long, kept for unfinished files, or a device (give --output - and > DEVICE).")
-  }
-
-  static let outputIsTaken =
-    "--output - writes the file to standard output, where JSON progress, --events -, --failed - and --summary-json - "
-    + "write too: name a file for them, or fd:3; for progress that is --events FILE."
-  static let outputIsNoFile =
-    "--output - leaves no file that --write-checksums or --write-list could name: leave them out."
   static let watchingOutput = "--output - writes a file once, and --watch again and again: use one of the two."
-
-  static func noDescriptor(_ option: String, _ text: String) -> String {
-    "\(option) \"\(text)\" is not a descriptor: give a file, or fd:N for a descriptor that you have opened (fd:3)."
-  }
-
-  static func closedDescriptor(_ option: String, _ number: Int32) -> String {
-    "\(option) fd:\(number) is not open for writing: open it, as in dlm … \(number)>FILE."
-  }
-
-  static func descriptor(_ number: Int32) -> String { "descriptor \(number)" }
 
   /// Removes secrets from the option parser's own messages, which repeat what was typed.
   static func withoutSecrets(_ message: String, _ arguments: [String]) -> String {

@@ -1,5 +1,6 @@
-import DownloadCaching
 import Comparing
+import CurlTransport
+import DownloadCaching
 import DownloadModel
 import Downloads
 import FileReceiving
@@ -24,7 +25,7 @@ struct DownloadOrder: Sendable {
   var marks: RequestMarks {
     RequestMarks(
       form: settings.form, outputName: settings.output.name, checksum: settings.output.checksum,
-      first: settings.order.first, indexFolder: settings.order.usesSizes ? cacheFolder : nil)
+      first: settings.first, indexFolder: [.small, .large].contains(settings.order) ? cacheFolder : nil)
   }
 
   var readsInput: Bool { sources.contains(.standardInput) }
@@ -83,8 +84,8 @@ struct DownloadSession: Sendable {
     do throws(Refusal) {
       trial = try Self.trial(order, screen)
       StandardError.say(order.folders.warnings)
-      if order.settings.order.isBackground, let why = IdleClass.enter() {
-        StandardError.say([TroubleMessages.noIdleClass(why)])
+      if order.settings.isBackground, let why = IdleClass.enter() {
+        StandardError.say(["dlm: --background: idle priority is not available (\(why)); going on at normal priority"])
       }
       let session = try await DownloadSession(order, screen, trial)
       return await session.close(await session.download())
@@ -165,7 +166,7 @@ struct DownloadSession: Sendable {
 
   private static func settings(_ order: DownloadOrder, _ trial: RepeatedFiles?, _ recorder: RunRecorder?) -> Settings {
     var settings = order.settings
-    if let recorder { settings.connection.report { recorder.add($0) } }
+    if let recorder { settings.transport.onTransfer = { recorder.add($0) } }
     if let trial {
       settings.output.directory = trial.files.string
       settings.output.cache.conflictPolicy = .rename
@@ -346,7 +347,7 @@ struct DownloadSession: Sendable {
   }
 
   private func keepCookies() -> [String] {
-    guard let file = order.settings.connection.cookieJar else { return [] }
+    guard let file = order.settings.cookieJar else { return [] }
     do throws(DownloadError) {
       guard let cookies = try wiring.loops.cookies() else { return [] }
       let trouble = file.save(before: cookies.before, after: cookies.after, now: WallClock.seconds())

@@ -17,14 +17,9 @@ final class FailureLog: Sendable {
   private struct State {
     var failures: [DownloadError] = []
     var rejections: [Rejection] = []
-    var kinds: Set<Kind> = []
+    /// The first failure of each kind is kept however late it comes, for the exit status.
+    var kinds: Set<String> = []
     var more = 0
-  }
-
-  /// The first failure of each kind is kept however late it comes, for the exit status.
-  private struct Kind: Hashable {
-    var code: DownloadError.Code
-    var isTransient: Bool
   }
 
   init(spool: FailureSpool? = nil, limit: Int = told) { (self.spool, self.limit) = (spool, limit) }
@@ -32,7 +27,7 @@ final class FailureLog: Sendable {
   func add(_ error: DownloadError) {
     guard error.code != .cancelled else { return }
     let isKept = state.withLock { state in
-      let isNew = state.kinds.insert(Kind(code: error.code, isTransient: error.isTransient)).inserted
+      let isNew = state.kinds.insert("\(error.code.rawValue) \(error.isTransient)").inserted
       guard state.failures.count < limit || isNew else {
         state.more += 1
         return false
@@ -52,6 +47,13 @@ final class FailureLog: Sendable {
   var failures: [DownloadError] { state.withLock { $0.failures } }
   var rejections: [Rejection] { state.withLock { $0.rejections } }
   var more: Int { state.withLock { $0.more } }
+
+  /// Says which lines are no requests.
+  /// - Returns: what that means for the run.
+  func sayRejections() -> ExitStatus {
+    StandardError.say(rejections.map { RejectionMessages($0).said })
+    return ExitStatus(failures: [], rejections: rejections)
+  }
 }
 
 /// Failures in a file without a name, since a list may have millions.
@@ -61,7 +63,6 @@ final class FailureSpool: Sendable {
   private struct State {
     let file: FileDescriptor
     var heading = ""
-    var waiting = ""
     var failure: Errno?
   }
 
@@ -74,31 +75,22 @@ final class FailureSpool: Sendable {
   /// Adds the address, under a comment where the cause is another than before.
   func add(_ error: DownloadError) {
     let heading = FailedList.oneLine(FailureMessages(error).heading)
-    let line = FailedList.line(error)
+    let line = FailedList.line(error) + "\n"
     state.withLock { state in
-      if heading != state.heading {
-        state.heading = heading
-        state.waiting += "# \(heading)\n"
-      }
-      state.waiting += line + "\n"
-      if state.waiting.utf8.count >= FileDescriptor.blockSize { Self.flush(&state) }
+      let text = heading == state.heading ? line : "# \(heading)\n\(line)"
+      state.heading = heading
+      do throws(Errno) { try state.file.writeWhole(text.utf8) } catch { state.failure = error }
     }
   }
 
   /// - Throws: Errno of either file, also of earlier writes.
   func copy(to target: FileDescriptor) throws {
     try state.withLock { state in
-      Self.flush(&state)
       if let failure = state.failure { throw failure }
       try state.file.seek(offset: 0, from: .start)
       while case let block = try state.file.block(), !block.isEmpty { try target.writeWhole(block) }
       try state.file.seek(offset: 0, from: .end)
     }
-  }
-
-  private static func flush(_ state: inout State) {
-    do throws(Errno) { try state.file.writeWhole(state.waiting.utf8) } catch { state.failure = error }
-    state.waiting = ""
   }
 }
 

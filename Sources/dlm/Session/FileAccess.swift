@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -152,17 +153,10 @@ struct DraftFile: ~Copyable {
   init(for target: FilePath) throws(Errno) {
     self.target = target
     let folder = target.removingLastComponent()
-    while true {
-      let name = ".dlm-" + String(UInt64.random(in: .min ... .max), radix: 36)
-      let path = folder.appending(name)
-      let raw = open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-      if raw >= 0 {
-        self.path = path
-        descriptor = FileDescriptor(rawValue: raw)
-        return
-      }
-      guard errno == EEXIST || errno == EINTR else { throw Errno(rawValue: errno) }
-    }
+    path = folder.appending(".dlm-" + String(UInt64.random(in: .min ... .max), radix: 36))
+    let raw = open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    descriptor = FileDescriptor(rawValue: raw)
   }
 
   func write(_ bytes: some Sequence<UInt8>) throws(Errno) { try descriptor.writeWhole(bytes) }
@@ -195,30 +189,6 @@ struct DraftFile: ~Copyable {
 
 /// dlm's own files: only the user may write them, and what others may have written is not believed.
 enum OwnFiles {
-  /// Makes the folder (0700) and those above it where missing.
-  /// - Throws: Errno; `.notPermitted` for a folder that is not believed.
-  static func makeFolder(_ path: FilePath) throws(Errno) {
-    do throws(Errno) {
-      try makeNew(path)
-    } catch .fileExists {
-      guard distrust(folder: path) == nil else { throw .notPermitted }
-      // One that a umask left open is closed. If that fails, only names are disclosed: its files are 0600.
-      _ = chmod(path.string, 0o700)
-    }
-  }
-
-  /// - Throws: `.fileExists` if the folder itself exists. Those above it stay as they are: `~/.local/state` is not
-  ///   dlm's.
-  private static func makeNew(_ path: FilePath) throws(Errno) {
-    if mkdir(path.string, 0o700) == 0 { return }
-    let failure = Errno(rawValue: errno)
-    let above = path.removingLastComponent()
-    guard failure == .noSuchFileOrDirectory, !above.isEmpty, above != path else { throw failure }
-    do throws(Errno) { try makeNew(above) } catch .fileExists {}
-    // Another process may have made it meanwhile.
-    guard mkdir(path.string, 0o700) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
-  }
-
   /// - Returns: nil for a folder that is believed, or missing.
   static func distrust(folder path: FilePath, trustsRoot: Bool = false) -> Distrust? {
     var status = stat()
@@ -226,17 +196,12 @@ enum OwnFiles {
     return Distrust(folder: FileOwnership(status), user: geteuid(), trustsRoot: trustsRoot)
   }
 
-  /// Judges an open file together with the folder in which it has its name.
-  static func isBelieved(_ descriptor: Int32, at path: FilePath) -> Bool {
-    var (file, folder) = (stat(), stat())
-    guard fstat(descriptor, &file) == 0, stat(path.removingLastComponent().string, &folder) == 0 else { return false }
-    return Distrust(FileOwnership(file), in: FileOwnership(folder), user: geteuid()) == nil
-  }
-
   /// - Returns: nothing for a file that is missing, cannot be read or is not believed.
-  static func bytes(of path: FilePath, upTo limit: Int) -> [UInt8] {
-    guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking, .noFollow])
+  static func bytes(of path: FilePath, upTo limit: Int64) -> [UInt8] {
+    let folder = path.removingLastComponent()
+    guard distrust(folder: folder) == nil, let name = path.lastComponent?.string,
+      let file = try? Folder(standing: folder).open(name, O_RDONLY | O_NONBLOCK), (try? file.isOwn(names: .max)) == true
     else { return [] }
-    return (try? file.closeAfter { isBelieved(file.rawValue, at: path) ? try file.bytes(upTo: limit) : [] }) ?? []
+    return (try? file.read(Int(min(limit, file.identity().size)))) ?? []
   }
 }

@@ -21,18 +21,21 @@ enum OutputFile {
   /// - Throws: `ValidationError` for a folder, for a link, which may lead to another user's file, and for a descriptor
   ///   that cannot be written.
   init(_ text: String, option: String) throws {
+    let number = Self.descriptor(text)
     if text.utf8.starts(with: "fd:".utf8) {
-      guard let number = Int32(text.dropFirst(3)), number >= 0 else {
-        throw ValidationError(UsageMessages.noDescriptor(option, text))
+      guard let number, number >= 0 else {
+        throw ValidationError(
+          "\(option) \"\(text)\" is not a descriptor: give a file, or fd:N for a descriptor that you have opened "
+            + "(fd:3)."
+        )
       }
       let flags = fcntl(number, F_GETFL)
       guard flags >= 0, flags & O_ACCMODE != O_RDONLY else {
-        throw ValidationError(UsageMessages.closedDescriptor(option, number))
+        throw ValidationError(
+          "\(option) fd:\(number) is not open for writing: open it, as in dlm … \(number)>FILE.")
       }
-      self = .descriptor(number)
-      return
     }
-    if let number = Self.descriptor(text) {
+    if let number {
       self = .descriptor(number)
       return
     }
@@ -44,8 +47,8 @@ enum OutputFile {
     }
     switch status.st_mode & S_IFMT {
     case S_IFREG: self = .file(FilePath(text))
-    case S_IFDIR: throw ValidationError(UsageMessages.isFolder(option, text))
-    case S_IFLNK: throw ValidationError(UsageMessages.isLink(option, text))
+    case S_IFDIR: throw ValidationError("\(option) \(text) is a folder; name a file.")
+    case S_IFLNK: throw ValidationError("\(option) \(text) is a link; name the file itself.")
     case S_IFIFO: self = .pipe(FilePath(text))
     default: self = .device(FilePath(text))
     }
@@ -56,7 +59,7 @@ enum OutputFile {
   var name: String {
     switch self {
     case .file(let path), .device(let path), .pipe(let path): path.string
-    case .descriptor(let number): UsageMessages.descriptor(number)
+    case .descriptor(let number): "descriptor \(number)"
     }
   }
 
@@ -68,8 +71,9 @@ enum OutputFile {
 
   /// The open descriptor that a path names; nil for any other path.
   static func descriptor(_ path: String) -> Int32? {
+    let path = Self.path(path)
     switch path {
-    case "-", "/dev/stdout": return STDOUT_FILENO
+    case "/dev/stdout": return STDOUT_FILENO
     case "/dev/stderr": return STDERR_FILENO
     default:
       for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
@@ -124,26 +128,17 @@ enum OutputFile {
     case .file(let path):
       var draft = try DraftFile(for: path)
       return try draft.publish()
-    case .device(let path): return try Self.open(path)
-    case .pipe(let path):
-      // A blocking open would be deaf to signals.
+    case .device(let path), .pipe(let path):
+      // Not blocking, so that a signal can end the wait for room (`writeWhole`), and that for a pipe's reader.
       while true {
-        do throws(Errno) {
-          return try Self.open(path)
-        } catch .noSuchAddressOrDevice {
-          if Signals.ending != nil { throw .interrupted }
-          usleep(20_000)
-        }
+        let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
+        if raw >= 0 { return FileDescriptor(rawValue: raw) }
+        guard case .pipe = self, errno == ENXIO else { throw Errno(rawValue: errno) }
+        if Signals.ending != nil { throw .interrupted }
+        usleep(20_000)
       }
     case .descriptor(let number): return FileDescriptor(rawValue: number)
     }
-  }
-
-  /// Not blocking, so that a signal can end the wait for room (`writeWhole`).
-  private static func open(_ path: FilePath) throws(Errno) -> FileDescriptor {
-    let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    return FileDescriptor(rawValue: raw)
   }
 }
 

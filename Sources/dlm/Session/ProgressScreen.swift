@@ -1,5 +1,6 @@
 import DownloadCaching
 import DownloadModel
+import Downloads
 import Glibc
 import Synchronization
 import SystemPackage
@@ -51,7 +52,7 @@ final class ProgressScreen: Sendable {
       StandardError.lead { renderer.say($0) }
     }
     async let drawing: Void = renderer.run()
-    async let _: Void? = keys.map { ScreenKeys($0, control, renderer, stop: stop) }?.run()
+    async let _: Void? = keys.map { ScreenKeys(keys: $0, control: control, renderer: renderer, stop: stop) }?.run()
     let value = await work()
     await renderer.finish()
     await drawing
@@ -164,5 +165,91 @@ struct RunningSnapshots {
       await file.write(RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15)))))
     }
     await file.remove()
+  }
+}
+
+/// Keys that no question wants go to the screen, and what they command to the run.
+struct ScreenKeys: Sendable {
+  let keys: TerminalKeys
+  let control: Wiring?
+  let renderer: ProgressRenderer
+  let stop: @Sendable () -> Void
+
+  private static let lookInterval = Duration.milliseconds(500)
+
+  func run() async {
+    guard let control else { return await keys.run { _ in } }
+    let (presses, pressed) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    await withTaskGroup { group in
+      group.addTask {
+        await keys.run { key in
+          if let command = await renderer.press(ScreenKey(key)) { await carryOut(command, control) }
+          pressed.yield()
+        }
+        pressed.finish()
+      }
+      group.addTask { for await _ in presses { await describe(control) } }
+    }
+  }
+
+  private func carryOut(_ command: ScreenCommand, _ control: Wiring) async {
+    switch command {
+    case .stop: stop()
+    case .pause: control.downloads.pause(true)
+    case .goOn: control.downloads.pause(false)
+    case .width(let change): await renderer.answer(QuestionMessages.width(control.widen(by: change)))
+    case .skip(let id):
+      if let meter = await renderer.meter(of: id) { await control.downloads.skip(id, meter) }
+    }
+  }
+
+  private func describe(_ control: Wiring) async {
+    while !Task.isCancelled, let meter = await renderer.described {
+      await renderer.describe(meter, by: await control.loops.details(of: meter))
+      try? await Task.sleep(for: Self.lookInterval)
+    }
+  }
+
+  /// Whether keys are commands. They come from the controlling terminal, so none are taken that somebody else may read:
+  /// a pager behind dlm, or a list that is typed.
+  static func areTaken(isWanted: Bool, readsInput: Bool, by streams: Streams) -> Bool {
+    guard isWanted, streams.isErrorControlling, !streams.isOutputPiped else { return false }
+    // Without a terminal as standard input, somebody said that nobody types (xargs, `< /dev/null`), or a loop around
+    // dlm reads from elsewhere.
+    return readsInput != streams.isInputTerminal
+  }
+
+  struct Streams: Sendable, Equatable {
+    var isInputTerminal: Bool
+    var isOutputPiped: Bool
+    /// Whether standard error is the terminal that controls the process.
+    var isErrorControlling: Bool
+
+    static var ofProcess: Streams {
+      var output = stat()
+      let isOutputPiped = fstat(1, &output) == 0 && output.st_mode & S_IFMT == S_IFIFO
+      return Streams(
+        isInputTerminal: isatty(0) == 1, isOutputPiped: isOutputPiped, isErrorControlling: tcgetpgrp(2) >= 0)
+    }
+  }
+}
+
+extension ScreenKey {
+  init(_ key: TerminalKey) {
+    self =
+      switch key {
+      case .text("?"), .text("h"): .help
+      case .text("p"): .pause
+      case .text("+"), .text("="): .more
+      case .text("-"): .fewer
+      case .up: .up
+      case .down: .down
+      case .text("s"): .skip
+      case .text("d"): .details
+      case .text("f"): .failures
+      case .text("q"): .stop
+      case .escape: .close
+      default: .unknown
+      }
   }
 }

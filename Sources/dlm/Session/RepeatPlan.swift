@@ -35,14 +35,13 @@ extension RepeatPlan {
     guard !noCompare, !settings.output.cache.refresh, !settings.output.cache.offline,
       let other = last.history.command.mode, other != settings.mode
     else { throw .notAsked }
-    guard let run = last.history.last else { throw .because(.cutShort, other: other) }
-    guard run.directory == RunMemory.canonical(settings.output.directory) else {
-      throw .because(.otherFolder, other: other)
-    }
-    guard sources.allSatisfy(Self.canBeReadTwice) else { throw .because(.readOnce, other: other) }
-    guard await ListReader.digest(of: sources, settings.form, fetching: fetching) == run.listDigest else {
-      throw .because(.otherList, other: other)
-    }
+    func because(_ reason: NotRepeated.Reason) -> NotRepeated { .because(reason, other: other) }
+    guard let run = last.history.last else { throw because(.cutShort) }
+    let isSameFolder = run.directory == RunMemory.canonical(settings.output.directory)
+    guard isSameFolder else { throw because(.otherFolder) }
+    guard sources.allSatisfy(Self.canBeReadTwice) else { throw because(.readOnce) }
+    let digest = await ListReader.digest(of: sources, settings.form, fetching: fetching)
+    guard digest == run.listDigest else { throw because(.otherList) }
     let times = last.store.times(of: run.listDigest)
     (mode, self.other) = (settings.mode, other)
     (otherRun, ownRun) = (times[other], times[settings.mode])
@@ -50,13 +49,9 @@ extension RepeatPlan {
   }
 
   private static func canBeReadTwice(_ source: Source) -> Bool {
-    switch source {
-    case .standardInput: return false
-    case .address, .listAt: return true
-    case .list(let path):
-      var status = stat()
-      return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    }
+    guard case .list(let path) = source else { return source != .standardInput }
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 }
 
@@ -94,14 +89,12 @@ struct RepeatedFiles: Sendable {
     let cache = DownloadCache(
       configuration: Wiring.configuration(settings, cacheFolder: cacheFolder),
       executor: BlockingExecutor(label: "standing-files"))
-    var verdict = RepeatVerdict()
-    var failure: DownloadError?
-    do throws(DownloadError) { verdict = try await compare(with: settings.output.directory, cache) } catch {
-      failure = error
-    }
+    let result: Result<RepeatVerdict, DownloadError>
+    do throws(DownloadError) {
+      result = .success(try await compare(with: settings.output.directory, cache))
+    } catch { result = .failure(error) }
     _ = await cache.close()  // nothing was written: there is nothing to be warned of
-    if let failure { throw failure }
-    return verdict
+    return try result.get()
   }
 
   /// A file that the index does not know (`--no-cache`, `dlm clear-cache`) is searched for under the names of all files
@@ -174,8 +167,7 @@ final class FetchedFiles: Sendable {
   private let files = Lock<[File]>([])
 
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    guard case .success(let outcome) = result else { return }
-    files.withLock { $0.append(File(request: request, outcome: outcome)) }
+    if case .success(let outcome) = result { files.withLock { $0.append(File(request: request, outcome: outcome)) } }
   }
 
   /// In the list's order.

@@ -18,7 +18,8 @@ struct ReportFile {
   init(_ path: String) throws {
     let ending = path.split(separator: "/").last?.split(separator: ".").last.map { String($0).lowercased() }
     guard path.contains("."), let form = ending.flatMap(Form.init) else {
-      throw ValidationError(UsageMessages.noReportForm(path))
+      throw ValidationError(
+        "--report \(path): the name must end in .html, .json or .md, which says what is written")
     }
     self.form = form
     file = try OutputFile(path, option: "--report")

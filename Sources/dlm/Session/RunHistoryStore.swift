@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -50,7 +51,7 @@ struct RunHistoryStore {
   }
 
   /// No history is longer: such a file is not dlm's.
-  private static let longest = 64 << 20
+  private static let longest: Int64 = 64 << 20
 
   private static func bytes(of path: FilePath) -> [UInt8] { OwnFiles.bytes(of: path, upTo: longest) }
 
@@ -93,23 +94,20 @@ struct RunHistoryStore {
   private static func locked<Value>(
     _ path: FilePath, _ lock: Int32, _ work: (_ file: Int32, _ size: Int64) throws(Errno) -> Value
   ) throws(Errno) -> Value {
+    let (folder, name) = (try Folder(own: path.removingLastComponent()), path.lastComponent?.string ?? "")
     var attempts = 0
     while true {
       attempts += 1
-      try OwnFiles.makeFolder(path.removingLastComponent())
-      let file = open(path.string, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-      guard file >= 0 else { throw Errno(rawValue: errno) }
-      defer { close(file) }
-      guard OwnFiles.isBelieved(file, at: path) else { throw .notPermitted }
+      let file = try folder.open(name, O_WRONLY | O_APPEND | O_CREAT, mode: 0o600)
+      guard try file.isOwn(names: .max) else { throw .notPermitted }
       // Where the file system knows no locks, a few lines may be lost: better than to keep none.
-      while flock(file, lock) != 0, errno == EINTR {}
-      var (mine, standing) = (stat(), stat())
-      let isKnown = fstat(file, &mine) == 0 && stat(path.string, &standing) == 0
+      while flock(file.raw, lock) != 0, errno == EINTR {}
+      let mine = try file.identity()
       // Else it was replaced before the lock was had. Some file systems give one file several numbers, hence the bound.
-      if isKnown, mine.st_ino == standing.st_ino && mine.st_dev == standing.st_dev || attempts > 20 {
+      if try folder.identity(of: name)?.isSameFile(as: mine) == true || attempts > 20 {
         // Others may have been given rights to it since.
-        if mine.st_mode & 0o077 != 0 { _ = fchmod(file, 0o600) }
-        return try work(file, Int64(mine.st_size))
+        _ = fchmod(file.raw, 0o600)
+        return try work(file.raw, mine.size)
       }
     }
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DownloadModel
+import FileReceiving
 import Glibc
 import Synchronization
 import SystemPackage
@@ -125,13 +126,15 @@ struct LastList {
   init(_ store: RunHistoryStore) throws {
     guard let history = store.load(), !history.command.sources.isEmpty else {
       StandardError.say([store.warning].compactMap(\.self))
-      throw ValidationError(UsageMessages.nothingRemembered)
+      throw ValidationError(
+        "Nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe.")
     }
     spoolPath = store.spoolPath?.string
     if let path = store.spoolPath, history.command.sources.contains(path.string),
-      OwnFiles.bytes(of: path, upTo: 0).isEmpty
+      OwnFiles.bytes(of: path, upTo: 1).isEmpty
     {
-      throw ValidationError(UsageMessages.pipedListGone)
+      throw ValidationError(
+        "The last list of this folder came through a pipe and is no longer there: pipe it in again (dlm get -).")
     }
     (self.history, self.store) = (history, store)
   }
@@ -141,15 +144,17 @@ struct LastList {
   func command(_ now: GetCommand) throws -> GetCommand {
     var command: GetCommand
     do { command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed) } catch {
-      throw ValidationError(UsageMessages.optionsDoNotFit(GetCommand.message(for: error)))
+      throw ValidationError(
+        "The options of the last run do not go with these: \(GetCommand.message(for: error)) Name the list to leave "
+          + "them out.")
     }
     command.sources = history.command.sources
-    try requireWithheld(command.connection)
+    try requireWithheld(command.shared)
     return command
   }
 
   /// - Throws: `ValidationError` that says what has to be given again.
-  func requireWithheld(_ given: ConnectionOptions) throws {
+  func requireWithheld(_ given: RunOptions) throws {
     let names = try HeaderArgument.lines(of: given.header).map { HeaderArgument(argument: $0).name.lowercased() }
     let missing = history.command.withheld.filter { withheld in
       switch withheld {
@@ -163,7 +168,7 @@ struct LastList {
 
   var names: String {
     history.command.sources.map {
-      $0 == spoolPath ? UsageMessages.pipedList : CommandLineText.quoted($0, from: history.folder)
+      $0 == spoolPath ? "the list that came through a pipe" : CommandLineText.quoted($0, from: history.folder)
     }.joined(separator: " ")
   }
 }
@@ -210,7 +215,7 @@ final class ListSpool {
     guard state == .open else { return pending.removeAll() }
     do throws(Errno) {
       if !pending.isEmpty, draft == nil {
-        try OwnFiles.makeFolder(path.removingLastComponent())
+        _ = try Folder(own: path.removingLastComponent())
         draft = try DraftFile(for: path)
       }
       try draft?.write(pending)

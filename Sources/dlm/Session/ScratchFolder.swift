@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -69,10 +70,7 @@ final class ScratchFolder: Sendable {
 
   /// Bytes that this user may still write to the folder's disk; nil where unknown.
   static func room(in directory: String) -> Int64? {
-    var status = statvfs()
-    guard statvfs(directory.isEmpty ? "." : directory, &status) == 0 else { return nil }
-    return Int64(
-      clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    (try? Folder(standing: directory.isEmpty ? "." : FilePath(directory)))?.freeBytes()
   }
 
   func remove() { Self.remove(path) }
@@ -85,7 +83,7 @@ final class ScratchFolder: Sendable {
       }
       try removeWhole(path)
     } catch {
-      StandardError.say([TroubleMessages.notRemoved(path, error)])
+      StandardError.say(["dlm: \(path): \(FailureMessages(error).line)"])
     }
   }
 

@@ -3,53 +3,19 @@ import CurlTransport
 import DownloadModel
 import Glibc
 
-struct ConnectionOptions: ParsableArguments {
-  @Option("jobs") var jobs: Jobs?
-  @Option("per-host") var perHost: Parallelism?
-  @Option("segments") var segments: Parallelism?
-  @Option("limit-rate") var limitRate: ByteRate?
-  @Option("min-rate") var minRate: ByteRate?
-  @Option("max-time") var maxTime: Seconds?
-  @Option("retries") var retries: Count?
-  @Option("retry-max-time") var retryMaxTime: Seconds?
-  @Option("connect-timeout") var connectTimeout: Seconds?
-  @Option("stall-timeout") var stallTimeout: Seconds?
-  @Option("header") var header: [HeaderArgument] = []
-  @Option("user-agent") var userAgent: String?
-  @Option("cacert") var cacert: String?
-  @Option("crlfile") var crlfile: String?
-  @Option("cert") var cert: String?
-  @Option("cert-type") var certType: CertificateType?
-  @Option("key") var key: String?
-  @Option("cert-passphrase-file") var certPassphraseFile: String?
-  @Option("pinnedpubkey") var pinnedpubkey: String?
-  @Flag("tlsv1.2") var tls12 = false
-  @Flag("tlsv1.3") var tls13 = false
-  @Option("tls-max") var tlsMax: TLSOptions.Version?
-  @Flag("insecure") var insecure = false
-  @Option("proxy") var proxy: String?
-  @Option("netrc-file") var netrcFile: String?
-  @Option("cookie-jar") var cookieJar: String?
-  @Flag("http2") var http2 = false
-}
-
-struct ConnectionSettings {
-  /// `Wiring` adds what is the run's own: its cookies and its width.
-  private(set) var transport: TransportOptions
-  let cookieJar: CookieJarFile?
-
+enum ConnectionSettings {
   /// - Throws: `ValidationError` that names the option, never a secret.
-  init(_ options: ConnectionOptions, _ sources: SettingsSources) throws {
-    transport = TransportOptions(
-      userAgent: try sources.naming("user-agent", options.userAgent, Self.userAgent) ?? "dlm/\(DLM.version)")
+  static func transport(_ options: RunOptions, _ sources: SettingsSources) throws -> TransportOptions {
+    var transport = TransportOptions(
+      userAgent: try sources.naming("user-agent", options.userAgent, userAgent) ?? "dlm/\(DLM.version)")
     transport.headerLines = try sources.naming("header", options.header, HeaderArgument.lines) ?? []
     transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
     transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
     transport.leastRate = options.minRate?.bytesPerSecond
-    transport.caFile = try Self.authorities(options, sources)
+    transport.caFile = try authorities(options, sources)
     transport.isInsecure = options.insecure
-    transport.proxies = try Self.proxies(options.proxy, sources)
-    transport.netrcFile = try Self.readable("netrc-file", options.netrcFile, sources)
+    transport.proxies = try proxies(options.proxy, sources)
+    transport.netrcFile = try readable("netrc-file", options.netrcFile, sources)
     // For the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be read
     // only once: libcurl reads the file by itself for each connection.
     transport.logins = try sources.naming("netrc-file", options.netrcFile) { path in
@@ -58,7 +24,7 @@ struct ConnectionSettings {
           "--netrc-file \(path) cannot be used: \($0). Name the file of your logins."
         })
     }
-    transport.tls = try Self.tls(options, sources)
+    transport.tls = try tls(options, sources)
     for path in [transport.caFile, transport.tls.pinnedKeys, transport.tls.revocationList].compactMap(\.self)
     where !path.hasPrefix("sha256//") {
       do { transport.fileDigests[path] = try ContentDigest.ofFile(path).hex } catch {
@@ -66,13 +32,11 @@ struct ConnectionSettings {
       }
     }
     transport.usesHTTP2 = options.http2
-    cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
+    return transport
   }
 
-  mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) { transport.onTransfer = onTransfer }
-
-  private static func authorities(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> String? {
+  private static func authorities(_ options: RunOptions, _ sources: SettingsSources) throws -> String? {
     if let path = try readable("cacert", options.cacert, sources) { return path }
     for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
       if let path = sources.environment[variable] { return try requireReadable(variable, path) }
@@ -104,7 +68,7 @@ struct ConnectionSettings {
     return path
   }
 
-  private static func tls(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {
+  private static func tls(_ options: RunOptions, _ sources: SettingsSources) throws -> TLSOptions {
     var tls = TLSOptions()
     tls.newest = options.tlsMax
     tls.oldest = options.tls13 ? .tls13 : options.tls12 ? .tls12 : nil
@@ -157,6 +121,69 @@ struct ConnectionSettings {
       return try ProxyAddress(text)
     } catch {
       throw ValidationError("\(place) \"\(ProxyAddress.redacted(text))\": \(UsageMessages.text(error)).")
+    }
+  }
+}
+
+/// `--cert`, `--key` and the pass phrase, checked before the run, so that a wrong path is one message.
+/// The pass phrase is never on the command line, which every user of the machine can see (ps).
+enum ClientCertificate {
+  /// - Parameter passphrase: DLM_CERT_PASSPHRASE.
+  static func identity(
+    _ certificate: String, _ options: RunOptions, passphrase: String?
+  ) throws -> TLSOptions.Identity {
+    let key = options.key
+    let bytes = try bytes("--cert", certificate)
+    let isPKCS12 = options.certType.map { $0 == .p12 } ?? (bytes.first == 0x30)
+    if isPKCS12, key != nil {
+      throw ValidationError(
+        "--key is for a certificate in PEM, and \(certificate) is PKCS #12, which has its key in it: leave --key out.")
+    }
+    let isLocked = try isPKCS12 || isLockedPEM(certificate, bytes, key: key)
+    let name = key ?? certificate
+    var secret = try options.certPassphraseFile.map(firstLine) ?? passphrase
+    if secret == nil, isLocked { secret = TerminalPrompt.secret("Pass phrase for \(name): ") }
+    if secret == nil, isLocked, !isPKCS12 {
+      throw ValidationError(
+        "\(name) is locked with a pass phrase: name a file that has it with --cert-passphrase-file, or set "
+          + "DLM_CERT_PASSPHRASE.")
+    }
+    return TLSOptions.Identity(
+      certificate: certificate, digest: ContentHasher.digest(of: bytes).hex, isPKCS12: isPKCS12, key: key,
+      passphrase: secret ?? "")
+  }
+
+  private static func isLockedPEM(_ certificate: String, _ bytes: [UInt8], key: String?) throws -> Bool {
+    guard holds("-----BEGIN", bytes) else {
+      throw ValidationError("--cert \(certificate) is neither PEM nor PKCS #12: name a file with your certificate.")
+    }
+    let keyBytes = try key.map { try Self.bytes("--key", $0) } ?? bytes
+    guard holds("PRIVATE KEY-----", keyBytes) else {
+      throw ValidationError(
+        key.map { "--key \($0) has no private key in PEM in it: name the file that has." }
+          ?? "--cert \(certificate) has no private key in it: name its file with --key.")
+    }
+    return holds("ENCRYPTED", keyBytes)
+  }
+
+  private static func holds(_ text: String, _ bytes: [UInt8]) -> Bool { bytes.firstRange(of: text.utf8) != nil }
+
+  private static func firstLine(of path: String) throws -> String {
+    let bytes = try bytes("--cert-passphrase-file", path)
+    let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") && $0 != 0 }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  private static func bytes(_ option: String, _ path: String) throws -> [UInt8] {
+    // No pipe, which can be read only once: libcurl reads the file for each connection.
+    try UserFile.usable(path, upTo: 1 << 20) { cause in
+      // curl takes FILE:PASSPHRASE here, and no message may repeat a pass phrase.
+      guard option == "--cert", let colon = path.firstIndex(of: ":") else {
+        return UsageMessages.unreadable(option, path, cause)
+      }
+      return "--cert \(path[..<colon]):… cannot be read: \(cause). It takes only a file, as every user can see a "
+        + "command line; name a file that has the pass phrase with --cert-passphrase-file, or set "
+        + "DLM_CERT_PASSPHRASE."
     }
   }
 }

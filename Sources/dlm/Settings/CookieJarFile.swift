@@ -1,5 +1,6 @@
 import DownloadModel
 import ArgumentParser
+import FileReceiving
 import Glibc
 import SystemPackage
 
@@ -33,7 +34,7 @@ struct CookieJarFile {
     if Set(before) == Set(after) { return nil }
     do {
       let lock = try Self.lock(path)
-      defer { _ = close(lock) }
+      defer { lock.unlock() }
       let merged = CookieLines.merged(before: before, after: after, there: try Self.lines(of: path), now: now)
       var draft = try DraftFile(for: path)
       try draft.write(
@@ -82,26 +83,16 @@ struct CookieJarFile {
     return lines
   }
 
-  /// Ten times a second, for five seconds; a holder only writes a page.
-  private static let attempts = 50
-
-  /// - Returns: a descriptor that holds the lock of the file, made if missing, until it is closed.
-  private static func lock(_ path: FilePath) throws -> Int32 {
-    for _ in 0..<attempts {
-      let raw = open(path.string, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0o600)
-      guard raw >= 0 else { throw Refusal.file(.system(Errno(rawValue: errno))) }
-      var isKept = false
-      defer { if !isKept { _ = close(raw) } }
-      var (ours, named) = (stat(), stat())
-      guard fstat(raw, &ours) == 0 else { throw Refusal.file(.system(Errno(rawValue: errno))) }
-      if let why = Distrust(FileOwnership(ours), user: geteuid()) { throw Refusal.file(.distrusted(why)) }
-      guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
-        usleep(100_000)
-        continue
-      }
+  /// Tries ten times a second, for five seconds; a holder only writes a page.
+  /// - Returns: the file, made if missing and locked.
+  private static func lock(_ path: FilePath) throws -> Descriptor {
+    let (folder, name) = (path.removingLastComponent(), path.lastComponent?.string ?? "")
+    let place = try Folder(standing: folder.isEmpty ? "." : folder)
+    for _ in 0..<50 {
+      let file = try place.open(name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY, mode: 0o600)
       // Another process may have replaced the file before this one got the lock.
-      isKept = lstat(path.string, &named) == 0 && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev
-      if isKept { return raw }
+      if file.lock(), try place.identity(of: name)?.isSameFile(as: file.identity()) == true { return file }
+      usleep(100_000)
     }
     throw Refusal.held
   }

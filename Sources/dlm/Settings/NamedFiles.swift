@@ -36,8 +36,9 @@ enum NamedFiles {
   }
 
   private static func places(_ use: OptionTable.FileUse, _ command: GetCommand) -> [Place] {
-    OptionTable.rows.filter { $0.file == use }.flatMap { row in
-      row.texts(command).compactMap { text in
+    var command = command
+    return OptionTable.rows.filter { $0.file == use }.flatMap { row in
+      row.texts(&command).compactMap { text in
         if row.kind == .headers, text.utf8.first != UInt8(ascii: "@") { return nil }
         let path = row.kind == .headers ? String(text.dropFirst()) : text
         return place("\(row.spelled) \(path)", use == .written ? OutputFile.path(path) : path)

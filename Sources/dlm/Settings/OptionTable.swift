@@ -69,8 +69,8 @@ enum OptionTable {
     let usual: String?
     let meaning: String
     let file: FileUse?
-    /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`.
-    let texts: @Sendable (GetCommand) -> [String]
+    /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`. Changes nothing.
+    let texts: @Sendable (inout GetCommand) -> [String]
     /// Gives a command what is set elsewhere.
     let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void
 
@@ -90,202 +90,217 @@ enum OptionTable {
   }
 
   static let rows: [Row] = [
-    value("mode", letter: "m", "mode", "How to run the list", usually: "parallel", .anywhere, \.mode),
+    value("mode", letter: "m", "mode", "How to run the list", usually: "parallel", .anywhere, { $1(&$0.own.mode) }),
     flag(
       "list",
       "The addresses given are those of lists. Their lines may be relative; --header and --cert are for the lists' "
-        + "servers only.", .nowhere, \.list),
+        + "servers only.", .nowhere, { $1(&$0.own.list) }),
     value(
-      "list-format", "format", "What the lists are written in", without: "found out", .nowhere, \.lists.format),
-    value("base", "url", "The address to which lines are relative", without: "the list's own", .nowhere, \.lists.base),
+      "list-format", "format", "What the lists are written in", without: "found out", .nowhere, { $1(&$0.lists.format) }
+    ),
+    value(
+      "base", "url", "The address to which lines are relative", without: "the list's own", .nowhere,
+      { $1(&$0.lists.base) }),
     values(
       "accept", "pattern", "Of a web page that is a list, fetch the links that match: *.pdf; may be repeated", .nowhere,
-      \.lists.accept),
+      { $1(&$0.lists.accept) }),
     value(
       "url-template", "url", "An address with {} in it, where each line of a plain list goes: https://host/{}.pdf",
-      .nowhere, \.lists.template),
+      .nowhere, { $1(&$0.lists.template) }),
     value(
       "preset", "name", "Whose the list is: \(Preset.allValueStrings.joined(separator: ", "))", .nowhere,
-      \.lists.preset),
+      { $1(&$0.lists.preset) }),
     value(
       "items", "path", "In JSON, what is a file each: features[].assets.*", without: "found out", .nowhere,
-      \.lists.items),
+      { $1(&$0.lists.items) }),
     value(
       "url-field", "field", "The column's name or number, or the path below an item, that has the address",
-      without: "found out", .nowhere, \.lists.urlField),
-    value("name-field", "field", "The one that has the file's name or path", .nowhere, \.lists.nameField),
-    value("checksum-field", "field", "The one that has the checksum", .nowhere, \.lists.checksumField),
-    value("size-field", "field", "The one that has the size in bytes", .nowhere, \.lists.sizeField),
-    value("split", "character", "What is between several values of one field", .nowhere, \.lists.split),
+      without: "found out", .nowhere, { $1(&$0.lists.urlField) }),
+    value("name-field", "field", "The one that has the file's name or path", .nowhere, { $1(&$0.lists.nameField) }),
+    value("checksum-field", "field", "The one that has the checksum", .nowhere, { $1(&$0.lists.checksumField) }),
+    value("size-field", "field", "The one that has the size in bytes", .nowhere, { $1(&$0.lists.sizeField) }),
+    value("split", "character", "What is between several values of one field", .nowhere, { $1(&$0.lists.split) }),
     value(
-      "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner, \.output.directory),
+      "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner,
+      { $1(&$0.own.directory) }),
     value(
       "output", letter: "o", "path",
       "A single file's name or path, or - for standard output; a relative path is below --directory",
-      without: "by address or server", .nowhere, \.output.output),
+      without: "by address or server", .nowhere, { $1(&$0.own.output) }),
     flag(
-      "keep-paths", "Keep the addresses' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere, \.lists.keepPaths),
-    flag("prefix-host", "Put each host's files into a folder of its name.", .anywhere, \.lists.prefixHost),
+      "keep-paths", "Keep the addresses' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere,
+      { $1(&$0.lists.keepPaths) }),
+    flag("prefix-host", "Put each host's files into a folder of its name.", .anywhere, { $1(&$0.lists.prefixHost) }),
     value(
       "on-conflict", "policy", "What to do with a file that dlm did not write", usually: "rename", .keeping,
-      \.output.onConflict),
+      { $1(&$0.own.onConflict) }),
     value(
       "max-filesize", "size", "Fail files larger than this: 500K, 2G", without: "any size", .less,
-      \.output.maxFilesize),
+      { $1(&$0.own.maxFilesize) }),
     flag(
       "ask-names", "Ask for each file's name, one by one, while the other files go on.", .anywhere, once: true,
-      \.output.askNames),
-    flag("no-cache", "Neither use nor fill the cache.", .on, \.output.noCache),
-    value("store", "kind", "How the cache stores its own copies", usually: "auto", .anywhere, \.output.store),
+      { $1(&$0.own.askNames) }),
+    flag("no-cache", "Neither use nor fill the cache.", .on, { $1(&$0.own.noCache) }),
+    value("store", "kind", "How the cache stores its own copies", usually: "auto", .anywhere, { $1(&$0.own.store) }),
     value(
       "cache-max-size", "size", "The most that the cache's own copies may take: 500M, 20G",
-      without: "10G, or a tenth of the disk", .byOwner, \.output.cacheMaxSize),
-    flag("refresh", "Fetch everything again, whatever the cache knows.", .anywhere, once: true, \.output.refresh),
-    flag("offline", "Take everything from the cache, and use no network.", .on, once: true, \.output.offline),
+      without: "10G, or a tenth of the disk", .byOwner, { $1(&$0.own.cacheMaxSize) }),
+    flag(
+      "refresh", "Fetch everything again, whatever the cache knows.", .anywhere, once: true, { $1(&$0.own.refresh) }),
+    flag("offline", "Take everything from the cache, and use no network.", .on, once: true, { $1(&$0.own.offline) }),
     flag(
       "revalidate", "Ask about every file, even those that the server called fresh.", .on, once: true,
-      \.output.revalidate),
-    flag("heuristic", "Guess how long a file stays fresh where the server does not say.", .off, \.output.heuristic),
+      { $1(&$0.own.revalidate) }),
+    flag(
+      "heuristic", "Guess how long a file stays fresh where the server does not say.", .off, { $1(&$0.own.heuristic) }),
     value(
       "max-age", "seconds", "Ask about files older than this, fresh or not", without: "any age", .less,
-      \.output.maxAge),
-    value("max-stale", "seconds", "Use files unasked until stale for this long", .less, \.output.maxStale),
-    flag("fsync", "Flush each file to disk (fsync) before it counts as done.", .on, \.output.fsync),
-    flag("remote-time", "Give files the time of their last change on the server.", .anywhere, \.output.remoteTime),
+      { $1(&$0.own.maxAge) }),
+    value("max-stale", "seconds", "Use files unasked until stale for this long", .less, { $1(&$0.own.maxStale) }),
+    flag("fsync", "Flush each file to disk (fsync) before it counts as done.", .on, { $1(&$0.own.fsync) }),
+    flag(
+      "remote-time", "Give files the time of their last change on the server.", .anywhere, { $1(&$0.own.remoteTime) }),
     flag(
       "no-content-disposition", "Name files by their address, whatever name the server suggests.", .on,
-      \.output.noContentDisposition),
+      { $1(&$0.own.noContentDisposition) }),
     value(
       "checksum", "algo:hex",
       "The checksum of a single address's file: sha256:HEX, or base64; or sha512, sha384, sha1, md5, crc32c", .nowhere,
-      \.proof.checksum),
+      { $1(&$0.own.checksum) }),
     value(
       "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them; or their address", .own,
-      file: .read,
-      \.proof.checksums),
+      file: .read, { $1(&$0.own.checksums) }),
     value(
       "require-proof", "proof", "Refuse files that are verified by less than this", usually: "none", .proof,
-      \.proof.requireProof),
+      { $1(&$0.own.requireProof) }),
     value(
       "jobs", letter: "j", "N|auto", "Files at once; auto finds out how many help, up to 64", usually: "auto", .less,
-      \.connection.jobs),
+      { $1(&$0.shared.jobs) }),
     value(
       "per-host", "N|auto", "Connections to one host at once, over all files and segments", usually: "auto", .less,
-      \.connection.perHost),
+      { $1(&$0.shared.perHost) }),
     value(
       "segments", letter: "s", "N|auto",
       "Segments of one large file at once; auto splits where it helps, sequential never does", usually: "auto", .less,
-      \.connection.segments),
+      { $1(&$0.shared.segments) }),
     values(
       "first", "pattern",
       "Fetch what matches first: names as in the shell, *.pdf, or the end of a path, docs/*; may be repeated",
-      .anywhere, \.order.first),
+      .anywhere, { $1(&$0.own.first) }),
     value(
       "order", "order", "Which files go first, as far as the list is read and sizes are known", usually: "list",
-      .anywhere, \.order.order),
+      .anywhere, { $1(&$0.own.order) }),
     flag(
       "background", "Give way: idle processor and disk time only, one connection per host, none that another dlm uses.",
-      .on, \.order.background),
+      .on, { $1(&$0.own.background) }),
     value(
       "limit-rate", "rate", "The highest total rate, in bytes per second: 500K, 5M", without: "no limit", .less,
-      \.connection.limitRate),
-    value("retries", "N", "How often to try again after temporary failures", usually: "5", .less, \.connection.retries),
+      { $1(&$0.shared.limitRate) }),
+    value(
+      "retries", "N", "How often to try again after temporary failures", usually: "5", .less, { $1(&$0.shared.retries) }
+    ),
     value(
       "min-rate", "rate", "Fail a file that comes slower than this for 30 s: 50K", without: "any rate", .own,
-      \.connection.minRate),
+      { $1(&$0.shared.minRate) }),
     value(
       "max-time", "S", "Fail a file that is not whole this long after its first attempt", without: "no limit", .less,
-      \.connection.maxTime),
+      { $1(&$0.shared.maxTime) }),
     value(
       "retry-max-time", "S", "Try no more this long after the first attempt", without: "no limit", .less,
-      \.connection.retryMaxTime),
+      { $1(&$0.shared.retryMaxTime) }),
     value(
       "connect-timeout", "S", "Seconds that connecting may take", usually: "10", .less,
-      \.connection.connectTimeout),
+      { $1(&$0.shared.connectTimeout) }),
     value(
       "stall-timeout", "S", "Seconds without a byte after which a transfer has stalled", usually: "30", .less,
-      \.connection.stallTimeout),
+      { $1(&$0.shared.stallTimeout) }),
     values(
       "header", letter: "H", kind: .headers, "line",
       "A header line for the address's own server; @FILE reads them from a file, one per line", .byOwner, file: .read,
-      \.connection.header),
+      { $1(&$0.shared.header) }),
     value(
       "user-agent", "user-agent", "The name that dlm gives servers", usually: "dlm/\(DLM.version)", .anywhere,
-      \.connection.userAgent),
+      { $1(&$0.shared.userAgent) }),
     value(
       "cacert", "file", "A file of certificates to trust, in PEM", without: "the system's", .byOwner, file: .read,
-      \.connection.cacert),
+      { $1(&$0.shared.cacert) }),
     value(
       "crlfile", "file", "Revoked certificates, in PEM: a list from each issuer, the root too", .byOwner, file: .read,
-      \.connection.crlfile),
+      { $1(&$0.shared.crlfile) }),
     value(
       "cert", "file", "Your certificate, in PEM or PKCS #12",
       then: ". Its pass phrase is in DLM_CERT_PASSPHRASE, in a file, or asked for.", .byOwner, file: .read,
-      \.connection.cert),
-    value("cert-type", "PEM|P12", "The format of --cert", without: "found out", .byOwner, \.connection.certType),
+      { $1(&$0.shared.cert) }),
+    value("cert-type", "PEM|P12", "The format of --cert", without: "found out", .byOwner, { $1(&$0.shared.certType) }),
     value(
       "key", "file", "The private key of --cert, in PEM", without: "in the certificate's file", .byOwner, file: .read,
-      \.connection.key),
+      { $1(&$0.shared.key) }),
     value(
       "cert-passphrase-file", "file", "A file whose first line is the pass phrase of --cert or --key",
-      without: "asked for", .byOwner, file: .read, \.connection.certPassphraseFile),
+      without: "asked for", .byOwner, file: .read, { $1(&$0.shared.certPassphraseFile) }),
     value(
       "pinnedpubkey", "keys", "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file",
-      without: "any", .byOwner, file: .read, \.connection.pinnedpubkey),
-    flag("tlsv1.2", "Use TLS 1.2 or newer.", .byOwner, \.connection.tls12),
-    flag("tlsv1.3", "Use TLS 1.3 or newer.", .byOwner, \.connection.tls13),
-    value("tls-max", "1.2|1.3", "The newest TLS to use", without: "the newest there is", .byOwner, \.connection.tlsMax),
-    flag("insecure", "Accept any certificate: nothing proves who the server is.", .byOwner, \.connection.insecure),
+      without: "any", .byOwner, file: .read, { $1(&$0.shared.pinnedpubkey) }),
+    flag("tlsv1.2", "Use TLS 1.2 or newer.", .byOwner, { $1(&$0.shared.tls12) }),
+    flag("tlsv1.3", "Use TLS 1.3 or newer.", .byOwner, { $1(&$0.shared.tls13) }),
     value(
-      "proxy", kind: .address, "url", "The proxy to use", without: "http_proxy, https_proxy, all_proxy",
-      .byOwner, \.connection.proxy),
-    value("netrc-file", "file", "A file of logins by host", .byOwner, file: .read, \.connection.netrcFile),
+      "tls-max", "1.2|1.3", "The newest TLS to use", without: "the newest there is", .byOwner, { $1(&$0.shared.tlsMax) }
+    ),
+    flag(
+      "insecure", "Accept any certificate: nothing proves who the server is.", .byOwner, { $1(&$0.shared.insecure) }),
+    value(
+      "proxy", kind: .address, "url", "The proxy to use", without: "http_proxy, https_proxy, all_proxy", .byOwner,
+      { $1(&$0.shared.proxy) }),
+    value("netrc-file", "file", "A file of logins by host", .byOwner, file: .read, { $1(&$0.shared.netrcFile) }),
     value(
       "cookie-jar", "file", "Keep cookies between runs, as curl does", then: "; without it they last one run.",
-      .byOwner, file: .written, \.connection.cookieJar),
-    flag("http2", "Use HTTP/2 over TLS where the server can.", .anywhere, \.connection.http2),
-    value("progress", "style", "How to show progress", usually: "auto", .anywhere, once: true, \.display.progress),
+      .byOwner, file: .written, { $1(&$0.shared.cookieJar) }),
+    flag("http2", "Use HTTP/2 over TLS where the server can.", .anywhere, { $1(&$0.shared.http2) }),
     value(
-      "failed", "file|-", "Write what failed, and why, as a list to get again", .byOwner, once: true,
-      file: .written, \.records.failed),
+      "progress", "style", "How to show progress", usually: "auto", .anywhere, once: true, { $1(&$0.shared.progress) }),
+    value(
+      "failed", "file|-", "Write what failed, and why, as a list to get again", .byOwner, once: true, file: .written,
+      { $1(&$0.own.failed) }),
     value(
       "on-complete", "command", "Run this after each file that is here: no shell; DLM_PATH, DLM_URL, DLM_VERDICT",
-      .byOwner, once: true, \.records.onComplete),
+      .byOwner, once: true, { $1(&$0.own.onComplete) }),
     value(
       "on-done", "command", "Run this at the end, with DLM_STATUS, DLM_DONE and DLM_FAILED", .byOwner, once: true,
-      \.records.onDone),
+      { $1(&$0.own.onDone) }),
     value(
       "write-checksums", "file|-", "Write the SHA-256 of every file that is here at the end, as sha256sum -c takes it",
-      .byOwner, once: true, file: .written, \.records.writeChecksums),
+      .byOwner, once: true, file: .written, { $1(&$0.own.writeChecksums) }),
     value(
       "write-list", "file|-", "Write those files as a list to get again: address, out=NAME, size=N and sha256=HEX",
-      .byOwner, once: true, file: .written, \.records.writeList),
+      .byOwner, once: true, file: .written, { $1(&$0.own.writeList) }),
     value(
       "events", "file|-|fd:N",
       "Write the lines of --progress json to a file, to standard output (-) or to fd:N, beside any display", .byOwner,
-      once: true, file: .written, \.records.events),
+      once: true, file: .written, { $1(&$0.own.events) }),
     value(
       "summary-json", "file|-", "Write the summary as a JSON object; - is standard output", .byOwner, once: true,
-      file: .written, \.records.summaryJSON),
+      file: .written, { $1(&$0.own.summaryJSON) }),
     value(
       "report", "file", "Write a report: .html with charts, .json, or .md", .byOwner, once: true, file: .written,
-      \.display.report),
+      { $1(&$0.shared.report) }),
     flag(
-      "no-keys", "Take no keys while progress bars are shown; what is typed is left for the next program.",
-      .anywhere,
-      once: true, \.records.noKeys),
-    flag("quiet", letter: "q", "Say only what went wrong.", .anywhere, once: true, \.display.quiet),
+      "no-keys", "Take no keys while progress bars are shown; what is typed is left for the next program.", .anywhere,
+      once: true, { $1(&$0.own.noKeys) }),
+    flag("quiet", letter: "q", "Say only what went wrong.", .anywhere, once: true, { $1(&$0.shared.quiet) }),
     flag(
-      "verbose", letter: "v", "Say what is done and why, on standard error.", .anywhere, once: true, \.display.verbose),
+      "verbose", letter: "v", "Say what is done and why, on standard error.", .anywhere, once: true,
+      { $1(&$0.shared.verbose) }),
     flag(
       "no-compare", "Without a source: fetch only what is missing or has changed, even after a run in another mode.",
-      .anywhere, once: true, \.noCompare),
-    flag("watch", "Follow the lists as they change, until Ctrl-C.", .anywhere, once: true, \.watching.watch),
+      .anywhere, once: true, { $1(&$0.own.noCompare) }),
+    flag("watch", "Follow the lists as they change, until Ctrl-C.", .anywhere, once: true, { $1(&$0.own.watch) }),
     value(
       "refresh-every", "time",
       "With --watch: ask again about fetched files and lists at addresses this often: 30s, 10m, 6h", without: "never",
-      .anywhere, once: true, \.watching.refreshEvery),
-    flag("dry-run", "Fetch nothing; show names, sizes, what is here, and room.", .nowhere, once: true, \.dryRun),
+      .anywhere, once: true, { $1(&$0.own.refreshEvery) }),
+    flag(
+      "dry-run", "Fetch nothing; show names, sizes, what is here, and room.", .nowhere, once: true,
+      { $1(&$0.own.dryRun) }),
   ]
 
   /// The sections of the help, with the options that begin their rows.
@@ -328,43 +343,57 @@ enum OptionTable {
     text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
   }
 
-  private typealias Field<Value> = any WritableKeyPath<GetCommand, Value> & Sendable
+  /// Where a command has a value. No key path: to make and use these takes the runtime a fifth of the parser's time.
+  private typealias Field<Value> = @Sendable (inout GetCommand, (inout Value) -> Void) -> Void
 
   private static func flag(
     _ name: String, letter: Character? = nil, _ help: String, _ setting: Setting, once: Bool = false,
-    _ field: Field<Bool>
+    _ field: @escaping Field<Bool>
   ) -> Row {
     Row(
-      name: name, letter: letter, help: .init(help), kind: .flag, isLasting: !once, setting: setting,
-      usual: "no", meaning: "", file: nil, texts: { $0[keyPath: field] ? ["yes"] : [] },
-      set: { if let value: YesOrNo = try $1.value(name) { $0[keyPath: field] = value.isOn } })
+      name, letter, .init(help), .flag, !once, setting, "no", "", nil, field, texts: { $0 ? ["yes"] : [] },
+      found: { (try $0.value(name) as YesOrNo?)?.isOn })
   }
 
   private static func value<Value: ExpressibleByArgument>(
     _ name: String, letter: Character? = nil, kind: Kind = .value, _ valueName: String, _ help: String,
     then end: String = ".", usually usual: String? = nil, without meaning: String = "none", _ setting: Setting,
-    once: Bool = false, file: FileUse? = nil, _ field: Field<Value?>
+    once: Bool = false, file: FileUse? = nil, _ field: @escaping Field<Value?>
   ) -> Row {
     Row(
-      name: name, letter: letter,
-      help: .value(valueName, "\(help) (default: \(usual ?? meaning))\(end)"), kind: kind, isLasting: !once,
-      setting: setting, usual: usual, meaning: meaning, file: file,
-      texts: { $0[keyPath: field].map { [$0.defaultValueDescription] } ?? [] },
-      set: { if let value: Value = try $1.value(name) { $0[keyPath: field] = value } })
+      name, letter, .value(valueName, "\(help) (default: \(usual ?? meaning))\(end)"), kind, !once, setting, usual,
+      meaning, file, field, texts: { $0.map { [$0.defaultValueDescription] } ?? [] },
+      found: { (try $0.value(name) as Value?).map(Optional.some) })
   }
 
   private static func values<Value: ExpressibleByArgument>(
     _ name: String, letter: Character? = nil, kind: Kind = .values, _ valueName: String, _ help: String,
-    _ setting: Setting, file: FileUse? = nil, _ field: Field<[Value]>
+    _ setting: Setting, file: FileUse? = nil, _ field: @escaping Field<[Value]>
   ) -> Row {
     Row(
-      name: name, letter: letter, help: .value(valueName, "\(help) (default: none)."), kind: kind,
-      isLasting: true, setting: setting, usual: nil, meaning: "none", file: file,
-      texts: { $0[keyPath: field].map(\.defaultValueDescription) },
-      set: { command, sources in
-        guard let text = sources.found(name)?.text else { return }
-        command[keyPath: field] = lines(of: text).compactMap { Value(argument: $0) }
-      })
+      name, letter, .value(valueName, "\(help) (default: none)."), kind, true, setting, nil, "none", file, field,
+      texts: { $0.map(\.defaultValueDescription) },
+      found: { $0.found(name).map { lines(of: $0.text).compactMap { Value(argument: $0) } } })
+  }
+}
+
+extension OptionTable.Row {
+  fileprivate init<Value>(
+    _ name: String, _ letter: Character?, _ help: ArgumentHelp, _ kind: OptionTable.Kind, _ isLasting: Bool,
+    _ setting: OptionTable.Setting, _ usual: String?, _ meaning: String, _ file: OptionTable.FileUse?,
+    _ field: @escaping @Sendable (inout GetCommand, (inout Value) -> Void) -> Void,
+    texts: @escaping @Sendable (Value) -> [String], found: @escaping @Sendable (SettingsSources) throws -> Value?
+  ) {
+    (self.name, self.letter, self.help, self.kind) = (name, letter, help, kind)
+    (self.isLasting, self.setting, self.usual, self.meaning, self.file) = (isLasting, setting, usual, meaning, file)
+    self.texts = { command in
+      var all: [String] = []
+      field(&command) { all = texts($0) }
+      return all
+    }
+    set = { command, sources in
+      if let value = try found(sources) { field(&command) { $0 = value } }
+    }
   }
 }
 

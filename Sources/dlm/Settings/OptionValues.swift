@@ -37,13 +37,11 @@ enum CertificateType: String, Choice {
 
 extension TLSOptions.Version: ExpressibleByArgument {
   public init?(argument: String) {
-    guard let version = Self.named.first(where: { $0.value == argument })?.key else { return nil }
-    self = version
+    guard Self.allValueStrings.contains(argument) else { return nil }
+    self = argument == "1.2" ? .tls12 : .tls13
   }
-  public static var allValueStrings: [String] { named.values.sorted() }
-  public var defaultValueDescription: String { Self.named[self] ?? "" }
-
-  private static let named: [Self: String] = [.tls12: "1.2", .tls13: "1.3"]
+  public static var allValueStrings: [String] { ["1.2", "1.3"] }
+  public var defaultValueDescription: String { self == .tls12 ? "1.2" : "1.3" }
 }
 
 extension ContentDigest: ExpressibleByArgument {

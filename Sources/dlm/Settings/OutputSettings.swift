@@ -5,32 +5,6 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
-struct OutputOptions: ParsableArguments {
-  @Option("directory") var directory: String?
-  @Option("output") var output: String?
-  @Option("on-conflict") var onConflict: ConflictPolicy?
-  @Option("max-filesize") var maxFilesize: ByteRate?
-  @Flag("ask-names") var askNames = false
-  @Flag("no-cache") var noCache = false
-  @Option("store") var store: StoreKind?
-  @Option("cache-max-size") var cacheMaxSize: ByteRate?
-  @Flag("refresh") var refresh = false
-  @Flag("offline") var offline = false
-  @Flag("revalidate") var revalidate = false
-  @Flag("heuristic") var heuristic = false
-  @Option("max-age") var maxAge: Count?
-  @Option("max-stale") var maxStale: Count?
-  @Flag("fsync") var fsync = false
-  @Flag("remote-time") var remoteTime = false
-  @Flag("no-content-disposition") var noContentDisposition = false
-}
-
-struct ProofOptions: ParsableArguments {
-  @Option("checksum") var checksum: ContentDigest?
-  @Option("checksums") var checksums: String?
-  @Option("require-proof") var requireProof: Proof?
-}
-
 struct OutputSettings {
   /// As the user wrote it, with the folders of `--output`.
   var directory: String
@@ -48,15 +22,15 @@ struct OutputSettings {
   /// Whether names or conflicts are questions for the user.
   var asks: Bool { asksNames || cache.conflictPolicy == .ask }
 
-  init(_ output: OutputOptions, _ proof: ProofOptions, _ lists: [Source], _ sources: SettingsSources) throws {
+  init(_ output: GetOptions, _ lists: [Source], _ sources: SettingsSources) throws {
     isStandardOutput = output.output.map(OutputFile.descriptor) == OutputFile.descriptor("-")
     let place = isStandardOutput ? nil : try output.output.map { try Self.place($0, below: output.directory) }
     name = place?.name
     let usual = isStandardOutput ? TemporaryFolder.path(sources.environment) : "."
     directory = place?.folder ?? output.directory ?? usual
     asksNames = output.askNames
-    checksum = proof.checksum
-    checksumsFile = proof.checksums
+    checksum = output.checksum
+    checksumsFile = output.checksums
     usesCache = !output.noCache
     cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
     cache.conflictPolicy = output.onConflict ?? .rename
@@ -65,7 +39,7 @@ struct OutputSettings {
       revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
       maxStale: output.maxStale?.number)
     cache.useContentDisposition = !output.noContentDisposition
-    cache.requiredProof = proof.requireProof ?? .nothing
+    cache.requiredProof = output.requireProof ?? .nothing
     (cache.maxSize, cache.syncs) = (output.maxFilesize?.bytesPerSecond, output.fsync)
     cache.usesRemoteTime = output.remoteTime
     (cache.store, cache.maxStoreBytes) = (output.store ?? .auto, output.cacheMaxSize?.bytesPerSecond)
@@ -90,7 +64,13 @@ struct OutputSettings {
     let type = stat(path.string, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
     let isFolder = text.utf8.last == UInt8(ascii: "/") || type == S_IFDIR && !text.isEmpty
     guard let name = path.lastComponent?.string, FileNaming.isUsable(name), type == S_IFREG, !isFolder, !text.isEmpty
-    else { throw ValidationError(UsageMessages.noOutput(text, folder: isFolder ? path.string : nil)) }
+    else {
+      let why =
+        isFolder
+        ? "is a folder: give --directory \(path) to put the file there, or name the file too."
+        : "is no file: it is empty, too long, kept for unfinished files, or a device (give --output - and > DEVICE)."
+      throw ValidationError("--output \"\(text)\" \(why)")
+    }
     let folder = path.removingLastComponent()
     return (name, folder.isEmpty ? "." : folder.string)
   }

@@ -1,55 +1,11 @@
 import ArgumentParser
+import CurlTransport
 import DownloadModel
+import DownloadScheduling
 import FoundationEssentials
 import Glibc
 import SystemPackage
 import TerminalProgress
-
-struct OrderOptions: ParsableArguments {
-  @Option("first") var first: [String] = []
-  @Option("order") var order: RequestOrder?
-  @Flag("background") var background = false
-}
-
-struct DisplayOptions: ParsableArguments {
-  @Option("progress") var progress: ProgressStyle?
-  @Option("report") var report: String?
-  @Flag("quiet") var quiet = false
-  @Flag("verbose") var verbose = false
-}
-
-/// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
-struct RecordOptions: ParsableArguments {
-  @Option("failed") var failed: String?
-  @Option("on-complete") var onComplete: HookCommand?
-  @Option("on-done") var onDone: HookCommand?
-  @Option("write-checksums") var writeChecksums: String?
-  @Option("write-list") var writeList: String?
-  @Option("events") var events: String?
-  @Option("summary-json") var summaryJSON: String?
-  @Flag("no-keys") var noKeys = false
-}
-
-struct WatchOptions: ParsableArguments {
-  @Flag("watch") var watch = false
-  @Option("refresh-every") var refreshEvery: TimeSpan?
-}
-
-struct OrderSettings {
-  let first: [NamePattern]
-  let order: RequestOrder
-  let isBackground: Bool
-
-  init(_ options: OrderOptions) {
-    first = options.first.map { NamePattern($0) }
-    order = options.order ?? .list
-    isBackground = options.background
-  }
-
-  /// Whether another order than the list's may hold from the beginning.
-  var looksAhead: Bool { !first.isEmpty || order != .list }
-  var usesSizes: Bool { order == .small || order == .large }
-}
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
 /// `$XDG_CONFIG_HOME/dlm/dlm.conf`, else the default here. Config/dlm.conf explains each.
@@ -67,14 +23,14 @@ struct Settings {
   /// Network loops, each with a thread. More than the cores would only take turns; eight feed any link of one machine.
   var loops: Int { setLoops?.number ?? max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
   private var setLoops: Parallelism?
-  var retries: Int
-  /// No retry begins later than this after the first attempt; nil is without limit.
-  var retryMaxTime: Duration?
-  /// A file that takes longer fails; nil is without limit.
-  var maxTime: Duration?
-  var connection: ConnectionSettings
+  var retry: RetryPolicy
+  /// `Wiring` adds what is the run's own: its cookies and its width.
+  var transport: TransportOptions
+  let cookieJar: CookieJarFile?
   var output: OutputSettings
-  var order: OrderSettings
+  private(set) var first: [NamePattern]
+  private(set) var order: RequestOrder
+  private(set) var isBackground: Bool
   var progress: ProgressStyle
   var takesKeys: Bool
   var isQuiet: Bool
@@ -103,58 +59,67 @@ struct Settings {
     var (command, sources) = (typed, sources)
     try sources.complete(&command)
     try NamedFiles.check(command, lists, sources.environment)
-    let (connection, display, records) = (command.connection, command.display, command.records)
-    (order, mode, form) = (OrderSettings(command.order), command.mode ?? .parallel, try ListForm(command.lists))
-    widths = connection.jobs?.widths.map(\.number) ?? [nil]
-    if let several = connection.jobs, widths.count > 1, !comparesWidths {
+    let (own, shared) = (command.own, command.shared)
+    (first, order, isBackground) = (own.first.map { NamePattern($0) }, own.order ?? .list, own.background)
+    (mode, form) = (own.mode ?? .parallel, try ListForm(command.lists))
+    widths = shared.jobs?.widths.map(\.number) ?? [nil]
+    if let several = shared.jobs, widths.count > 1, !comparesWidths {
       throw ValidationError(
         "--jobs \(several) is several numbers, and a download takes one: give one, or compare them with dlm compare."
       )
     }
     adaptsJobs = widths[0] == nil
     jobs = widths[0] ?? Self.mostJobs
-    perHost = connection.perHost?.number
-    segments = connection.segments?.number ?? Self.mostSegments
+    perHost = shared.perHost?.number
+    segments = shared.segments?.number ?? Self.mostSegments
     setLoops = try sources.value("loops")
-    retries = connection.retries?.number ?? 5
-    (retryMaxTime, maxTime) = (connection.retryMaxTime?.duration, connection.maxTime?.duration)
-    self.connection = try ConnectionSettings(connection, sources)
-    output = try OutputSettings(command.output, command.proof, lists, sources)
-    (isQuiet, isVerbose, noCompare, takesKeys) = (display.quiet, display.verbose, command.noCompare, !records.noKeys)
-    (onComplete, onDone) = (records.onComplete, records.onDone)
-    (watches, refreshEvery) = (command.watching.watch, command.watching.refreshEvery)
+    retry = RetryPolicy(
+      retries: shared.retries?.number ?? 5, maxTime: shared.retryMaxTime?.duration, fileTime: shared.maxTime?.duration)
+    transport = try ConnectionSettings.transport(shared, sources)
+    cookieJar = try sources.naming("cookie-jar", shared.cookieJar, CookieJarFile.init)
+    output = try OutputSettings(own, lists, sources)
+    (isQuiet, isVerbose, noCompare, takesKeys) = (shared.quiet, shared.verbose, own.noCompare, !own.noKeys)
+    (onComplete, onDone, watches, refreshEvery) = (own.onComplete, own.onDone, own.watch, own.refreshEvery)
     func file(_ name: String, _ text: String?) throws -> OutputFile? {
       try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
     }
-    events = try file("events", records.events)
-    summaryFile = try file("summary-json", records.summaryJSON)
-    report = try sources.naming("report", display.report, ReportFile.init)
-    failedList = try file("failed", records.failed)
-    checksumFile = try file("write-checksums", records.writeChecksums)
-    listFile = try file("write-list", records.writeList)
-    let style = display.progress ?? .auto
+    events = try file("events", own.events)
+    summaryFile = try file("summary-json", own.summaryJSON)
+    report = try sources.naming("report", shared.report, ReportFile.init)
+    failedList = try file("failed", own.failed)
+    checksumFile = try file("write-checksums", own.writeChecksums)
+    listFile = try file("write-list", own.writeList)
+    let style = shared.progress ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
     progress = isQuiet && style != .json && !output.asks ? .none : style
     guard output.isStandardOutput else { return }
-    if checksumFile != nil || listFile != nil { throw ValidationError(UsageMessages.outputIsNoFile) }
-    if style == .json || [events, failedList, summaryFile].contains(where: { $0?.isStandardOutput == true }) {
-      throw ValidationError(UsageMessages.outputIsTaken)
-    }
+    try requireFreeOutput(style)
     // Bars would be drawn into the file.
     if StandardOutput.terminal != nil { progress = .none }
   }
 
+  private func requireFreeOutput(_ style: ProgressStyle) throws {
+    if checksumFile != nil || listFile != nil {
+      throw ValidationError(
+        "--output - leaves no file that --write-checksums or --write-list could name: leave them out.")
+    }
+    if style == .json || [events, failedList, summaryFile].contains(where: { $0?.isStandardOutput == true }) {
+      throw ValidationError(
+        "--output - writes the file to standard output, where JSON progress, --events -, --failed - and --summary-json "
+          + "- write too: name a file for them, or fd:3; for progress that is --events FILE.")
+    }
+  }
+
   /// Those of a run that is only measured, where the user does not choose where files go.
   init(
-    measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source], _ sources: SettingsSources,
-    reading options: ListOptions? = nil
+    measuring options: RunOptions, _ lists: [Source], _ sources: SettingsSources, reading form: ListOptions? = nil
   ) throws {
     var command = try GetCommand.parse([])
-    (command.connection, command.display) = (connection, display)
-    if let options { command.lists = options }
+    command.shared = options
+    if let form { command.lists = form }
     try self.init(command, lists, sources, comparesWidths: true)
     // All modes are to run alike, and none gives way to others.
-    order = OrderSettings(try .parse([]))
+    (first, order, isBackground) = ([], .list, false)
   }
 }
 
@@ -228,7 +193,9 @@ struct SettingsSources {
 
   /// Gives a command what is set of the options that it has not; only those are found from then on.
   mutating func complete(_ command: inout GetCommand) throws {
-    given = Set(OptionTable.rows.filter { !$0.texts(command).isEmpty }.map(\.name))
+    // Mostly nothing is set, and nothing is looked up.
+    guard !files.isEmpty || environment.keys.contains(where: { $0.utf8.starts(with: "DLM_".utf8) }) else { return }
+    given = Set(OptionTable.rows.filter { !$0.texts(&command).isEmpty }.map(\.name))
     // Who asks for TLS 1.2 does not get what a setting asks for.
     if given.contains("tlsv1.2") { given.insert("tlsv1.3") }
     for row in OptionTable.rows where row.setting != .nowhere { try row.set(&command, self) }
@@ -245,7 +212,8 @@ struct SettingsSources {
   func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
     guard let (text, origin) = found(key) else { return nil }
     guard let value = Value(argument: text) else {
-      throw ValidationError(UsageMessages.noValue(text, for: key, from: origin, Value.self))
+      let use = UsageMessages.possible(Value.self, nearly: text)
+      throw ValidationError("\(origin.name): \"\(text)\" is not a value for \(key); use \(use)")
     }
     return value
   }
