@@ -49,9 +49,7 @@ struct DLM: AsyncParsableCommand {
       // The parser would add its own usage text, which does not name this command.
       let name = parsed.map { CommandLineParse.name(of: $0) } ?? "dlm"
       end(say([UsageMessages.mistake(mistake.message), "  See \(name) --help"]))
-    } catch {
-      end(say(error))
-    }
+    } catch { end(say(error)) }
   }
 
   private static func say(_ mistake: [String]) -> ExitCode {

@@ -27,7 +27,7 @@ struct Wiring: Sendable {
       mode, jobs: settings.jobs, segments: settings.segments,
       // The count of the cores is read from several files of the system.
       loops: files == 1 ? 1 : settings.loops, files: files)
-    var options = settings.transport
+    var options = settings.connection.transport
     options.width = settings.jobs
     var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
     configuration.splits = concurrency.segments > 1
@@ -36,7 +36,7 @@ struct Wiring: Sendable {
     configuration.claimsFolder = claimsFolder
     configuration.onWait = { feed.waits($0, forProcess: $1) }
     loops = try await NetworkLoops(
-      concurrency.widths.count, transport: options, cache: configuration, cookies: settings.cookieJar?.lines)
+      concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
     let perHost = settings.perHost ?? (settings.isBackground ? 1 : nil)
     var plan = RunPlan(
       mode.strategy, concurrency, ceiling: perHost ?? max(settings.jobs, Settings.mostPerHost),
@@ -56,12 +56,12 @@ struct Wiring: Sendable {
     var configuration = settings.output.cache
     configuration.directory = FilePath(settings.output.directory)
     configuration.cacheFolder = cacheFolder
-    configuration.trust = settings.transport.trust
+    configuration.trust = settings.connection.transport.trust
     return configuration
   }
 
   static func listFetching(_ settings: Settings, _ environment: [String: String]) -> ListAtAddress.Fetching {
-    var options = settings.transport
+    var options = settings.connection.transport
     options.width = 1
     return ListAtAddress.Fetching(
       transport: options, folder: TemporaryFolder.path(environment),

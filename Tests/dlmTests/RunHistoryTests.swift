@@ -26,7 +26,7 @@ struct RunHistoryTests {
     run(mode: mode, directory: directory)
   }
 
-  private static func history(_ events: [RunEvent]) -> RunHistory? { RunEvents(events).history(of: "/w") }
+  private static func history(_ events: [RunEvent]) -> RunHistory? { RunHistory.all(events).last }
 
   /// What a second run goes by, and a first one does not look for.
   @Test func sizesOfTheLastRun() throws {
@@ -231,9 +231,9 @@ struct RunHistoryTests {
         events.append(.ended(run: "r\(number)", run))
       }
     }
-    let fewer = RunEvents.fewer(events)
+    let fewer = RunHistory.fewer(events)
     #expect(fewer.count < events.count * 2 / 3)
-    #expect(RunEvents.fewer(fewer).count <= fewer.count)
+    #expect(RunHistory.fewer(fewer).count <= fewer.count)
     let more: [[RunEvent]] = [[], [.void(run: "r79")], [.ended(run: "r78", Self.whole(.sequential))]]
     for more in more {
       #expect(Self.history(fewer + more) != nil)

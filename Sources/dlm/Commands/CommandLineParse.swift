@@ -38,15 +38,24 @@ enum CommandLineParse {
     guard let first = words.first, !isOption(first), !isHelp || first != "help" else { return nil }
     guard let command = command(named: first) else {
       let commands = names(of: commands)
-      return isHelp
-        ? UsageMessages.unknownCommand(first, of: nil, commands: commands)
-        : UsageMessages.unknownWord(first, commands: commands)
+      if isHelp { return unknown(first, of: "dlm", commands) }
+      let isName = first.firstIndex(of: ".").map { $0 != first.startIndex && first.last != "." } ?? false
+      let remedy =
+        NearestWord.to(first, among: commands).map { "Did you mean \"dlm \($0)\"?" }
+        ?? (isName
+          ? "If it is an address, write https://\(first)" : "Commands are \(commands.joined(separator: ", "))")
+      return "\"\(first)\" is not a command, and no list has that name. \(remedy)"
     }
     let below = names(of: command.configuration.subcommands)
     guard words.count > 1, !below.isEmpty, !(below + ["help"]).contains(words[1]), !isOption(words[1]) else {
       return nil
     }
-    return UsageMessages.unknownCommand(words[1], of: first, commands: below)
+    return unknown(words[1], of: "dlm \(first)", below)
+  }
+
+  private static func unknown(_ word: String, of parent: String, _ commands: [String]) -> String {
+    let meant = NearestWord.to(word, among: commands).map { "Did you mean \"\(parent) \($0)\"?" }
+    return "\"\(word)\" is not a command of \(parent). \(meant ?? "It has \(commands.joined(separator: ", "))")"
   }
 
   /// - Returns: nil for what has to go through the root.
@@ -81,19 +90,14 @@ enum NearestWord {
   static func to(_ typed: String, among words: some Sequence<String>) -> String? {
     let typed = Array(typed.lowercased().utf8.prefix(longest + 1))
     guard !typed.isEmpty, typed.count <= longest else { return nil }
-    var nearest: (word: String, slips: Int)?
-    for word in words {
+    let all = words.map { word in
       let letters = Array(word.lowercased().utf8)
-      let slips = slips(typed, letters)
-      // One slip in three letters, and one in a shorter word.
-      guard slips <= max(1, min(typed.count, letters.count) / 3), slips < (nearest?.slips ?? .max) else {
-        // What was only begun counts too: "comp" is compare.
-        if nearest == nil, typed.count >= 2, letters.starts(with: typed) { nearest = (word, letters.count) }
-        continue
-      }
-      nearest = (word, slips)
+      return (word: word, letters: letters, slips: slips(typed, letters))
     }
-    return nearest?.word
+    // One slip in three letters, and one in a shorter word.
+    let near = all.filter { $0.slips <= max(1, min(typed.count, $0.letters.count) / 3) }.min { $0.slips < $1.slips }
+    // What was only begun counts too: "comp" is compare.
+    return (near ?? all.first { typed.count >= 2 && $0.letters.starts(with: typed) })?.word
   }
 
   private static let longest = 40

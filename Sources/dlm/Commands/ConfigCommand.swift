@@ -64,10 +64,8 @@ struct SettingInForce {
   private static func shown(_ text: String, of name: String) -> String {
     switch name {
     case "header":
-      OptionTable.lines(of: text).map(HeaderArgument.init).map {
-        $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)"
-      }
-      .joined(separator: ", ")
+      OptionTable.lines(of: text).map(HeaderArgument.init).map { $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)" }
+        .joined(separator: ", ")
     case "proxy": ProxyAddress.redacted(text)
     default: Redaction.redacted(text)
     }

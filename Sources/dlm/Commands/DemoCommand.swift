@@ -46,7 +46,9 @@ struct DemoCommand: AsyncParsableCommand {
   func run() async throws {
     let rate = connectionRate.map { Int($0.bytesPerSecond) } ?? 4_000_000
     let origin = DemoOrigin(
-      catalogue: catalogue, latency: .milliseconds(max(0, latency)), bytesPerSecondPerConnection: rate,
+      catalogue: files.isEmpty
+        ? .standard : DemoCatalogue(files: files.flatMap { DemoCatalogue.equal($0.count, of: $0.size) }),
+      latency: .milliseconds(max(0, latency)), bytesPerSecondPerConnection: rate,
       loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
     let environment = ProcessInfo.processInfo.environment
@@ -74,11 +76,6 @@ struct DemoCommand: AsyncParsableCommand {
       let report = try? ReportFile(folder.appending("demo.html").string), report.file.obstacle("--report") == nil
     else { return nil }
     return report
-  }
-
-  private var catalogue: DemoCatalogue {
-    files.isEmpty
-      ? .standard : DemoCatalogue(files: files.flatMap { DemoCatalogue.equal($0.count, of: $0.size) })
   }
 
   /// Serves until SIGINT or SIGTERM. The addresses, one a line, are a list for `dlm get`.

@@ -25,9 +25,7 @@ struct HistoryCommand: AsyncParsableCommand {
   @Option(name: [.customShort("n"), .long], help: .value("N", "The newest N.")) var runs = 20
   @Flag(help: "As JSON, one object per line.") var json = false
 
-  func validate() throws {
-    guard runs >= 1 else { throw ValidationError("--runs must be at least 1.") }
-  }
+  func validate() throws { guard runs >= 1 else { throw ValidationError("--runs must be at least 1.") } }
 
   func run() async throws {
     let store = RunHistoryStore(ProcessInfo.processInfo.environment)

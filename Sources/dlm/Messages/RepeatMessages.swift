@@ -9,14 +9,7 @@ enum RepeatMessages {
     let with = options.isEmpty ? "" : ", with \(options.joined(separator: " "))"
     let line = "Taking the last list of this folder: \(TerminalText.sanitized(last.names))\(with)"
     guard case .because(let reason, let other) = why else { return [line] }
-    let text =
-      switch reason {
-      case .cutShort: "its run was cut short, skipped files, or brought none"
-      case .otherFolder: "its files are in another folder"
-      case .otherList: "the list has changed since"
-      case .readOnce: "the list can be read only once"
-      }
-    return [line, "  Not compared with mode \(other.rawValue): \(text). dlm compare measures both."]
+    return [line, "  Not compared with mode \(other.rawValue): \(reason.rawValue). dlm compare measures both."]
   }
 
   /// `urls.txt again, one by one, to compare with parallel (12.3 s): about 3 min`

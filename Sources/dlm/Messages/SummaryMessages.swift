@@ -59,7 +59,9 @@ struct SummaryMessages {
     var line = "\(Quantity.files(tally.done)), \(amount), \(report.mode.rawValue)"
     if report.mode != .sequential {
       line += report.adaptsJobs ? ", up to \(report.jobs) at once" : ", \(report.jobs) at once"
-      if report.connections > report.jobs { line += " over \(Quantity.count(report.connections)) connections" }
+      if report.width.connections > report.jobs {
+        line += " over \(Quantity.count(report.width.connections)) connections"
+      }
     }
     let lost = Self.counted([
       (tally.failed, "failed"), (tally.givenUp, "skipped by you"),

@@ -46,24 +46,6 @@ enum UsageMessages {
     }
   }
 
-  static func unknownWord(_ word: String, commands: [String]) -> String {
-    if let meant = NearestWord.to(word, among: commands) {
-      return "\"\(word)\" is not a command, and no list has that name. Did you mean \"dlm \(meant)\"?"
-    }
-    let isName = word.firstIndex(of: ".").map { $0 != word.startIndex && word.last != "." } ?? false
-    let remedy =
-      isName
-      ? "If it is an address, write https://\(word)"
-      : "Commands are \(commands.joined(separator: ", "))"
-    return "\"\(word)\" is not a command, and no list has that name. \(remedy)"
-  }
-
-  static func unknownCommand(_ word: String, of command: String?, commands: [String]) -> String {
-    let name = ["dlm", command].compactMap(\.self).joined(separator: " ")
-    let meant = NearestWord.to(word, among: commands).map { "Did you mean \"\(name) \($0)\"?" }
-    return "\"\(word)\" is not a command of \(name). \(meant ?? "It has \(commands.joined(separator: ", "))")"
-  }
-
   /// What a value may be, for one that is none.
   static func possible(_ type: any ExpressibleByArgument.Type, nearly text: String) -> String {
     let choices = type.allValueStrings
@@ -136,17 +118,6 @@ enum UsageMessages {
 
   static func watchingNoFile(_ path: String) -> String {
     "--watch needs a list that can change, and \(path) is not a regular file: name a list file."
-  }
-
-  static func withheld(_ missing: [Withheld]) -> String {
-    let names = missing.map { withheld in
-      switch withheld {
-      case .header(let name): "-H '\(TerminalText.sanitized(name)): …'"
-      case .proxy: "--proxy with its login"
-      case .addressLogins: "the logins of the addresses (name them again, or use --netrc-file)"
-      }
-    }
-    return "The last run had secrets, which dlm does not keep: give again \(names.joined(separator: ", "))."
   }
 
   static let watchingOutput = "--output - writes a file once, and --watch again and again: use one of the two."

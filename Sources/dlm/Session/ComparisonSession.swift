@@ -1,5 +1,4 @@
 import Comparing
-import CurlTransport
 import DownloadModel
 import Downloads
 import Synchronization
@@ -91,7 +90,7 @@ struct ComparisonSession: Sendable {
   ) async throws(DownloadError) -> Duration {
     var settings = settings
     settings.output.directory = folder.string
-    settings.transport.onTransfer = { recorder.add($0) }
+    settings.connection.report { recorder.add($0) }
     if let jobs = mode.jobs { (settings.jobs, settings.adaptsJobs) = (jobs, false) }
     let wiring = try await Wiring(
       settings, mode: mode.mode, files: requests.count, cacheFolder: nil, feed: feed,

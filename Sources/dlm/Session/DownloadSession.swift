@@ -1,5 +1,4 @@
 import Comparing
-import CurlTransport
 import DownloadCaching
 import DownloadModel
 import Downloads
@@ -112,9 +111,7 @@ struct DownloadSession: Sendable {
       return RepeatedFiles(
         scratch: try ScratchFolder(inside: output.directory), signals: signals,
         output: output.isStandardOutput ? OutputStream() : nil)
-    } catch {
-      throw Refusal(error)
-    }
+    } catch { throw Refusal(error) }
   }
 
   /// Makes everything that can fail before the first byte.
@@ -145,9 +142,7 @@ struct DownloadSession: Sendable {
         cacheFolder: order.cacheFolder.map { trial?.index ?? $0 }, keyFolder: order.folders.cache,
         claimsFolder: trial == nil ? order.folders.state : nil, names: reader.names, watches: watched != nil,
         feed: feed, log: log)
-    } catch {
-      throw Refusal(error)
-    }
+    } catch { throw Refusal(error) }
     // Only now, as they may be in the output folder.
     if let refusal = Self.unwritable(settings) {
       _ = await wiring.loops.close()
@@ -166,7 +161,7 @@ struct DownloadSession: Sendable {
 
   private static func settings(_ order: DownloadOrder, _ trial: RepeatedFiles?, _ recorder: RunRecorder?) -> Settings {
     var settings = order.settings
-    if let recorder { settings.transport.onTransfer = { recorder.add($0) } }
+    if let recorder { settings.connection.report { recorder.add($0) } }
     if let trial {
       settings.output.directory = trial.files.string
       settings.output.cache.conflictPolicy = .rename
@@ -214,9 +209,7 @@ struct DownloadSession: Sendable {
       async let _: Void? = snapshots?.follow(feed)
       let control = order.takesCommands ? wiring : nil
       guard let events else { return await screen.show(feed, keys: keys, control: control) { await fetch() } }
-      return await events.record(feed) {
-        await screen.show(feed, keys: keys, control: control) { await fetch() }
-      }
+      return await events.record(feed) { await screen.show(feed, keys: keys, control: control) { await fetch() } }
     }
     var report = fetched
     report.signal = await trial?.output?.failure == nil ? signal : nil
@@ -347,14 +340,12 @@ struct DownloadSession: Sendable {
   }
 
   private func keepCookies() -> [String] {
-    guard let file = order.settings.cookieJar else { return [] }
+    guard let file = order.settings.connection.cookieJar else { return [] }
     do throws(DownloadError) {
       guard let cookies = try wiring.loops.cookies() else { return [] }
       let trouble = file.save(before: cookies.before, after: cookies.after, now: WallClock.seconds())
       return [trouble].compactMap(\.self)
-    } catch {
-      return FailureMessages(error).said
-    }
+    } catch { return FailureMessages(error).said }
   }
 
   private func keepReport(_ report: RunReport) -> [String] {

@@ -14,9 +14,7 @@ extension FileDescriptor {
       return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
         count = try read(into: UnsafeMutableRawBufferPointer(buffer), retryOnInterrupt: true)
       }
-    } catch {
-      throw Errno(error)
-    }
+    } catch { throw Errno(error) }
   }
 
   /// Reads to the end of the file, or until there are more bytes than the limit.

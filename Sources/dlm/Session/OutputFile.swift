@@ -21,7 +21,7 @@ enum OutputFile {
   /// - Throws: `ValidationError` for a folder, for a link, which may lead to another user's file, and for a descriptor
   ///   that cannot be written.
   init(_ text: String, option: String) throws {
-    let number = Self.descriptor(text)
+    let number = Self.descriptor(Self.path(text))
     if text.utf8.starts(with: "fd:".utf8) {
       guard let number, number >= 0 else {
         throw ValidationError(
@@ -71,9 +71,8 @@ enum OutputFile {
 
   /// The open descriptor that a path names; nil for any other path.
   static func descriptor(_ path: String) -> Int32? {
-    let path = Self.path(path)
     switch path {
-    case "/dev/stdout": return STDOUT_FILENO
+    case "-", "/dev/stdout": return STDOUT_FILENO
     case "/dev/stderr": return STDERR_FILENO
     default:
       for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
@@ -149,7 +148,6 @@ final class EventRecord: Sendable {
   private let lost = Lock(false)
 
   /// A pipe waits for its reader.
-  /// - Throws: Errno.
   init(_ target: OutputFile) throws(Errno) {
     self.target = target
     descriptor = try target.open()

@@ -25,7 +25,12 @@ enum NotRepeated: Error {
   case notAsked
   case because(Reason, other: DownloadMode)
 
-  enum Reason: CaseIterable { case cutShort, otherFolder, otherList, readOnce }
+  enum Reason: String, CaseIterable {
+    case cutShort = "its run was cut short, skipped files, or brought none"
+    case otherFolder = "its files are in another folder"
+    case otherList = "the list has changed since"
+    case readOnce = "the list can be read only once"
+  }
 }
 
 extension RepeatPlan {
@@ -147,9 +152,7 @@ struct FileDigests {
       let digest = try ContentDigest.ofFile(path).hex
       known[path] = digest
       return digest
-    } catch {
-      throw DownloadError(ofFile: error, path: path, activity: activity)
-    }
+    } catch { throw DownloadError(ofFile: error, path: path, activity: activity) }
   }
 }
 

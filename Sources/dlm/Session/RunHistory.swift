@@ -3,10 +3,10 @@ import DownloadModel
 import FileReceiving
 import FoundationEssentials
 
+/// A command of a folder, and what its run came to.
 struct RunHistory: Equatable {
-  /// The working folder, absolute.
-  var folder: String
-  var command: Command
+  let run: String
+  let command: Command
   /// Nil while a run is under way, and after one that says nothing about its mode (`RunReport.isThrough`).
   var last: PastRun?
 
@@ -128,7 +128,7 @@ struct RunTimes: Equatable {
   }
 }
 
-/// An event in a folder, a line of its history each (`RunEvents`).
+/// An event in a folder, a line of its history each (`RunHistory`).
 enum RunEvent: Equatable {
   case began(run: String, RunHistory.Command)
   /// - Parameter run: nil for one that no command repeats (`dlm compare`).
@@ -139,50 +139,38 @@ enum RunEvent: Equatable {
   var ended: PastRun? { if case .ended(_, let past) = self { past } else { nil } }
 }
 
-/// What a folder's events come to. Earlier runs are known too, because a void run gives way to the one before it, and
-/// several may be under way at once.
-struct RunEvents: Equatable {
-  private var commands: [Begun] = []
+extension RunHistory {
+  private static let most = 16
 
-  private struct Begun: Equatable {
-    let run: String
-    let command: RunHistory.Command
-    var last: PastRun?
-  }
-
-  static let mostCommands = 16
-
-  init(_ events: [RunEvent]) { for event in events { add(event) } }
-
-  private mutating func add(_ event: RunEvent) {
-    switch event {
-    case .began(let run, var command):
-      // A list that is taken again has lost its logins already.
-      if let before = commands.last?.command, before.sources == command.sources,
-        before.withheld.contains(.addressLogins), !command.withheld.contains(.addressLogins)
-      {
-        command.withheld.append(.addressLogins)
+  /// What a folder's events come to, the newest last. Earlier runs are known too, because a void run gives way to the
+  /// one before it, and several may be under way at once.
+  static func all(_ events: [RunEvent]) -> [RunHistory] {
+    var all: [RunHistory] = []
+    for event in events {
+      switch event {
+      case .began(let run, var command):
+        // A list that is taken again has lost its logins already.
+        if let before = all.last?.command, before.sources == command.sources,
+          before.withheld.contains(.addressLogins), !command.withheld.contains(.addressLogins)
+        {
+          command.withheld.append(.addressLogins)
+        }
+        all.append(RunHistory(run: run, command: command))
+        if all.count > most { all.removeFirst() }
+      case .ended(let run, let past):
+        guard past.directory != nil, let index = all.lastIndex(where: { $0.run == run }) else { continue }
+        var ended = all.remove(at: index)
+        ended.last = past
+        all.append(ended)
+      case .void(let run): all.removeAll { $0.run == run }
       }
-      commands.append(Begun(run: run, command: command))
-      if commands.count > Self.mostCommands { commands.removeFirst() }
-    case .ended(let run, let past):
-      guard past.directory != nil, let index = commands.lastIndex(where: { $0.run == run }) else { return }
-      var begun = commands.remove(at: index)
-      begun.last = past
-      commands.append(begun)
-    case .void(let run): commands.removeAll { $0.run == run }
     }
+    return all
   }
-
-  func history(of folder: String) -> RunHistory? {
-    commands.last.map { RunHistory(folder: folder, command: $0.command, last: $0.last) }
-  }
-
-  var outputFolders: [String] { commands.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) } }
 
   /// Fewer events that come to the same: the newer half of the runs that fetched, and those whose times stand.
   static func fewer(_ events: [RunEvent]) -> [RunEvent] {
-    let commands = Dictionary(RunEvents(events).commands.map { ($0.run, $0.command) }) { $1 }
+    let commands = Dictionary(all(events).map { ($0.run, $0.command) }) { $1 }
     let runs = events.compactMap(\.ended)
     let newest = runs.filter { $0.fetched > 0 }.suffix(runs.count { $0.fetched > 0 } / 2)
     var older = runs.count { $0.fetched > 0 } - newest.count
@@ -271,11 +259,12 @@ enum RunEventLines {
       }
     }
 
+    /// No run takes longer than thirty years, or ends after the year 9999.
     private var past: PastRun? {
       guard let command = command.flatMap({ PastRun.Command(rawValue: $0) }),
         let mode = mode.flatMap({ DownloadMode(rawValue: $0) }), let list,
         let jobs, let files, let bytes, let seconds, let at, 1...(1 << 16) ~= jobs, 0...(1 << 50) ~= files,
-        0...(1 << 50) ~= failed ?? 0, 0...(1 << 60) ~= bytes, 0...longestRun ~= seconds, 0...latestEnd ~= at
+        0...(1 << 50) ~= failed ?? 0, 0...(1 << 60) ~= bytes, 0...1e9 ~= seconds, 0...253_402_300_799_999 ~= at
       else { return nil }
       return PastRun(
         command: command, sources: sources ?? [], mode: mode, adaptsJobs: adapts ?? false, listDigest: list,
@@ -283,11 +272,6 @@ enum RunEventLines {
         endedAt: at, directory: directory, isOfAll: all ?? false)
     }
   }
-
-  /// Thirty years in seconds.
-  private static let longestRun = 1e9
-  /// The year 9999, in milliseconds since 1970.
-  private static let latestEnd: Int64 = 253_402_300_799_999
 
   private static func word(_ withheld: Withheld) -> String {
     switch withheld {

@@ -31,7 +31,7 @@ struct RunHistoryStore {
 
   // MARK: Reading
 
-  func load() -> RunHistory? { RunEvents(events()).history(of: folder) }
+  func load() -> RunHistory? { RunHistory.all(events()).last }
 
   func times(of listDigest: String) -> RunTimes {
     RunTimes(events(with: listDigest).compactMap(\.ended), of: listDigest)
@@ -45,9 +45,12 @@ struct RunHistoryStore {
   }
 
   static func outputFolders(below state: FilePath) -> [String] {
-    let runs = state.appending("runs")
-    let files = FileManager.default.names(in: runs.string).filter { $0.hasSuffix(ending) }.map { runs.appending($0) }
-    return Set(files.flatMap { RunEvents(RunEventLines.events(bytes(of: $0))).outputFolders }).sorted()
+    let folder = state.appending("runs")
+    let files = FileManager.default.names(in: folder.string).filter { $0.hasSuffix(ending) }.map {
+      folder.appending($0)
+    }
+    let runs = files.flatMap { RunHistory.all(RunEventLines.events(bytes(of: $0))) }
+    return Set(runs.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) }).sorted()
   }
 
   /// No history is longer: such a file is not dlm's.
@@ -62,7 +65,6 @@ struct RunHistoryStore {
 
   /// Adds events in one write, so that those of several processes do not mix.
   /// - Returns: whether anything was remembered before.
-  /// - Throws: Errno.
   @discardableResult
   func append(_ events: [RunEvent]) throws(Errno) -> Bool {
     guard let file, !events.isEmpty else { return false }
@@ -82,7 +84,7 @@ struct RunHistoryStore {
   private static func compact(_ file: FilePath) throws(Errno) {
     try locked(file, LOCK_EX) { (_, size) throws(Errno) in
       guard size > longestFile else { return }
-      let text = RunEventLines.text(RunEvents.fewer(RunEventLines.events(bytes(of: file))))
+      let text = RunEventLines.text(RunHistory.fewer(RunEventLines.events(bytes(of: file))))
       var draft = try DraftFile(for: file)
       try draft.write(text)
       try draft.commit()
@@ -102,6 +104,7 @@ struct RunHistoryStore {
       guard try file.isOwn(names: .max) else { throw .notPermitted }
       // Where the file system knows no locks, a few lines may be lost: better than to keep none.
       while flock(file.raw, lock) != 0, errno == EINTR {}
+      defer { file.unlock() }
       let mine = try file.identity()
       // Else it was replaced before the lock was had. Some file systems give one file several numbers, hence the bound.
       if try folder.identity(of: name)?.isSameFile(as: mine) == true || attempts > 20 {

@@ -4,6 +4,7 @@ import FileReceiving
 import Glibc
 import Synchronization
 import SystemPackage
+import TerminalProgress
 
 /// What one `get` remembers for the next in its folder: from its list's first address on, so that a killed run can be
 /// repeated; with a list from a pipe from its end on, since half of it is none.
@@ -153,22 +154,25 @@ struct LastList {
     return command
   }
 
-  /// - Throws: `ValidationError` that says what has to be given again.
   func requireWithheld(_ given: RunOptions) throws {
     let names = try HeaderArgument.lines(of: given.header).map { HeaderArgument(argument: $0).name.lowercased() }
-    let missing = history.command.withheld.filter { withheld in
+    let missing: [String] = history.command.withheld.compactMap { withheld in
       switch withheld {
-      case .header(let name): !names.contains(name.lowercased())
-      case .proxy: given.proxy == nil
-      case .addressLogins: given.netrcFile == nil
+      case .header(let name): names.contains(name.lowercased()) ? nil : "-H '\(TerminalText.sanitized(name)): …'"
+      case .proxy: given.proxy == nil ? "--proxy with its login" : nil
+      case .addressLogins where given.netrcFile != nil: nil
+      case .addressLogins: "the logins of the addresses (name them again, or use --netrc-file)"
       }
     }
-    guard missing.isEmpty else { throw ValidationError(UsageMessages.withheld(missing)) }
+    guard missing.isEmpty else {
+      throw ValidationError(
+        "The last run had secrets, which dlm does not keep: give again \(missing.joined(separator: ", ")).")
+    }
   }
 
   var names: String {
     history.command.sources.map {
-      $0 == spoolPath ? "the list that came through a pipe" : CommandLineText.quoted($0, from: history.folder)
+      $0 == spoolPath ? "the list that came through a pipe" : CommandLineText.quoted($0, from: store.folder)
     }.joined(separator: " ")
   }
 }
@@ -223,9 +227,7 @@ final class ListSpool {
       guard isLast, draft != nil else { return }
       try draft?.commit()
       state = .kept
-    } catch {
-      state = .broken
-    }
+    } catch { state = .broken }
     draft = nil
   }
 }

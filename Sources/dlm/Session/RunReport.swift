@@ -26,8 +26,6 @@ struct RunReport: Sendable {
   var lesson: WidthLesson? {
     mode == .auto ? width.lesson : nil
   }
-  /// The most at a time; more than files where these were split.
-  var connections: Int { width.connections }
 
   /// How far the list was read. A watched one has no end, so the run's time says nothing.
   enum Listing { case whole, brokenOff, watched }
@@ -122,11 +120,5 @@ enum ExitStatus: Int32 {
   /// The status if output could not be written; a signal may be why.
   static var unwritten: ExitStatus { Signals.ending.map { ExitStatus(signal: $0) } ?? .diskFailed }
 
-  init(signal: Int32?) {
-    switch signal {
-    case .some(15): self = .terminated
-    case .some(1): self = .hungUp
-    default: self = .interrupted
-    }
-  }
+  init(signal: Int32?) { self = ExitStatus(rawValue: 128 + (signal ?? 2)) ?? .interrupted }
 }

@@ -82,9 +82,7 @@ final class ScratchFolder: Sendable {
         try removeWhole(path.appending(name))
       }
       try removeWhole(path)
-    } catch {
-      StandardError.say(["dlm: \(path): \(FailureMessages(error).line)"])
-    }
+    } catch { StandardError.say(["dlm: \(path): \(FailureMessages(error).line)"]) }
   }
 
   static func removeWhole(_ folder: FilePath) throws(DownloadError) {

@@ -3,19 +3,23 @@ import CurlTransport
 import DownloadModel
 import Glibc
 
-enum ConnectionSettings {
+struct ConnectionSettings {
+  /// `Wiring` adds what is the run's own: its cookies and its width.
+  private(set) var transport: TransportOptions
+  let cookieJar: CookieJarFile?
+
   /// - Throws: `ValidationError` that names the option, never a secret.
-  static func transport(_ options: RunOptions, _ sources: SettingsSources) throws -> TransportOptions {
-    var transport = TransportOptions(
-      userAgent: try sources.naming("user-agent", options.userAgent, userAgent) ?? "dlm/\(DLM.version)")
+  init(_ options: RunOptions, _ sources: SettingsSources) throws {
+    transport = TransportOptions(
+      userAgent: try sources.naming("user-agent", options.userAgent, Self.userAgent) ?? "dlm/\(DLM.version)")
     transport.headerLines = try sources.naming("header", options.header, HeaderArgument.lines) ?? []
     transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
     transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
     transport.leastRate = options.minRate?.bytesPerSecond
-    transport.caFile = try authorities(options, sources)
+    transport.caFile = try Self.authorities(options, sources)
     transport.isInsecure = options.insecure
-    transport.proxies = try proxies(options.proxy, sources)
-    transport.netrcFile = try readable("netrc-file", options.netrcFile, sources)
+    transport.proxies = try Self.proxies(options.proxy, sources)
+    transport.netrcFile = try Self.readable("netrc-file", options.netrcFile, sources)
     // For the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be read
     // only once: libcurl reads the file by itself for each connection.
     transport.logins = try sources.naming("netrc-file", options.netrcFile) { path in
@@ -24,7 +28,7 @@ enum ConnectionSettings {
           "--netrc-file \(path) cannot be used: \($0). Name the file of your logins."
         })
     }
-    transport.tls = try tls(options, sources)
+    transport.tls = try Self.tls(options, sources)
     for path in [transport.caFile, transport.tls.pinnedKeys, transport.tls.revocationList].compactMap(\.self)
     where !path.hasPrefix("sha256//") {
       do { transport.fileDigests[path] = try ContentDigest.ofFile(path).hex } catch {
@@ -32,9 +36,11 @@ enum ConnectionSettings {
       }
     }
     transport.usesHTTP2 = options.http2
+    cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
-    return transport
   }
+
+  mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) { transport.onTransfer = onTransfer }
 
   private static func authorities(_ options: RunOptions, _ sources: SettingsSources) throws -> String? {
     if let path = try readable("cacert", options.cacert, sources) { return path }
@@ -119,9 +125,7 @@ enum ConnectionSettings {
   private static func address(_ text: String, from place: String) throws -> ProxyAddress {
     do {
       return try ProxyAddress(text)
-    } catch {
-      throw ValidationError("\(place) \"\(ProxyAddress.redacted(text))\": \(UsageMessages.text(error)).")
-    }
+    } catch { throw ValidationError("\(place) \"\(ProxyAddress.redacted(text))\": \(UsageMessages.text(error)).") }
   }
 }
 

@@ -71,9 +71,7 @@ struct CookieJarFile {
       bytes = try UserFile.bytes(path.string, upTo: 16 << 20, behindLink: false, trustsRoot: false)
     } catch .system(.noSuchFileOrDirectory) {
       return []
-    } catch {
-      throw .file(error)
-    }
+    } catch { throw .file(error) }
     let text = String(decoding: bytes, as: UTF8.self)
     let lines = CookieLines.cookies(in: text)
     // A file of something else would be overwritten.

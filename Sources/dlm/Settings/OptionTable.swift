@@ -76,14 +76,14 @@ enum OptionTable {
 
     var spelled: String { "--\(name)" }
 
-    fileprivate var names: NameSpecification {
+    var names: NameSpecification {
       guard let letter else { return .customLong(name) }
       // The order that completion scripts have.
       return kind == .flag
         ? [.customLong(name), .customShort(letter)] : [.customShort(letter, allowingJoined: true), .customLong(name)]
     }
 
-    fileprivate var completion: CompletionKind? {
+    var completion: CompletionKind? {
       if name == "directory" { return .directory }
       return file != nil && kind != .headers ? .file() : nil
     }
@@ -329,7 +329,7 @@ enum OptionTable {
 
   private static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
 
-  fileprivate static func row(_ name: String) -> Row {
+  static func row(_ name: String) -> Row {
     guard let row = byName[name] else { preconditionFailure("\(name) has no row") }
     return row
   }
@@ -394,24 +394,5 @@ extension OptionTable.Row {
     set = { command, sources in
       if let value = try found(sources) { field(&command) { $0 = value } }
     }
-  }
-}
-
-extension Option {
-  init<Item: ExpressibleByArgument>(_ name: String) where Value == Item? {
-    let row = OptionTable.row(name)
-    self.init(name: row.names, help: row.help, completion: row.completion)
-  }
-
-  init<Item: ExpressibleByArgument>(wrappedValue: [Item], _ name: String) where Value == [Item] {
-    let row = OptionTable.row(name)
-    self.init(wrappedValue: wrappedValue, name: row.names, help: row.help, completion: row.completion)
-  }
-}
-
-extension Flag where Value == Bool {
-  init(wrappedValue: Bool, _ name: String) {
-    let row = OptionTable.row(name)
-    self.init(wrappedValue: wrappedValue, name: row.names, help: row.help)
   }
 }

@@ -44,9 +44,7 @@ extension TLSOptions.Version: ExpressibleByArgument {
   public var defaultValueDescription: String { self == .tls12 ? "1.2" : "1.3" }
 }
 
-extension ContentDigest: ExpressibleByArgument {
-  public init?(argument: String) { self.init(argument) }
-}
+extension ContentDigest: ExpressibleByArgument { public init?(argument: String) { self.init(argument) } }
 
 /// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
 struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
@@ -221,8 +219,6 @@ extension UserFile {
   ) throws -> [UInt8] {
     do throws(Refusal) {
       return try bytes(path, upTo: limit, orPipe: orPipe)
-    } catch {
-      throw ValidationError(message(UsageMessages.cause(error)))
-    }
+    } catch { throw ValidationError(message(UsageMessages.cause(error))) }
   }
 }

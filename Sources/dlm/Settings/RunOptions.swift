@@ -81,3 +81,22 @@ struct GetOptions: ParsableArguments {
   @Option("refresh-every") var refreshEvery: TimeSpan?
   @Flag("dry-run") var dryRun = false
 }
+
+extension Option {
+  init<Item: ExpressibleByArgument>(_ name: String) where Value == Item? {
+    let row = OptionTable.row(name)
+    self.init(name: row.names, help: row.help, completion: row.completion)
+  }
+
+  init<Item: ExpressibleByArgument>(wrappedValue: [Item], _ name: String) where Value == [Item] {
+    let row = OptionTable.row(name)
+    self.init(wrappedValue: wrappedValue, name: row.names, help: row.help, completion: row.completion)
+  }
+}
+
+extension Flag where Value == Bool {
+  init(wrappedValue: Bool, _ name: String) {
+    let row = OptionTable.row(name)
+    self.init(wrappedValue: wrappedValue, name: row.names, help: row.help)
+  }
+}

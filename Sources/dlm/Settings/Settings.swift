@@ -1,5 +1,4 @@
 import ArgumentParser
-import CurlTransport
 import DownloadModel
 import DownloadScheduling
 import FoundationEssentials
@@ -24,9 +23,7 @@ struct Settings {
   var loops: Int { setLoops?.number ?? max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
   private var setLoops: Parallelism?
   var retry: RetryPolicy
-  /// `Wiring` adds what is the run's own: its cookies and its width.
-  var transport: TransportOptions
-  let cookieJar: CookieJarFile?
+  var connection: ConnectionSettings
   var output: OutputSettings
   private(set) var first: [NamePattern]
   private(set) var order: RequestOrder
@@ -75,8 +72,7 @@ struct Settings {
     setLoops = try sources.value("loops")
     retry = RetryPolicy(
       retries: shared.retries?.number ?? 5, maxTime: shared.retryMaxTime?.duration, fileTime: shared.maxTime?.duration)
-    transport = try ConnectionSettings.transport(shared, sources)
-    cookieJar = try sources.naming("cookie-jar", shared.cookieJar, CookieJarFile.init)
+    connection = try ConnectionSettings(shared, sources)
     output = try OutputSettings(own, lists, sources)
     (isQuiet, isVerbose, noCompare, takesKeys) = (shared.quiet, shared.verbose, own.noCompare, !own.noKeys)
     (onComplete, onDone, watches, refreshEvery) = (own.onComplete, own.onDone, own.watch, own.refreshEvery)
