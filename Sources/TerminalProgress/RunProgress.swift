@@ -51,7 +51,9 @@ struct RunProgress: Sendable, Equatable {
     unknownSizes = positions.count + queued
     let (begun, lost, expected) = (tally.done + running, ended - tally.done, tally.expected)
     let mean = begun > 0 ? (known + guessed) / Double(begun) : Double(expected.bytes) / Double(max(1, expected.files))
-    guessed += mean * Double(queued)
+    // Side by side, small files end first, which is no trend.
+    let next = running < 2 ? Self.trend(of: sizes.dropLast(positions.count), ahead: queued, mean) : mean
+    guessed += next * Double(queued)
     let all = begun + queued + lost
     let others = Double(max(0, all - expected.files)) * mean
     let missing = (Double(expected.bytes) + others - known) * Double(unknownSizes) / Double(max(1, unknownSizes + lost))
@@ -62,6 +64,19 @@ struct RunProgress: Sendable, Equatable {
     totalBytes = tally.listIsComplete && (unknownSizes == 0 || isRemembered) ? whole : nil
     (self.bytes, remaining) = (bytes, max(0, whole - bytes))
     isByFiles = totalBytes == nil
+  }
+
+  /// The mean size of files to come: where sizes fall or rise along a list by more than chance has them do, that of the
+  /// middle one, if they go on so for at most twice what has been seen of it.
+  private static func trend(of sizes: ArraySlice<Double>, ahead: Int, _ mean: Double) -> Double {
+    var line = FittedLine()
+    // Files of one frame have their mean, and are one.
+    for (size, next) in zip(sizes, sizes.dropFirst() + [0]) where size != next { line.add(line.count, log(size + 1)) }
+    guard line.count > 3, pow(line.common, 2) > 16 * line.spread * line.rest / (line.count - 2) else { return mean }
+    // From the middle of the line to its end, and on to the middle of what is to come.
+    let (slope, end) = (line.common / line.spread, line.count / 2)
+    let last = exp(line.y / line.count + slope * end)
+    return min(max(last * exp(slope * min(Double(ahead) / 2, line.count)), min(last, mean / 4)), max(last, mean * 4))
   }
 
   /// How many times longer the run takes where each place, a file that runs and those that follow it there, has a speed
@@ -145,7 +160,8 @@ struct RunPace: Sendable {
   private var rate: RateEstimate
   /// By now, and by the end of the last interval. Work is the time that all files together were under way.
   private var latest, mark: (time: Duration, bytes: Int64, work: Duration)
-  private var (sharing, imbalance) = (Sharing(), 1.0)
+  /// Of the logarithms of the number of files and of the rate.
+  private var (sharing, imbalance) = (FittedLine(), 1.0)
 
   init(start: Duration) {
     rate = RateEstimate(start: start)
@@ -162,9 +178,9 @@ struct RunPace: Sendable {
     guard time >= Self.interval else { return }
     imbalance = progress.imbalance
     // At first connections begin, which says nothing either.
-    if rate.age(at: now) > .seconds(1) {
-      let files = (latest.work - mark.work) / time
-      sharing.add(files: files.rounded(), rate: Double(latest.bytes - mark.bytes) / time.inSeconds)
+    let (files, bytes) = ((latest.work - mark.work) / time, latest.bytes - mark.bytes)
+    if rate.age(at: now) > .seconds(1), files >= 0.5, bytes > 0 {
+      sharing.add(log(files.rounded()), log(Double(bytes) / time.inSeconds))
     }
     mark = latest
   }
@@ -177,30 +193,32 @@ struct RunPace: Sendable {
     if progress.remaining == 0, progress.queued > 0 {
       return progress.tally.ended > 0 ? now * (Double(progress.queued) / Double(progress.tally.ended)) : nil
     }
-    return even * pow(max(imbalance, longest / max(even, .milliseconds(1))), sharing.exponent)
+    return even * pow(max(imbalance, longest / max(even, .milliseconds(1))), exponent)
+  }
+
+  /// How the speed of a run goes with the number of its files. It is 0 where they share what there is, 1 where each has
+  /// a speed of its own. Until the number has changed, it is the less the steadier the speed: the sum of what servers
+  /// grant their connections varies more than a line that is full.
+  private var exponent: Double {
+    guard sharing.count > 1 else { return 0.5 }
+    let noise = sharing.rest / sharing.count
+    let (guess, doubt) = (min(0.1 + 6 * noise.squareRoot(), 1), 0.02 + 10 * noise)
+    return min(max(0, (sharing.common + doubt * guess) / (sharing.spread + doubt)), 1)
   }
 }
 
-/// How the speed of a run goes with the number of its files: the slope of a line through the logarithms of both. It is
-/// 0 where they share what there is, 1 where each has a speed of its own. Until the number has changed, it is the less
-/// the steadier the speed: the sum of what servers grant their connections varies more than a line that is full.
-struct Sharing: Sendable {
-  private var (count, x, y, xx, xy, yy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+/// The line through points that leaves the least squares.
+struct FittedLine: Sendable {
+  private(set) var (count, x, y, xx, xy, yy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
-  mutating func add(files: Double, rate: Double) {
-    guard files > 0, rate > 0 else { return }
-    let (files, rate) = (log(files), log(rate))
-    (count, x, y) = (count + 1, x + files, y + rate)
-    (xx, xy, yy) = (xx + files * files, xy + files * rate, yy + rate * rate)
+  mutating func add(_ x: Double, _ y: Double) {
+    (count, self.x, self.y) = (count + 1, self.x + x, self.y + y)
+    (xx, xy, yy) = (xx + x * x, xy + x * y, yy + y * y)
   }
 
-  var exponent: Double {
-    guard count > 1 else { return 0.5 }
-    let (spread, common) = (xx - x * x / count, xy - x * y / count)
-    let noise = max(0, yy - y * y / count - (spread > 1e-9 ? common * common / spread : 0)) / count
-    let (guess, doubt) = (min(0.1 + 6 * noise.squareRoot(), 1), 0.02 + 10 * noise)
-    return min(max(0, (common + doubt * guess) / (spread + doubt)), 1)
-  }
+  var spread: Double { xx - x * x / count }
+  var common: Double { xy - x * y / count }
+  var rest: Double { max(0, yy - y * y / count - (spread > 1e-9 ? common * common / spread : 0)) }
 }
 
 /// The speed of the last seconds.

@@ -161,6 +161,19 @@ struct RunPaceTests {
     Row(testDescription: "24 one by one, far away", seeds: 0..<6, right: 0.9) {
       SimulatedRun(sizes: even(24, 100_000, $0), lanes: 1, shared: 1e6, latency: 1)
     },
+    // Nothing tells how far sizes go on to fall.
+    Row(testDescription: "24 one by one, the largest first", right: 0.45) {
+      SimulatedRun(sizes: mixed(24, $0).sorted(by: >), lanes: 1, shared: 3e5)
+    },
+    Row(testDescription: "24 one by one, the smallest first", right: 0.9) {
+      SimulatedRun(sizes: mixed(24, $0).sorted(), lanes: 1, shared: 3e5)
+    },
+    Row(testDescription: "60 one by one, the largest first", right: 0.7) {
+      SimulatedRun(sizes: mixed(60, $0).sorted(by: >), lanes: 1, shared: 7e5)
+    },
+    Row(testDescription: "60 one by one, the largest first, without lengths", right: 0.5) {
+      SimulatedRun(sizes: mixed(60, $0).sorted(by: >), lanes: 1, shared: 7e5, givesLengths: false)
+    },
     Row(testDescription: "2,000 tiles") { SimulatedRun(sizes: even(2000, 9000, $0), lanes: 64, shared: 7e5) },
     Row(testDescription: "2,000 tiles, far away") {
       SimulatedRun(sizes: even(2000, 9000, $0), lanes: 64, shared: 1e9, latency: 0.4)
