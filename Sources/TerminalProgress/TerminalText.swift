@@ -33,9 +33,7 @@ public enum TerminalText {
 
   /// Text from outside, made harmless, and in a locale without Unicode made ASCII.
   static func shown(_ text: some StringProtocol, _ glyphs: Glyphs) -> String {
-    let clean = sanitized(text)
-    guard glyphs.isASCII, !clean.utf8.allSatisfy({ $0 < 0x80 }) else { return clean }
-    return String(clean.map { $0.isASCII ? $0 : "?" })
+    glyphs.isASCII ? inASCII(sanitized(text)) : sanitized(text)
   }
 }
 

@@ -24,7 +24,7 @@ struct ComparisonRunnerTests {
     }
     let told = Lock<[ComparisonPlan.Step]>([])
     let runner = ComparisonRunner(plan: plan) { news in
-      if case .ran(let step, _) = news { told.withLock { $0.append(step) } }
+      if case .ran(let step, _, _) = news { told.withLock { $0.append(step) } }
     }
     let report = try await runner.compare(execute: runs.run)
     #expect(runs.made == plan.steps)
@@ -83,8 +83,7 @@ struct ComparisonRunnerTests {
     let runner = ComparisonRunner(plan: plan, isStrict: false) { event in
       news.withLock { news in
         switch event {
-        case .ran: news.append("run")
-        case .measured(let all): news.append("\(all.count)")
+        case .ran(_, _, let all): news.append("\(all.count)")
         case .leftOut(let failures): news.append(failures.compactMap(\.address).joined())
         }
       }
@@ -104,7 +103,7 @@ struct ComparisonRunnerTests {
     let sets = without.withLock { $0 }
     #expect(sets.map(\.count) == [0] + Array(repeating: 1, count: 5) + Array(repeating: 2, count: 6))
     #expect(news.withLock { $0 }.filter { $0.hasPrefix("http") } == ["http://host/b", "http://host/c"])
-    #expect(news.withLock { $0 }.suffix(2) == ["run", "4"])
+    #expect(news.withLock { $0 }.suffix(2) == ["3", "4"])
   }
 
   @Test("a list of which always another file fails comes to an end")
@@ -201,7 +200,11 @@ final class ScriptedRuns: Sendable {
     _ step: ComparisonPlan.Step, _ leftOut: Set<String> = []
   ) async throws(DownloadError) -> RunObservation {
     steps.withLock { $0.append(step) }
-    return try await answer(step)
+    let answer = try await answer(step)
+    let some = answer.measurement
+    return RunObservation(
+      RunMeasurement(mode: step.mode, round: step.round, wall: some.wall, files: some.files, bytes: some.bytes),
+      failures: answer.failures, manifest: answer.manifest)
   }
 
   /// - Parameter names: a letter a request: "a b".
@@ -210,11 +213,12 @@ final class ScriptedRuns: Sendable {
     names: String = "a b"
   ) -> RunObservation {
     RunObservation(
-      wall: .milliseconds(milliseconds), bytes: 1000, files: files, failures: failures,
+      RunMeasurement(mode: .sequential, round: 0, wall: .milliseconds(milliseconds), files: files, bytes: 1000),
+      failures: failures,
       manifest: ContentManifest(
         files: Dictionary(
           uniqueKeysWithValues: names.utf8.filter { $0 != 0x20 }.map { letter in
-            (Int(letter), .init(address: String(UnicodeScalar(letter)), digest: digest))
+            (Int(letter), (String(UnicodeScalar(letter)), digest))
           })))
   }
 }

@@ -15,7 +15,7 @@ struct ContentManifestTests {
     ContentManifest(
       files: Dictionary(
         uniqueKeysWithValues: text.split(separator: " ").map {
-          (Int($0.prefix(1)) ?? 0, .init(address: "http://h/\($0.prefix(1))/index", digest: String($0.dropFirst())))
+          (Int($0.prefix(1)) ?? 0, ("http://h/\($0.prefix(1))/index", String($0.dropFirst())))
         }))
   }
 

@@ -94,7 +94,7 @@ struct DrawingTests {
     #expect(phase == .queued ? pixels < 0.3 : pixels >= 1, "\(pixels)")
     // In a high row it is what the legend shows.
     let few = RunWaterfall(files: Self.files, axis: axis)
-    #expect(few.thickness(phase) == PhaseLook(phase).height * 10 || phase == .queued)
+    #expect(few.thickness(phase) == phase.height.part * 10 || phase == .queued)
   }
 
   @Test("say the same in words")
@@ -150,17 +150,18 @@ struct DrawingTests {
 
   @Test("draw the median, the runs and what is between the fastest and the slowest")
   func bars() {
-    let bars = SpeedBars(bars: [
-      .init(
-        name: "a & b", label: "2 s", median: .seconds(2), runs: [.seconds(1), .seconds(4), .seconds(2)],
-        hasWon: true)
-    ])
+    let runs = [(ComparedMode.sequential, [4, 4, 4]), (.parallel, [1, 4, 2])].flatMap { mode, seconds in
+      seconds.enumerated().map { RunMeasurement(mode: mode, round: $0, wall: .seconds($1), files: 1, bytes: 1) }
+    }
+    let bars = SpeedBars(modes: ReportContents(ComparisonReport(measurements: runs)).modes)
     let markup = bars.markup
-    #expect(markup.contains("<rect class=\"bar won\" y=\"23\" rx=\"2\" width=\"50%\" height=\"13\"/>"))
-    #expect(markup.contains("x1=\"25%\" x2=\"100%\" y1=\"45\" y2=\"45\""))
-    #expect(markup.contains("a &amp; b</text>"))
-    #expect(markup.split(separator: "<circle").count == 4)
-    #expect(bars.words == "a & b: 2 s; 3 runs from 1.00 s to 4.00 s.")
+    #expect(markup.contains("<rect class=\"bar won\" y=\"85\" rx=\"2\" width=\"50%\" height=\"13\"/>"))
+    #expect(markup.contains("x1=\"25%\" x2=\"100%\" y1=\"107\" y2=\"107\""))
+    #expect(markup.contains("parallel</text>"))
+    #expect(markup.split(separator: "<circle").count == 7)
+    #expect(
+      bars.words == "sequential: 4.00 s · 1 ×; 3 runs from 4.00 s to 4.00 s. "
+        + "parallel: 2.00 s · 2.0 ± 1.5 ×; 3 runs from 1.00 s to 4.00 s.")
   }
 
   // MARK: Which run stands for a mode
@@ -223,7 +224,7 @@ struct PagePaletteTests {
     let palette = try #require(Self.palettes[name])
     for (one, other) in zip(FilePhase.allCases, FilePhase.allCases.dropFirst()) {
       let (first, second) = (try #require(palette.phases[one]), try #require(palette.phases[other]))
-      let isOtherHeight = abs(PhaseLook(one).height - PhaseLook(other).height) > 0.15
+      let isOtherHeight = abs(one.height.part - other.height.part) > 0.15
       #expect(try isOtherHeight || Self.contrast(first, second) > 1.25, "\(one) and \(other)")
     }
   }
@@ -275,7 +276,7 @@ struct MarkupTests {
 
   @Test(
     arguments: [
-      (0, "0"), (12, "12"), (0.5, "0.5"), (-3.25, "-3.25"), (1.005, "1"), (2.999, "3"), (0.049, "0.05"),
+      (0, "0"), (12, "12"), (0.5, "0.5"), (3.25, "3.25"), (-3.25, "0"), (1.005, "1"), (2.999, "3"), (0.049, "0.05"),
       (-0.001, "0"), (.nan, "0"), (.infinity, "0"), (1e15, "1000000000000"),
     ] as [(Double, String)])
   func numbers(value: Double, text: String) { #expect(Markup.number(value) == text) }
@@ -303,7 +304,7 @@ struct MarkupTests {
     (.milliseconds(1240), "1,240 ms"),
     (.zero, "0 ms"),
   ])
-  func milliseconds(time: Duration, text: String) { #expect(ReportWords.milliseconds(time) == text) }
+  func milliseconds(time: Duration, text: String) { #expect(Markup.milliseconds(time) == text) }
 
   @Test(arguments: [
     ("a_b*c|d", "a\\_b\\*c\\|d"), ("1. x", "1\\. x"), ("- x", "\\- x"), ("a - b 1.5", "a - b 1.5"),

@@ -238,6 +238,5 @@ struct ProcessUsageTests {
     let before = ProcessUsage.processorTime
     #expect(before > .zero && ProcessUsage.threadTime > .zero)
     #expect(try #require(ProcessUsage.peakMemory) > 1 << 20)
-    #expect(ProcessUsage.ClockWatch().jump < .seconds(60))
   }
 }

@@ -27,9 +27,6 @@ public struct ComparisonReport: Sendable, Equatable {
 
   public func result(of mode: ComparedMode) -> ModeResult? { results.first { $0.mode == mode } }
 
-  /// The fastest of the modes that fetch several files at once.
-  var widest: ModeResult? { results.filter { $0.mode != .sequential }.min { $0.times.median < $1.times.median } }
-
   /// How many times as fast `mode` is as `reference`; nil when either was not measured.
   public func speed(of mode: ComparedMode, against reference: ComparedMode) -> RelativeSpeed? {
     guard let own = result(of: mode), let other = result(of: reference) else { return nil }
@@ -65,7 +62,7 @@ public struct ModeResult: Sendable, Equatable {
   }
 }
 
-/// One valid, counted run of a mode.
+/// One run of a mode.
 public struct RunMeasurement: Sendable, Equatable {
   public let mode: ComparedMode
   public let round: Int

@@ -9,10 +9,8 @@ public struct ComparisonRunner: Sendable {
     @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> RunObservation
 
   public enum News: Sendable {
-    /// A valid run has ended, a warm-up too.
-    case ran(ComparisonPlan.Step, RunObservation)
-    /// What has been measured so far.
-    case measured([RunMeasurement])
+    /// A valid run has ended, a warm-up too; with what has been measured so far.
+    case ran(ComparisonPlan.Step, RunObservation, measured: [RunMeasurement])
     /// These files failed. The comparison begins anew, without them.
     case leftOut([DownloadError])
   }
@@ -58,15 +56,11 @@ public struct ComparisonRunner: Sendable {
       }
       // A cancelled run may look whole or broken; it is neither slow nor wrong, it was stopped.
       if Task.isCancelled { throw .cancelled(measurements) }
-      if !run.failures.isEmpty, run.files > 0, mayBeginAnew { return (measurements, run.failures) }
+      if !run.failures.isEmpty, run.measurement.files > 0, mayBeginAnew { return (measurements, run.failures) }
       if let reason = Self.objection(to: run, first) { throw .invalid(step, reason) }
       first = first ?? (step, run.manifest)
-      onNews(.ran(step, run))
-      if step.isWarmUp { continue }
-      measurements.append(
-        RunMeasurement(
-          mode: step.mode, round: step.round, wall: run.wall, files: run.files, bytes: run.bytes, details: run.details))
-      onNews(.measured(measurements))
+      if !step.isWarmUp { measurements.append(run.measurement) }
+      onNews(.ran(step, run, measured: measurements))
     }
     return (measurements, [])
   }
@@ -75,7 +69,7 @@ public struct ComparisonRunner: Sendable {
     to run: RunObservation, _ first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
   ) -> ComparisonError.Objection? {
     if !run.failures.isEmpty { return .failed(run.failures) }
-    if run.files == 0 { return .nothingDownloaded }
+    if run.measurement.files == 0 { return .nothingDownloaded }
     guard let first else { return nil }
     return run.manifest.firstDifference(from: first.manifest).map { .differs($0, from: first.step) }
   }
@@ -98,39 +92,25 @@ public enum ComparisonError: Error, Sendable, Equatable {
 }
 
 public struct RunObservation: Sendable {
-  /// From before the first request to after the last file stood under its name, without hashing and clearing up.
-  public let wall: Duration
-  public let bytes: Int64
-  public let files: Int
+  /// Its time is from before the first request to after the last file stood under its name, without hashing and
+  /// clearing up.
+  public let measurement: RunMeasurement
   /// Each with its address.
   public let failures: [DownloadError]
   public let manifest: ContentManifest
-  public let details: RunDetails
 
-  public init(
-    wall: Duration, bytes: Int64, files: Int, failures: [DownloadError] = [], manifest: ContentManifest,
-    details: RunDetails = RunDetails()
-  ) {
-    (self.wall, self.bytes, self.files) = (wall, bytes, files)
-    (self.failures, self.manifest, self.details) = (failures, manifest, details)
+  public init(_ measurement: RunMeasurement, failures: [DownloadError] = [], manifest: ContentManifest) {
+    (self.measurement, self.failures, self.manifest) = (measurement, failures, manifest)
   }
 }
 
 /// What came for each request, and not under each name, because names may depend on the order of the answers.
-public struct ContentManifest: Sendable, Equatable {
-  public struct File: Sendable, Equatable {
-    /// Of the request, without credentials.
-    fileprivate let address: String
-    /// In a form that the caller chooses; compared, never read.
-    fileprivate let digest: String
+public struct ContentManifest: Sendable {
+  /// By the position of the request in the list: its address without credentials, and a digest in a form that the
+  /// caller chooses; compared, never read.
+  private let files: [Int: (address: String, digest: String)]
 
-    public init(address: String, digest: String) { (self.address, self.digest) = (address, digest) }
-  }
-
-  /// By the position of the request in the list.
-  private let files: [Int: File]
-
-  public init(files: [Int: File]) { self.files = files }
+  public init(files: [Int: (address: String, digest: String)]) { self.files = files }
 
   /// The first file, in the list's order, in which this manifest differs from another.
   func firstDifference(from reference: ContentManifest) -> ContentDifference? {

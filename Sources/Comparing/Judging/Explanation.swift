@@ -17,7 +17,8 @@ public enum Explanation: Sendable, Equatable {
   /// - Returns: what gains, then what limits; empty where the runs do not show it.
   public static func all(_ report: ComparisonReport) -> [Explanation] {
     guard let conclusion = report.conclusion, let narrow = report.result(of: .sequential),
-      let wide = report.widest, let one = Facts(narrow), let many = Facts(wide)
+      let wide = report.results.filter({ $0.mode != .sequential }).min(by: { $0.times.median < $1.times.median }),
+      let one = Facts(narrow), let many = Facts(wide)
     else { return [] }
     var all: [Explanation] = []
     if !conclusion.certainty.hasNoWinner, conclusion.winner != .sequential {
@@ -70,35 +71,5 @@ public enum Explanation: Sendable, Equatable {
       let seconds = shares[.receiving] / .seconds(1)
       bytesPerConnection = seconds > 0 ? Double(timelines.reduce(0) { $0 + $1.bytes }) / seconds : 0
     }
-  }
-}
-
-/// What a run in mode auto would have done with the list, by the rule of `AdaptiveConcurrency`.
-public enum AutoForecast: Sendable, Equatable {
-  /// A file takes so long that many are asked for before the first has ended.
-  case manyAtOnce(perFile: Duration)
-  case moreAndMore(gain: Double)
-  /// The list is over before more could show a gain.
-  case fewForShort
-  case fewForNoGain
-
-  /// A file that takes longer than this is not waited for.
-  private static let longFile = Duration.milliseconds(20)
-  /// A run of two at a time that takes no longer is left as it is.
-  private static let shortRun = Duration.milliseconds(40)
-
-  /// - Returns: nil where auto was one of the modes, or the runs do not show it.
-  public static func of(_ report: ComparisonReport) -> AutoForecast? {
-    guard !report.results.contains(where: { $0.mode.mode == .auto }),
-      let one = report.result(of: .sequential), one.medianRun.files > 1,
-      let wide = report.widest
-    else { return nil }
-    let run = one.medianRun
-    let perFile = run.wall / run.files
-    if perFile > longFile { return .manyAtOnce(perFile: perFile) }
-    if run.wall / 2 < shortRun { return .fewForShort }
-    if report.conclusion?.certainty.hasNoWinner == true { return .fewForNoGain }
-    let gain = one.times.median / max(wide.times.median, .nanoseconds(1))
-    return gain > Conclusion.Certainty.leastFactor ? .moreAndMore(gain: gain) : .fewForNoGain
   }
 }

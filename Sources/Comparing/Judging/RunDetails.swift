@@ -15,8 +15,6 @@ public struct RunDetails: Sendable, Equatable {
   public var retries = 0
   /// Files under way at a time, at most.
   public var mostAtOnce = 0
-  /// How far the clock on the wall moved beside the one that measured.
-  public var clockJump = Duration.zero
   /// How many connections hosts were found to take, where they take fewer than were asked of them.
   public var hostLimits: [String: Int] = [:]
 
@@ -58,8 +56,6 @@ public enum FilePhase: String, Sendable, CaseIterable {
   case receiving
   /// All of it is there, and is checked and put in its place.
   case finishing
-
-  public var name: String { PhaseLook(self).name }
 }
 
 /// The way of one file through a run: a row of the waterfall.

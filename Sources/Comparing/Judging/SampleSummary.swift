@@ -27,6 +27,9 @@ public struct SampleSummary: Sendable, Equatable {
   /// Half the way from the fastest to the slowest run, as a part of the median: 0.1 is ±10 %.
   public var spread: Double { median > .zero ? (maximum - minimum) / 2 / median : 0 }
 
+  /// `± 4 %`; nil for a single run.
+  public var spreadText: String? { count > 1 ? "± \(Int(min(spread * 100, 1e6).rounded())) %" : nil }
+
   /// More, and a mode's runs are not alike.
   public var isUneven: Bool { spread > 0.10 }
 }
@@ -43,24 +46,18 @@ public enum MeasurementWarning: Sendable, Equatable {
   case uneven(SampleSummary, round: Int, Delay?)
   /// The median is under twenty milliseconds: starting up weighs more than downloading.
   case tooShort(Duration)
-  /// In these rounds somebody set the clock, or the machine slept.
-  case clockJumped(rounds: [Int])
 
   static func all(for runs: [RunMeasurement], times: SampleSummary) -> [MeasurementWarning] {
     let isShort = times.median < shortestRun
     func distance(_ run: RunMeasurement) -> Duration { run.wall.distance(to: times.median) }
     let sorted = runs.sorted { (distance($0), $0.wall) < (distance($1), $1.wall) }
-    let jumped = runs.filter { $0.details.clockJump > largestJump }.map(\.round)
     return [
       times.count < 3 ? .fewRuns(times.count) : nil,
       isShort ? .tooShort(times.median) : nil,
       times.isUneven && !isShort ? .uneven(times, round: sorted[runs.count - 1].round, Delay(in: sorted)) : nil,
-      jumped.isEmpty ? nil : .clockJumped(rounds: jumped),
     ].compactMap(\.self)
   }
 
-  // A clock that is kept right by a server moves by less.
-  private static let largestJump = Duration.milliseconds(200)
   /// Below it connecting, threads and the clock are a good part of what is measured.
   static let shortestRun = Duration.milliseconds(20)
 }

@@ -28,27 +28,17 @@ enum Markup {
     return markup
   }
 
-  /// With two decimals at most: `12`, `0.5`, `-3.25`.
+  /// With two decimals at most: `12`, `0.5`, `3.25`; what is less than nothing, or no number, is 0.
   static func number(_ value: Double) -> String {
-    guard value.isFinite else { return "0" }
-    let hundredths = Int((min(max(value, -1e12), 1e12) * 100).rounded())
-    let (whole, tenth, rest) = (abs(hundredths) / 100, abs(hundredths) / 10 % 10, abs(hundredths) % 10)
-    let decimals = rest > 0 ? ".\(tenth)\(rest)" : tenth > 0 ? ".\(tenth)" : ""
-    return "\(hundredths < 0 ? "-" : "")\(whole)\(decimals)"
+    var text = Quantity.decimal(value.isFinite ? value : 0, 100)[...]
+    while text.last == "0" { text.removeLast() }
+    return String(text.last == "." ? text.dropLast() : text)
   }
-}
-
-enum ReportWords {
-  static let missing = "–"
-
-  static func time(_ time: Duration) -> String { Quantity.measurement(time) }
 
   /// Always in milliseconds, so that rows can be compared: `0.42 ms`, `12.5 ms`, `1,240 ms`.
   static func milliseconds(_ time: Duration) -> String {
     let value = time / .milliseconds(1)
     let shown = value < 10 ? value : value < 100 ? (value * 10).rounded() / 10 : value.rounded()
-    return (shown < 1000 ? Markup.number(shown) : Quantity.count(Int(min(shown, 1e15)))) + " ms"
+    return (shown < 1000 ? number(shown) : Quantity.count(Int(min(shown, 1e15)))) + " ms"
   }
-
-  static func percent(_ part: Double) -> String { "± \(Int(min(part * 100, 1e6).rounded())) %" }
 }

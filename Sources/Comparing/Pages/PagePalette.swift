@@ -37,7 +37,7 @@ struct PagePalette: Sendable {
   /// The drawings' rules. Plain colours, since not all that draws SVG knows variables.
   var drawingRules: String {
     FilePhase.allCases.compactMap { phase in
-      phases[phase].map { ".\(PhaseLook(phase).style){stroke:\($0)}" }
+      phases[phase].map { ".\(phase.style){stroke:\($0)}" }
     }.joined() + "svg text{fill:\(ink)}svg .soft{fill:\(soft)}.grid{stroke:\(line)}"
       + ".bar{fill:\(muted)}.bar.won{fill:\(accent)}.spread{stroke:\(soft)}"
       + ".run{stroke:\(ink);fill:\(paper)}.area{fill:\(accent);fill-opacity:.18;stroke:\(accent)}"
@@ -57,25 +57,27 @@ struct PagePalette: Sendable {
     drawingShapes + light.drawingRules + "@media screen and (prefers-color-scheme:dark){\(dark.drawingRules)}"
 }
 
-struct PhaseLook {
-  let name: String
-  let style: String
-  /// The part of a row's height that it fills.
-  let height: Double
-  /// In pixels: where files are many, their rows are lower than one, and would fade.
-  let leastHeight: Double
+extension FilePhase {
+  /// Its class in the style sheet.
+  var style: String { "p-\(rawValue)" }
 
-  init(_ phase: FilePhase) {
-    style = "p-\(phase.rawValue)"
-    (name, height, leastHeight) =
-      switch phase {
-      case .queued: ("queued", 0.08, 0.2)
-      case .lookingUp: ("looking up", 0.5, 1)
-      case .connecting: ("connecting", 0.5, 1)
-      case .securing: ("TLS", 0.5, 1)
-      case .waiting: ("waiting", 0.28, 1)
-      case .receiving: ("receiving", 0.84, 1.4)
-      case .finishing: ("finishing", 0.5, 1)
-      }
+  public var name: String {
+    switch self {
+    case .lookingUp: "looking up"
+    case .connecting: "connecting"
+    case .securing: "TLS"
+    case .queued, .waiting, .receiving, .finishing: rawValue
+    }
+  }
+
+  /// The part of a row's height that it fills, and its least in pixels: where files are many, their rows are lower than
+  /// a pixel, and would fade.
+  var height: (part: Double, least: Double) {
+    switch self {
+    case .queued: (0.08, 0.2)
+    case .lookingUp, .connecting, .securing, .finishing: (0.5, 1)
+    case .waiting: (0.28, 1)
+    case .receiving: (0.84, 1.4)
+    }
   }
 }

@@ -23,10 +23,15 @@ struct ReportContents {
     /// Until the last of its files was done, or the run.
     var axis: TimeAxis { TimeAxis(end: files.reduce(run.wall) { max($0, $1.end) }) }
     var isDetailed: Bool { !details.transfers.isEmpty }
+    /// `214 ms · 5.2 ± 0.3 ×`
+    var label: String {
+      let factor = isBaseline ? "1" : speed?.text
+      return Quantity.measurement(result.times.median) + (factor.map { " · \($0) ×" } ?? "")
+    }
 
     /// On average; nil for none.
     func perFile(_ phase: FilePhase) -> String? {
-      shares.times[phase].map { ReportWords.milliseconds($0 / max(1, files.count)) }
+      shares.times[phase].map { Markup.milliseconds($0 / max(1, files.count)) }
     }
   }
 
@@ -52,19 +57,6 @@ struct ReportContents {
   var isComparison: Bool { modes.count > 1 }
   var isDetailed: Bool { modes.contains { $0.isDetailed } }
 
-  // MARK: Drawings
-
-  var bars: SpeedBars {
-    SpeedBars(
-      bars: modes.map { mode in
-        let median = mode.result.times.median
-        let factor = mode.isBaseline ? "1" : mode.speed?.text
-        return SpeedBars.Bar(
-          name: mode.name, label: ReportWords.time(median) + (factor.map { " · \($0) ×" } ?? ""), median: median,
-          runs: mode.result.runs.map(\.wall), hasWon: mode.hasWon)
-      })
-  }
-
   var phases: [FilePhase] { FilePhase.allCases.filter { phase in modes.contains { $0.shares[phase] > .zero } } }
 
   var anyFailed: Bool { modes.contains { $0.files.contains(where: \.hasFailed) } }
@@ -74,19 +66,18 @@ struct ReportContents {
   /// A row a measure, with a value a mode.
   var measures: [(name: String, values: [String])] {
     func all(_ name: String, _ value: (Mode) -> String?) -> (name: String, values: [String]) {
-      (name, modes.map { value($0) ?? ReportWords.missing })
+      (name, modes.map { value($0) ?? "–" })
     }
     func detail(_ name: String, _ value: (RunDetails) -> String?) -> (name: String, values: [String]) {
       all(name) { $0.isDetailed ? value($0.details) : nil }
     }
     let measures = [
-      all(isComparison || hasSeveralRuns ? "Time, median" : "Time") { ReportWords.time($0.result.times.median) },
-      hasSeveralRuns
-        ? all("Spread") { $0.result.times.count > 1 ? ReportWords.percent($0.result.times.spread) : nil } : nil,
+      all(isComparison || hasSeveralRuns ? "Time, median" : "Time") { Quantity.measurement($0.result.times.median) },
+      hasSeveralRuns ? all("Spread") { $0.result.times.spreadText } : nil,
       baseline.map { all("Speed, \($0.name) = 1") { $0.isBaseline ? "1" : $0.speed?.text } },
       all("Goodput") { $0.result.bytesPerSecond.map(Quantity.rate) },
-      detail("Time to first byte, median") { $0.timeToFirstByte.map(ReportWords.time) },
-      all("CPU time") { $0.details.processorTime > .zero ? ReportWords.time($0.details.processorTime) : nil },
+      detail("Time to first byte, median") { $0.timeToFirstByte.map(Quantity.measurement) },
+      all("CPU time") { $0.details.processorTime > .zero ? Quantity.measurement($0.details.processorTime) : nil },
       all("Peak memory") { $0.details.peakMemory.map(Quantity.bytes) },
       detail("Connections") { Quantity.count($0.connections) },
       detail("Requests") { Quantity.count($0.requests) },
@@ -96,7 +87,7 @@ struct ReportContents {
     // What a file waits for its turn is the mode's, and its end is hardly any time.
     let phases = [FilePhase.lookingUp, .connecting, .securing, .waiting, .receiving]
     return measures.compactMap(\.self)
-      + phases.map { phase in all("Per file: \(PhaseLook(phase).name)") { $0.perFile(phase) } }
+      + phases.map { phase in all("Per file: \(phase.name)") { $0.perFile(phase) } }
   }
 
   var hasSeveralRuns: Bool { modes.contains { $0.result.times.count > 1 } }
@@ -121,7 +112,7 @@ struct ReportContents {
         ? "Charts over time and details are of the run whose time is nearest to its mode's median." : nil,
       isDetailed
         ? "Throughput: the bytes of a transfer, spread evenly over the time in which they came. It and the "
-          + "files at work are means over steps of \(ReportWords.milliseconds(axis.end / RunCurve.pieces))." : nil,
+          + "files at work are means over steps of \(Markup.milliseconds(axis.end / RunCurve.pieces))." : nil,
       isDetailed
         ? "Times per file are sums over all files, divided by their number; on a connection that is there "
           + "already, nothing is looked up or connected." : nil,

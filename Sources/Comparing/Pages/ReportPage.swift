@@ -42,7 +42,7 @@ struct ReportPage {
   // MARK: Sections
 
   private var times: String {
-    let bars = contents.bars
+    let bars = SpeedBars(modes: contents.modes)
     let caption =
       contents.hasSeveralRuns
       ? "A bar is the median; below it a dot a run, from the fastest to the slowest." : "A bar a mode."
@@ -58,9 +58,9 @@ struct ReportPage {
       contents.isComparison
       ? "One time axis for all modes: equal lengths are equal times."
       : "A row a file, in the order in which they began."
-    let phases = contents.phases.map(PhaseLook.init).map { look in
-      let width = Markup.number(look.height * 12)
-      return Self.legend("<path class=\"row \(look.style)\" stroke-width=\"\(width)\" d=\"M0 7h22\"/>", look.name)
+    let phases = contents.phases.map { phase in
+      let width = Markup.number(phase.height.part * 12)
+      return Self.legend("<path class=\"row \(phase.style)\" stroke-width=\"\(width)\" d=\"M0 7h22\"/>", phase.name)
     }
     let failed = contents.anyFailed ? Self.legend("<path class=\"failed\" d=\"M11 1v12\"/>", "failed") : ""
     return Self.section(
@@ -93,7 +93,7 @@ struct ReportPage {
       let name = Markup.text(mode.name)
       return """
         <section class="mode" aria-labelledby="m\(index)">
-        <h3 id="m\(index)">\(name) <span>\(Markup.text(ReportWords.time(mode.run.wall)))</span></h3>
+        <h3 id="m\(index)">\(name) <span>\(Markup.text(Quantity.measurement(mode.run.wall)))</span></h3>
         \(fall.names(names))\
         <div class="fall" data-run="\(index)" data-rows="\(Markup.number(fall.height))" \
         data-name="\(name)">\(Self.drawing(
@@ -123,8 +123,8 @@ struct ReportPage {
   }
 
   private func words(of mode: ReportContents.Mode) -> String {
-    let shares = contents.phases.compactMap { phase in mode.perFile(phase).map { "\(PhaseLook(phase).name) \($0)" } }
-    return "\(Quantity.files(mode.files.count)) in \(ReportWords.time(mode.run.wall)); "
+    let shares = contents.phases.compactMap { phase in mode.perFile(phase).map { "\(phase.name) \($0)" } }
+    return "\(Quantity.files(mode.files.count)) in \(Quantity.measurement(mode.run.wall)); "
       + "on average a file was \(shares.isEmpty ? "not seen" : shares.joined(separator: ", "))."
   }
 

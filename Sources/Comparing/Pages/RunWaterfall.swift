@@ -61,8 +61,7 @@ struct RunWaterfall {
   }
 
   func thickness(_ phase: FilePhase) -> Double {
-    let look = PhaseLook(phase)
-    return Double(Self.unitsPerRow) * max(look.height, look.leastHeight / Self.rowHeight(files.count))
+    Double(Self.unitsPerRow) * max(phase.height.part, phase.height.least / Self.rowHeight(files.count))
   }
 
   var failures: String {
@@ -81,7 +80,7 @@ struct RunWaterfall {
       "<svg width=\"100%\" height=\"\(Markup.number(height))\" viewBox=\"0 0 \(TimeAxis.units) \(rows)\" "
       + "preserveAspectRatio=\"none\">"
     for phase in FilePhase.allCases {
-      let (path, style, width) = (path(phase), PhaseLook(phase).style, Markup.number(thickness(phase)))
+      let (path, style, width) = (path(phase), phase.style, Markup.number(thickness(phase)))
       if !path.isEmpty { markup += "<path class=\"row \(style)\" stroke-width=\"\(width)\" d=\"\(path)\"/>" }
     }
     let failures = failures
@@ -97,7 +96,7 @@ struct RunWaterfall {
   static func words(_ file: FileTimeline) -> String {
     let times = TimeShares([file]).times
     let phases = FilePhase.allCases.compactMap { phase in
-      times[phase].map { "\(PhaseLook(phase).name) \(ReportWords.milliseconds($0))" }
+      times[phase].map { "\(phase.name) \(Markup.milliseconds($0))" }
     }
     return "\(file.address): \(phases.joined(separator: ", "))\(file.hasFailed ? "; failed" : "")"
   }
@@ -118,7 +117,7 @@ struct WaterfallData {
       "widths": .list(contents.modes.map { .decimal($0.axis.end / contents.axis.end * Double(TimeAxis.units)) }),
       "prefix": .text(prefix),
       "names": .list(shown.map { .text(String($0.unicodeScalars.dropFirst(prefix.unicodeScalars.count))) }),
-      "phases": .list(FilePhase.allCases.map { .text(PhaseLook($0).name) }),
+      "phases": .list(FilePhase.allCases.map { .text($0.name) }),
       "runs": .list(
         contents.modes.map { mode in
           .text(mode.files.map { Self.row($0, name: places[$0.address] ?? 0) }.joined(separator: ";"))

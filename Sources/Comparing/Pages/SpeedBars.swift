@@ -1,41 +1,35 @@
+import TerminalProgress
+
 /// A bar a mode as long as its median time, and below it a dot for each run, and a line from the fastest to the
 /// slowest.
 struct SpeedBars {
   static let barHeight = 62.0
 
-  struct Bar: Equatable {
-    let name: String
-    let label: String
-    let median: Duration
-    let runs: [Duration]
-    let hasWon: Bool
-  }
+  let modes: [ReportContents.Mode]
 
-  let bars: [Bar]
-
-  var axis: TimeAxis { TimeAxis(end: bars.flatMap { $0.runs + [$0.median] }.max() ?? .zero) }
-  var height: Double { Double(bars.count) * Self.barHeight }
+  var axis: TimeAxis { TimeAxis(end: modes.map(\.result.times.maximum).max() ?? .zero) }
+  var height: Double { Double(modes.count) * Self.barHeight }
   var totalHeight: Double { height + RunWaterfall.axisHeight }
 
   var markup: String {
     let axis = axis
     var markup = AxisDrawing(axis: axis, height: height, ticks: 5).markup
-    for (index, bar) in bars.enumerated() {
-      let top = Double(index) * Self.barHeight
+    for (index, mode) in modes.enumerated() {
+      let (top, times) = (Double(index) * Self.barHeight, mode.result.times)
       func y(_ offset: Double) -> String { Markup.number(top + offset) }
       markup +=
-        "<text class=\"strong\" y=\"\(y(16))\">\(Markup.text(bar.name))</text>"
-        + "<text class=\"end\" x=\"100%\" y=\"\(y(16))\">\(Markup.text(bar.label))</text>"
-        + "<rect class=\"bar\(bar.hasWon ? " won" : "")\" y=\"\(y(23))\" rx=\"2\" "
-        + "width=\"\(axis.percentage(bar.median))\" height=\"13\"/>"
-      guard bar.runs.count > 1, let least = bar.runs.min(), let most = bar.runs.max() else { continue }
-      let (left, right) = (axis.percentage(least), axis.percentage(most))
+        "<text class=\"strong\" y=\"\(y(16))\">\(Markup.text(mode.name))</text>"
+        + "<text class=\"end\" x=\"100%\" y=\"\(y(16))\">\(Markup.text(mode.label))</text>"
+        + "<rect class=\"bar\(mode.hasWon ? " won" : "")\" y=\"\(y(23))\" rx=\"2\" "
+        + "width=\"\(axis.percentage(times.median))\" height=\"13\"/>"
+      guard times.count > 1 else { continue }
+      let (left, right) = (axis.percentage(times.minimum), axis.percentage(times.maximum))
       markup += "<line class=\"spread\" x1=\"\(left)\" x2=\"\(right)\" y1=\"\(y(45))\" y2=\"\(y(45))\"/>"
       for end in [left, right] {
         markup += "<line class=\"spread\" x1=\"\(end)\" x2=\"\(end)\" y1=\"\(y(40))\" y2=\"\(y(50))\"/>"
       }
-      for run in bar.runs {
-        markup += "<circle class=\"run\" cx=\"\(axis.percentage(run))\" cy=\"\(y(45))\" r=\"3\"/>"
+      for run in mode.result.runs {
+        markup += "<circle class=\"run\" cx=\"\(axis.percentage(run.wall))\" cy=\"\(y(45))\" r=\"3\"/>"
       }
     }
     return markup
@@ -43,12 +37,11 @@ struct SpeedBars {
 
   /// The same in words, for those who do not see it.
   var words: String {
-    bars.map { bar in
-      guard bar.runs.count > 1, let least = bar.runs.min(), let most = bar.runs.max() else {
-        return "\(bar.name): \(bar.label)."
-      }
-      let range = "from \(ReportWords.time(least)) to \(ReportWords.time(most))"
-      return "\(bar.name): \(bar.label); \(bar.runs.count) runs \(range)."
+    modes.map { mode in
+      let times = mode.result.times
+      guard times.count > 1 else { return "\(mode.name): \(mode.label)." }
+      let range = "from \(Quantity.measurement(times.minimum)) to \(Quantity.measurement(times.maximum))"
+      return "\(mode.name): \(mode.label); \(times.count) runs \(range)."
     }.joined(separator: " ")
   }
 }

@@ -32,10 +32,10 @@ struct ComparisonMessages {
   }
 
   /// `run 2 of 9 async-let 412 ms`
-  static func runLine(_ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan) -> String {
+  static func runLine(_ step: ComparisonPlan.Step, _ wall: Duration, of plan: ComparisonPlan) -> String {
     let number = "run \(place(of: step, in: plan)) of \(plan.steps.count)"
     let nameWidth = max(12, (plan.modes.map(\.name.count).max() ?? 0) + 2)
-    return TextColumns.line([number, step.mode.name, Quantity.measurement(observation.wall)], [13, nameWidth, 0])
+    return TextColumns.line([number, step.mode.name, Quantity.measurement(wall)], [13, nameWidth, 0])
   }
 
   static func leftOut(_ failures: [DownloadError]) -> [String] {
@@ -94,26 +94,12 @@ struct ComparisonMessages {
   /// The judgement in one sentence; empty with fewer than two modes.
   var headline: String { report.conclusion.map(sentence) ?? "" }
 
-  var explanations: [String] {
-    Explanation.all(report).map(Self.text) + [AutoForecast.of(report).map(Self.text)].compactMap(\.self)
-  }
-
-  private static func text(_ forecast: AutoForecast) -> String {
-    switch forecast {
-    case .manyAtOnce(let time):
-      "--mode auto would have asked for up to \(Settings.mostJobs) at once: a file takes "
-        + "\(Quantity.measurement(time)), and it waits for none."
-    case .moreAndMore:
-      "--mode auto would have begun with two at once and gone on to more for as long as that helped."
-    case .fewForShort: "--mode auto would have stayed with two at once: it is over before more could help."
-    case .fewForNoGain: "--mode auto would have stayed with few at once: more do not help here."
-    }
-  }
+  var explanations: [String] { Explanation.all(report).map(Self.text) }
 
   private static func text(_ explanation: Explanation) -> String {
     switch explanation {
     case .sideBySide(let waiting, let rate):
-      "One by one, \(percent(waiting)) of a file's time is waiting, and the rest receiving at \(Quantity.rate(rate)); "
+      "One by one, \(Int((waiting * 100).rounded())) % of a file's time is waiting, and the rest receiving at \(Quantity.rate(rate)); "
         + "side by side files wait together, and each connection brings its own."
     case .sharedLine(let rate):
       "More files at once share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
@@ -126,8 +112,6 @@ struct ComparisonMessages {
         + "\(Quantity.count(connections, "connection", "connections")) at once."
     }
   }
-
-  private static func percent(_ part: Double) -> String { "\(Int((part * 100).rounded())) %" }
 
   /// What the median run of each mode took.
   private var effort: [String] {
@@ -154,7 +138,7 @@ struct ComparisonMessages {
   private func row(_ result: ModeResult) -> [String] {
     [
       result.mode.name, Quantity.measurement(result.times.median),
-      result.times.count > 1 ? "± \(Self.percent(result.times.spread))" : "–",
+      result.times.spreadText ?? "–",
       result.bytesPerSecond.map(Quantity.rate) ?? "",
       result.mode == .sequential ? "1" : report.speed(of: result.mode, against: .sequential)?.text ?? "",
     ]
@@ -205,8 +189,6 @@ struct ComparisonMessages {
       "uneven, from \(Quantity.measurement(times.minimum)) to \(Quantity.measurement(times.maximum)): round \(round) "
         + (delay.map(text) ?? "is far from the others; is something else going on?")
     case .tooShort: "runs under 20 ms are too short to compare; a longer list says more"
-    case .clockJumped(let rounds):
-      "in round \(rounds.map(String.init).joined(separator: ", ")) the clock was set, or the machine slept"
     }
   }
 

@@ -32,15 +32,15 @@ struct ComparisonSession: Sendable {
     let measured = Lock<[RunMeasurement]>([])
     let runner = ComparisonRunner(plan: plan, isStrict: isStrict) { news in
       switch news {
-      case .ran(let step, let observation) where screen.style != .bars && !settings.isSilent:
-        StandardError.say([ComparisonMessages.runLine(step, observation, of: plan)])
-      case .ran: break
+      case .ran(let step, let observation, let measurements):
+        if screen.style != .bars, !settings.isSilent {
+          StandardError.say([ComparisonMessages.runLine(step, observation.measurement.wall, of: plan)])
+        }
+        measured.withLock { $0 = measurements }
+        if !step.isWarmUp { onMeasured(measurements) }
       case .leftOut(let failures):
         measured.withLock { $0 = [] }
         StandardError.say(ComparisonMessages.leftOut(failures))
-      case .measured(let measurements):
-        measured.withLock { $0 = measurements }
-        onMeasured(measurements)
       }
     }
     do throws(ComparisonError) {
@@ -73,10 +73,10 @@ struct ComparisonSession: Sendable {
         let fetched = files.all
         let manifest = try await Self.manifest(of: fetched)
         try ScratchFolder.removeWhole(folder)
-        return .success(
-          RunObservation(
-            wall: wall, bytes: feed.tally.bodyBytes, files: Set(fetched.map(\.path)).count,
-            failures: failures.failures, manifest: manifest, details: recorder.details))
+        let measurement = RunMeasurement(
+          mode: step.mode, round: step.round, wall: wall, files: Set(fetched.map(\.path)).count,
+          bytes: feed.tally.bodyBytes, details: recorder.details)
+        return .success(RunObservation(measurement, failures: failures.failures, manifest: manifest))
       } catch {
         return .failure(error)
       }
@@ -114,10 +114,9 @@ struct ComparisonSession: Sendable {
   private static func manifest(of files: [FetchedFiles.File]) async throws(DownloadError) -> ContentManifest {
     // Equal addresses of a list are one file.
     var digests = FileDigests(activity: "reading what was downloaded")
-    var entries: [Int: ContentManifest.File] = [:]
+    var entries: [Int: (address: String, digest: String)] = [:]
     for file in files {
-      entries[file.request.id] = ContentManifest.File(
-        address: file.request.address.key, digest: try digests.digest(of: file.path))
+      entries[file.request.id] = (file.request.address.key, try digests.digest(of: file.path))
     }
     return ContentManifest(files: entries)
   }

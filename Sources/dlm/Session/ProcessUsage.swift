@@ -38,17 +38,6 @@ enum ProcessUsage {
     }
     return nil
   }
-
-  /// How far wall clock and monotonic clock have parted: somebody set the one, or the machine slept.
-  struct ClockWatch {
-    private let wall = time(of: CLOCK_REALTIME)
-    private let measuring = time(of: CLOCK_MONOTONIC)
-
-    var jump: Duration {
-      let moved = time(of: CLOCK_REALTIME) - wall - (time(of: CLOCK_MONOTONIC) - measuring)
-      return moved < .zero ? .zero - moved : moved
-    }
-  }
 }
 
 /// The idle classes of processor and disk time (`--background`). A new thread inherits them from its maker, so all

@@ -7,7 +7,6 @@ import Synchronization
 final class RunRecorder: Sendable {
   private struct State {
     var start: UInt64 = 0
-    var clock: ProcessUsage.ClockWatch?
     var transfers: [TransferTimes] = []
     var details = RunDetails()
   }
@@ -19,7 +18,6 @@ final class RunRecorder: Sendable {
   func begin() {
     ProcessUsage.forgetPeakMemory()
     state.withLock { state in
-      state.clock = ProcessUsage.ClockWatch()
       state.details.processorTime = ProcessUsage.processorTime
       state.start = Self.now
     }
@@ -42,7 +40,6 @@ final class RunRecorder: Sendable {
     state.withLock { state in
       state.details.processorTime = processorTime - state.details.processorTime
       state.details.peakMemory = peakMemory
-      state.details.clockJump = state.clock?.jump ?? .zero
       state.details.mostAtOnce = mostAtOnce
     }
   }
