@@ -111,6 +111,11 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     return whole.firstIndex(of: "/").map { whole[$0...] } ?? ""
   }
 
+  /// As written, behind its question mark; nil if there is none.
+  public var query: Substring? {
+    parts.pathEnd < key.utf8.count ? piece(parts.pathEnd + 1, key.utf8.count) : nil
+  }
+
   public var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
 
   /// Whether both ask for one file, perhaps with other credentials.

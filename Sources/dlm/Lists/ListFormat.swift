@@ -41,6 +41,7 @@ struct ListOptions: ParsableArguments {
   @Option("accept") var accept: [String] = []
   @Flag("keep-paths") var keepPaths = false
   @Flag("prefix-host") var prefixHost = false
+  @Flag("no-unwrap") var noUnwrap = false
   @Option("url-template") var template: String?
   @Option("preset") var preset: Preset?
   @Option("items") var items: String?
@@ -67,6 +68,8 @@ struct ListForm: Sendable {
   /// Whether folders are made of the addresses' paths, and of their hosts.
   var keepsPaths = false
   var prefixesHost = false
+  /// Whether a page of a redirector stands for where it leads.
+  var unwraps = true
   /// An address with `{}` in it, for each line's text.
   var template: String?
   /// Takes the text of what is no list of requests.
@@ -81,6 +84,7 @@ struct ListForm: Sendable {
   init(_ options: ListOptions) throws {
     accepted = options.accept.map { NamePattern($0) }
     (format, keepsPaths, prefixesHost) = (options.format, options.keepPaths, options.prefixHost)
+    unwraps = !options.noUnwrap
     base = try options.base.map { text in
       guard let address = try? Address(text) else { throw ValidationError(UsageMessages.noBase(text)) }
       return try Self.withoutLogin("--base", address)

@@ -90,6 +90,41 @@ enum ListLine {
   }
 }
 
+extension Address {
+  /// The address that a page of a known redirector leads to, as one of its parameters says; nil for any other address.
+  var unwrapped: Address? {
+    guard let query, let names = Self.redirectors[site + (path.last == "/" ? path.dropLast() : path)] else {
+      return nil
+    }
+    return query.split(separator: "&").lazy.compactMap { parameter -> Address? in
+      let parts = parameter.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, names.contains(parts[0]) else { return nil }
+      let text = PercentEncoding.decode(parts[1]).map { String(validating: $0, as: UTF8.self) } ?? String(parts[1])
+      return text.flatMap { try? Address($0) }
+    }.first
+  }
+
+  private static let redirectors: [String: [Substring]] = [
+    "bing.com/images/search": ["mediaurl"], "duckduckgo.com/l": ["uddg"], "exit.sc": ["url"],
+    "facebook.com/l.php": ["u"], "google/imgres": ["imgurl"], "google/url": ["url", "q"],
+    "l.facebook.com/l.php": ["u"], "l.instagram.com": ["u"], "linkedin.com/redir/redirect": ["url"],
+    "lm.facebook.com/l.php": ["u"], "medium.com/r": ["url"], "out.reddit.com": ["url"],
+    "pinterest.com/offsite": ["url"], "slack-redir.net/link": ["url"], "steamcommunity.com/linkfilter": ["u", "url"],
+    "t.umblr.com/redirect": ["z"], "vk.com/away.php": ["to"], "yandex.com/images/search": ["img_url"],
+    "youtube.com/redirect": ["q"],
+  ]
+
+  /// The host without the labels that its pages do without; one for all of Google's (google.de, google.co.uk).
+  private var site: String {
+    let labels = host.split(separator: ".").drop { ["www", "m", "images"].contains($0) }
+    let ending = labels.dropFirst()
+    let isGoogle =
+      labels.first == "google" && ending.last.map { $0 == "com" || $0.utf8.count == 2 } == true
+      && (ending.count == 1 || ending.count == 2 && ["co", "com"].contains(ending.first))
+    return isGoogle ? "google" : labels.joined(separator: ".")
+  }
+}
+
 /// From blocks of bytes to lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut off
 /// at ListLine's limit plus one, which refuses it.
 struct LineSplitter {

@@ -155,6 +155,7 @@ actor ListReader {
         return requests
       }
       tell(list.doubt.release(), of: list.source)
+      tellUnwrapped(of: list.source)
     } catch let what as Rejection.NoList {
       breakOff(list.source, .noList(what))
     } catch {
@@ -280,11 +281,18 @@ actor ListReader {
     switch ListLine(Array(text.utf8)) {
     case .blank: break
     case .address(let address, let options):
+      defer { tellUnwrapped(of: source) }
       if let request = made.request(address, options, from: source) { return [request] }
       reject(source, line: nil, address.redacted, .otherHeaders)
     case .bad(let reason, let text): reject(source, line: nil, text, reason)
     }
     return []
+  }
+
+  private func tellUnwrapped(of source: Source) {
+    guard let (count, hosts, last) = made.takeUnwrapped() else { return }
+    let what = source.isAddress ? last.redacted : "\(source.name): \(count == 1 ? "1 address" : "\(count) addresses")"
+    onFormat("\(what) unwrapped from \(hosts.sorted().joined(separator: ", ")); --no-unwrap fetches those pages")
   }
 
   // MARK: What is wrong
@@ -351,6 +359,7 @@ private struct ListedRequests: ~Copyable {
   private(set) var hasFirst = false
   private(set) var expected = ExpectedSizes()
   private(set) var downgrading: Set<String> = []
+  private var unwrapped: (count: Int, hosts: Set<String>, last: Address)?
   private var hasher = ContentHasher(.sha256)
   /// Hashed a block at a time, because a call costs more than the bytes.
   private var keys: [UInt8] = []
@@ -366,7 +375,13 @@ private struct ListedRequests: ~Copyable {
   mutating func request(
     _ address: Address, _ options: LineOptions?, from source: Source, at list: Address? = nil
   ) -> DownloadRequest? {
-    let provenance = max(Provenance(of: address, listedAt: list), options?.provenance ?? .user)
+    var (address, provenance) = (address, options?.provenance ?? .user)
+    if marks.form.unwraps, options?.headerLines.isEmpty != false, let inner = address.unwrapped {
+      unwrapped = ((unwrapped?.count ?? 0) + 1, (unwrapped?.hosts ?? []).union([address.host]), inner)
+      // As behind a redirect, the user's header lines and logins do not go there.
+      (address, provenance) = (inner, .stranger)
+    }
+    provenance = max(Provenance(of: address, listedAt: list), provenance)
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
     let size = options?.size ?? sizes?.size(of: address)
     var request = DownloadRequest(
@@ -386,6 +401,12 @@ private struct ListedRequests: ~Copyable {
   mutating func digestKeys() {
     hasher.update(keys)
     keys.removeAll(keepingCapacity: true)
+  }
+
+  /// How many addresses since the last call were in others, of which hosts.
+  mutating func takeUnwrapped() -> (count: Int, hosts: Set<String>, last: Address)? {
+    defer { unwrapped = nil }
+    return unwrapped
   }
 
   mutating func end() { sizes = nil }

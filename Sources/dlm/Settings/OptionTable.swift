@@ -120,6 +120,9 @@ enum OptionTable {
     value("checksum-field", "field", "The one that has the checksum", .nowhere, { $1(&$0.lists.checksumField) }),
     value("size-field", "field", "The one that has the size in bytes", .nowhere, { $1(&$0.lists.sizeField) }),
     value("split", "character", "What is between several values of one field", .nowhere, { $1(&$0.lists.split) }),
+    flag(
+      "no-unwrap", "Fetch the pages of search engines and the like that lead to an address, not that address.",
+      .nowhere, { $1(&$0.lists.noUnwrap) }),
     value(
       "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner,
       { $1(&$0.own.directory) }),
