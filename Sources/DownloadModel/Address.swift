@@ -1,9 +1,11 @@
 import CIDN
+import FoundationEssentials
 
 /// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment. Credentials in it are
-/// sent, but `description` and `key` lack them, so that no message, log or index contains them.
+/// sent, but `description` and `key` lack them, so that no message, log or index contains them. Or a file itself
+/// (`init(data:)`).
 public struct Address: Sendable, Hashable, CustomStringConvertible {
-  public enum Scheme: String, Sendable { case http, https }
+  public enum Scheme: String, Sendable { case http, https, data }
 
   /// What the transport sends: with credentials, percent-encoded, without fragment.
   public var wireText: String { parts.wireText }
@@ -82,6 +84,16 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     parts = Parts(scheme, bytes, authority: authorityStart..<authorityEnd, host: hostStart..<hostEnd)
   }
 
+  /// An address that holds its file (RFC 2397), and that only the user or a list may name.
+  public init?(data text: String) {
+    guard DataAddress(text) != nil else { return nil }
+    let end = text.utf8.count
+    parts = Parts(.data, Array(text.utf8), authority: end..<end, host: end..<end)
+  }
+
+  /// What it holds; nil for an address of the web.
+  public var data: DataAddress? { scheme == .data ? DataAddress(key) : nil }
+
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
     for index in range { bytes[index] = bytes[index].lowercased }
   }
@@ -100,7 +112,9 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   /// Host and port as written, in lower case: the key of connections and of per-host limits.
   public var hostAndPort: String { parts.hostAndPort }
 
-  public var host: String { String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd)) }
+  public var host: String {
+    scheme == .data ? "" : String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd))
+  }
 
   /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or `…/folder/`.
   public var lastPathSegment: Substring { piece(parts.nameStart, parts.pathEnd) }
@@ -147,6 +161,8 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     /// The host is not in ASCII and cannot be converted (RFC 5891).
     case badInternationalHost
     case badPort
+    /// Of `data:`: its comma is missing, or its base64 is damaged.
+    case badData
   }
 
   /// The login ends at the last `@` (WHATWG URL), but libcurl ends it at the first, so all but the last are encoded.
@@ -205,6 +221,40 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
 
   public var description: String { key }
+}
+
+/// What a `data:` address holds (RFC 2397): `data:[TYPE][;base64],DATA`.
+public struct DataAddress: Sendable {
+  public let mediaType: String
+  public let bytes: [UInt8]
+
+  public init?(_ text: String) {
+    // By bytes: a combining mark after the comma forms one `Character` with it.
+    guard Self.isMeant(text), let comma = text.utf8.firstIndex(of: UInt8(ascii: ",")) else { return nil }
+    let head = Substring(text.utf8[..<comma].dropFirst(5)).lowercased()
+    let body = Substring(text.utf8[comma...].dropFirst().prefix { $0 != UInt8(ascii: "#") })
+    let octets = PercentEncoding.decode(body) ?? Array(body.utf8)
+    mediaType = head.first == ";" || head.isEmpty ? "text/plain" : String(head.prefix { $0 != ";" })
+    guard head.hasSuffix(";base64") else {
+      bytes = octets
+      return
+    }
+    // Many leave out what fills its last four characters.
+    let digits = octets.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }
+    let filled = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
+    guard let data = Data(base64Encoded: Data(filled)) else { return nil }
+    bytes = Array(data)
+  }
+
+  public static func isMeant(_ text: some StringProtocol) -> Bool { text.prefix(5).lowercased() == "data:" }
+
+  /// `data`, with the usual ending of its type.
+  public var fileName: String {
+    let type = mediaType.split(separator: "/").last ?? ""
+    let usual = ["plain": "txt", "jpeg": "jpg", "svg+xml": "svg", "mpeg": "mp3", "javascript": "js", "x-icon": "ico"]
+    let isPlain = type.utf8.count <= 8 && type.utf8.allSatisfy(\.isLetterOrDigit)
+    return "data.\(usual[String(type)] ?? (isPlain ? String(type) : "bin"))"
+  }
 }
 
 /// A host's name in ASCII (RFC 5891, UTS #46), so that both spellings are one address; nil if it has none.

@@ -22,6 +22,11 @@ public enum Redaction {
     return scan(bytes) { _ in false }
   }
 
+  /// A `data:` address as messages show it, any other as it is.
+  public static func shortened(_ address: String) -> String {
+    DataAddress.isMeant(address) && address.utf8.count > 60 ? address.prefix(59) + mark : address
+  }
+
   /// Whether a text looks like an address with a login and without a scheme: `user:secret@host/x`.
   public static func isLoginWithoutScheme(_ text: some StringProtocol) -> Bool {
     let bytes = text.utf8
@@ -91,6 +96,7 @@ public enum Redaction {
 extension Address {
   /// `key` without the values of its secret parameters.
   public var redacted: String {
-    key.utf8.contains(UInt8(ascii: "=")) ? Redaction.scan(Array(key.utf8)) { _ in false } : key
+    if scheme == .data { return Redaction.shortened(key) }
+    return key.utf8.contains(UInt8(ascii: "=")) ? Redaction.scan(Array(key.utf8)) { _ in false } : key
   }
 }

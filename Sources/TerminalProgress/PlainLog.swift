@@ -58,11 +58,11 @@ struct PlainLog: ProgressLog {
     case .ended(_, .failure(let error)) where error.code == .cancelled: return nil
     case .ended(let address, .failure(let error)):
       // What can be done about it is told once, at the end.
-      return line("failed", .failed, "\(address.key): \(words.cause(error))")
+      return line("failed", .failed, "\(address.redacted): \(words.cause(error))")
     case .retry(let address, let next, let error):
-      return line("retry", .retry, "\(address.key): \(RetryMessages.text(words.cause(error), next))")
+      return line("retry", .retry, "\(address.redacted): \(RetryMessages.text(words.cause(error), next))")
     case .waitsForAnotherProcess(let address, let process):
-      return line("waits", .retry, "\(address.key): \(OutcomeNote.waits(for: process))")
+      return line("waits", .retry, "\(address.redacted): \(OutcomeNote.waits(for: process))")
     case .rejected(let rejection): return line("refused", .failed, words.rejection(rejection))
     case .watch(let news):
       let (word, text) = WatchMessages(words: words).text(news)

@@ -15,6 +15,7 @@ public enum FileNaming {
   public static func name(of address: Address, from provenance: Provenance = .user) -> String {
     let segment = address.lastPathSegment
     if isPlain(segment) { return String(segment) }
+    if let data = address.data { return data.fileName }
     return name(of: segment, from: provenance) ?? nameless
   }
 

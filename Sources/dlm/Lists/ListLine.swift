@@ -31,7 +31,9 @@ enum ListLine {
         return
       }
       let text = String(decoding: text, as: UTF8.self)
-      if let base, error == .noScheme, !Self.namesScheme(content),
+      if error == .noScheme, DataAddress.isMeant(text) {
+        self = Address(data: text).map { .address($0, nil) } ?? .bad(.malformed(.badData), text: Self.shown(text))
+      } else if let base, error == .noScheme, !Self.namesScheme(content),
         let address = AddressReference.resolve(text, against: base)
       {
         self = .address(address, nil)
@@ -40,6 +42,8 @@ enum ListLine {
       }
     }
   }
+
+  var address: Address? { if case .address(let address, _) = self { address } else { nil } }
 
   /// A file whose path, and address, a list gives.
   init(_ address: some StringProtocol, path: String, _ options: LineOptions, base: Address?) {

@@ -383,7 +383,7 @@ private struct ListedRequests: ~Copyable {
     }
     provenance = max(Provenance(of: address, listedAt: list), provenance)
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
-    let size = options?.size ?? sizes?.size(of: address)
+    let size = options?.size ?? address.data.map { Int64($0.bytes.count) } ?? sizes?.size(of: address)
     var request = DownloadRequest(
       id: count, address: address, wishes: marks.wishes(of: address, options, from: provenance), isFirst: isFirst,
       expectedSize: size)

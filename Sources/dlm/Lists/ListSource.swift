@@ -16,7 +16,7 @@ enum Source: Equatable, Sendable {
       self = .standardInput
     } else if Preset.named(by: argument) != nil, access(argument, F_OK) != 0 {
       self = .listAt(argument)
-    } else if argument.contains("://") || Redaction.isLoginWithoutScheme(argument) {
+    } else if argument.contains("://") || DataAddress.isMeant(argument) || Redaction.isLoginWithoutScheme(argument) {
       // A login without a scheme is refused as an address, and so neither shown nor remembered.
       self = isList ? .listAt(argument) : .address(argument)
     } else {

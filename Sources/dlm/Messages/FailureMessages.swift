@@ -47,7 +47,8 @@ struct FailureMessages {
       what = what.replacing(/[0-9a-f]{16,}/) { "\($0.output.prefix(5))…\($0.output.suffix(5))" } + " (-v: whole)"
     }
     return ["dlm: \(errors.count > 1 ? "\(Quantity.files(errors.count)): " : "")\(what)"]
-      + errors.map { "    \($0.address ?? $0.path ?? "")" } + [remedy].compactMap(\.self).map { "  \($0)" }
+      + errors.map { "    \(Redaction.shortened($0.address ?? $0.path ?? ""))" }
+      + [remedy].compactMap(\.self).map { "  \($0)" }
   }
 
   /// In the order in which each cause was first met.
@@ -329,6 +330,7 @@ struct RejectionMessages {
     case .badHost: "the host has characters that no host may have"
     case .badInternationalHost: "the host's name cannot be written in ASCII (IDNA), as networks need it"
     case .badPort: "the port is not a number from 1 to 65535"
+    case .badData: "its data is not base64, or the comma before it is missing"
     }
   }
 }

@@ -55,7 +55,7 @@ struct FileLists: Sendable {
   /// - Returns: nil for an address that is signed, which is a secret. Its login, if it has one, is left out.
   static func listLine(_ hash: String, _ file: FetchedFiles.File) -> String? {
     let (address, provenance) = (file.request.address, file.request.provenance)
-    guard address.redacted == address.key else { return nil }
+    guard address.scheme == .data || address.redacted == address.key else { return nil }
     let options = LineOptions(
       size: file.outcome.size, provenance: provenance == .user ? nil : provenance, name: file.outcome.name,
       folder: file.request.folder, checksum: ContentDigest(.sha256, hex: hash))

@@ -48,7 +48,7 @@ final class RunMemory: Sendable {
     switch source {
     case .standardInput: store.spoolPath?.string
     case .listAt(let text) where Preset.named(by: text) != nil: text
-    case .address(let text), .listAt(let text): (try? Address(text))?.key
+    case .address(let text), .listAt(let text): ListLine(Array(text.utf8)).address?.key
     case .list(let path): absolute(path, store)
     }
   }

@@ -30,7 +30,7 @@ struct Aria2Lines: LineRule {
     if text.hasPrefix(" ") || text.hasPrefix("\t"), file != nil || isRefused { return take(option: text) }
     let done = end()
     let lines = text.split(separator: "\t").map { ListLine(Array($0.utf8), base: base) }
-    let addresses = lines.compactMap { if case .address(let address, _) = $0 { address } else { nil } }
+    let addresses = lines.compactMap(\.address)
     guard let first = addresses.first else {
       isRefused = !lines.isEmpty
       return done + lines.prefix(1)

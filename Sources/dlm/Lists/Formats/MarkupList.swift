@@ -94,7 +94,7 @@ struct MarkupList: ListFormatReader {
     case (.feed, "link") where attributes["rel"] == "enclosure":
       add(attributes["href"], size: attributes["length"], base, &entries)
     case (.html, "base"):
-      pageBase = attributes["href"].flatMap { Self.address($0, base) } ?? pageBase
+      pageBase = attributes["href"].flatMap { Self.line($0, base).address } ?? pageBase
     case (.html, "a"), (.html, "area"): try addLink(attributes["href"], pageBase ?? base, &entries)
     case (.html, "img"), (.html, "source"), (.html, "audio"), (.html, "video"):
       try addLink(attributes["src"], pageBase ?? base, &entries)
@@ -133,7 +133,7 @@ struct MarkupList: ListFormatReader {
     _ text: String?, _ base: Address?, _ entries: inout [ListEntry]
   ) throws(Rejection.NoList) {
     guard let text, !text.isEmpty, text.utf8.first != UInt8(ascii: "#") else { return }
-    guard let address = Self.address(text, base) else {
+    guard let address = Self.line(text, base).address else {
       if base == nil, !text.utf8.contains(UInt8(ascii: ":")) { throw .noBase }
       return
     }
@@ -141,11 +141,6 @@ struct MarkupList: ListFormatReader {
       pageLinks.count >= 1 << 16 || pageLinks.insert(address.key).inserted
     else { return }
     entries.append(ListEntry(line: line + 1, content: .address(address, nil)))
-  }
-
-  private static func address(_ text: String, _ base: Address?) -> Address? {
-    guard case .address(let address, _) = line(text, base) else { return nil }
-    return address
   }
 
   /// An address may stand on lines of its own, indented.
@@ -177,7 +172,7 @@ private struct MetalinkFile {
     // Equal ranks keep their order.
     let sorted = addresses.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
     let lines = sorted.map { MarkupList.line($0.element.text, base) }
-    let usable = lines.compactMap { line in if case .address(let address, _) = line { address } else { nil } }
+    let usable = lines.compactMap(\.address)
     guard let first = usable.first else {
       return lines.first ?? .bad(.malformed(.empty), text: name ?? "")
     }

@@ -53,7 +53,8 @@ struct RowFields: Sendable {
   }
 
   private func line(_ value: ArraySlice<UInt8>, _ base: Address?) -> ListLine {
-    let isAddress = value.starts(with: "http://".utf8) || value.starts(with: "https://".utf8)
+    let isAddress =
+      value.starts(with: "http://".utf8) || value.starts(with: "https://".utf8) || value.starts(with: "data:".utf8)
     if isAddress || value.isEmpty || value.firstRange(of: "://".utf8) != nil { return ListLine(value, base: base) }
     if let prefix {
       // What would end a path, or change it, is encoded.

@@ -17,6 +17,6 @@ struct TextLines: LineRule {
       if !found.contains(String(address)) { found.append(String(address)) }
     }
     // What looks like one in prose and is none is no fault of the text's.
-    return found.map { ListLine(Array($0.utf8)) }.filter { if case .address = $0 { true } else { false } }
+    return found.map { ListLine(Array($0.utf8)) }.filter { $0.address != nil }
   }
 }
