@@ -25,6 +25,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case tooLarge = "too-large"
     /// Slower than the user allows (`--min-rate`, which may pass; `--max-time`, which does not in this run).
     case tooSlow = "too-slow"
+    /// Of another media type than the user allows (`--expect`).
+    case wrongType = "wrong-type"
     /// Too many files and connections are open, or memory is short: a problem of this machine, not of a server or disk.
     case resources
     /// A value of the library's configuration cannot be used.
@@ -128,7 +130,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   public var isOfSource: Bool {
     switch self.code {
     case .resolve, .connect, .tls, .certificate, .pinnedKey, .timeout, .stalled, .unanswered, .reset, .redirect,
-      .status, .range, .badResponse, .shortBody, .longBody, .digest, .unproven:
+      .status, .range, .badResponse, .shortBody, .longBody, .digest, .unproven,
+      .wrongType:
       true
     default: false
     }

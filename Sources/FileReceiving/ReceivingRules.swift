@@ -29,6 +29,7 @@ public struct ReceivingRules: Sendable {
     /// Checksums that files must meet, by name.
     public var checksums: ChecksumList?
     public var requiredProof = Proof.nothing
+    public var expectedTypes: ExpectedTypes?
     /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
     public var maxSize: Int64?
   }

@@ -159,7 +159,7 @@ struct SettingsTests {
     #expect(
       without == [
         "list", "list-format", "base", "accept", "url-template", "preset", "items", "url-field", "name-field",
-        "checksum-field", "size-field", "split", "no-unwrap", "output", "checksum", "dry-run",
+        "checksum-field", "size-field", "split", "no-unwrap", "output", "checksum", "expect", "dry-run",
       ])
   }
 

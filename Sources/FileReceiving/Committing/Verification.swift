@@ -1,4 +1,5 @@
 package import DownloadModel
+import SystemPackage
 
 /// The comparison of one file with the checksum that it must have, if there is one.
 struct DigestCheck: ~Copyable, Sendable {
@@ -91,6 +92,76 @@ package enum Verification {
       number += 1
     }
   }
+}
+
+/// The media types that files may have (`--expect`), as their first bytes tell, and else the server.
+public struct ExpectedTypes: Sendable, CustomStringConvertible {
+  /// Such as `image/*`, in lower case.
+  private let types: [String]
+  public var description: String { types.joined(separator: ",") }
+
+  /// - Parameter text: types, with commas between them; nil for what are none.
+  public init?(argument text: String) {
+    types = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.name($0) }
+    guard types.allSatisfy({ $0.wholeMatch(of: /[^\/ ]+\/[^\/ ]+/) != nil }) else { return nil }
+  }
+
+  private static func name(_ field: some StringProtocol) -> String {
+    let name = OptionalWhiteSpace.trimmed(Substring(field.prefix { $0 != ";" })).lowercased()
+    return name == "image/jpg" ? "image/jpeg" : name
+  }
+
+  private func allow(_ type: String) -> Bool {
+    types.contains { $0 == type || $0.hasSuffix("/*") && type.hasPrefix($0.dropLast()) }
+  }
+
+  /// What servers call files that they know nothing of.
+  private static let generic: Set = ["", "application/octet-stream", "binary/octet-stream"]
+
+  /// - Throws: `.wrongType` for an answer whose type is another one.
+  func check(_ head: ResponseHead) throws(DownloadError) {
+    let type = Self.name(head["content-type"] ?? "")
+    if !Self.generic.contains(type), !allow(type) { throw error(type) }
+  }
+
+  /// - Throws: `.wrongType` where the first bytes are those of another type, and then keeps nothing.
+  package func check(_ download: FileDownload) throws(DownloadError) {
+    try download.access { reception throws(DownloadError) in
+      let bytes = try reception.part.withFile("reading") { file throws(Errno) in try file.read(512, at: 0) } ?? []
+      guard let type = other(bytes) else { return }
+      try reception.discard()
+      throw error(type)
+    }
+  }
+
+  private func error(_ type: String) -> DownloadError {
+    DownloadError(.wrongType, cause: .detail("\(type) came, \(self) was wanted"), activity: "checking the type")
+  }
+
+  /// - Returns: the type that a file with these first bytes has instead; nil if it may have one of these.
+  func other(_ bytes: [UInt8]) -> String? {
+    if bytes.isEmpty { return "an empty file" }
+    let start = bytes.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }.prefix(32)
+    let text = start.map { $0 < 0x80 ? $0 | 0x20 : $0 }
+    let known = Self.magic.first { text.dropFirst($0.offset).starts(with: $0.mark) }?.type
+    if let known {
+      // Many formats are archives inside.
+      let isArchive = known.hasSuffix("zip") && types.contains { $0.hasPrefix("application/") && !Self.tells($0) }
+      return allow(known) || isArchive ? nil : known
+    }
+    return types.allSatisfy(Self.tells) ? "something else" : nil
+  }
+
+  /// Whether all files of a type begin alike.
+  private static func tells(_ type: String) -> Bool { type != "text/html" && magic.contains { $0.type == type } }
+
+  /// In lower case, as far as it is ASCII, and without blanks and control characters before it.
+  private static let magic: [(type: String, offset: Int, mark: [UInt8])] = [
+    ("image/png", 0, [0x89] + "png".utf8), ("image/jpeg", 0, [0xFF, 0xD8, 0xFF]), ("image/gif", 0, Array("gif8".utf8)),
+    ("image/webp", 8, Array("webp".utf8)), ("application/pdf", 0, Array("%pdf-".utf8)),
+    ("application/zip", 0, Array("pk#$".utf8)), ("application/gzip", 0, [0x8B, 0x28]),
+    ("text/html", 0, Array("<!doctype html".utf8)), ("text/html", 0, Array("<html".utf8)),
+  ]
 }
 
 /// `Repr-Digest` (RFC 9530 §3), of the whole representation also in a 206: `sha-256=:base64:, sha-512=:base64:`.

@@ -177,6 +177,9 @@ enum OptionTable {
       "require-proof", "proof", "Refuse files that are verified by less than this", usually: "none", .proof,
       { $1(&$0.own.requireProof) }),
     value(
+      "expect", "types", "Refuse files of other media types, such as error pages: image/*,application/pdf",
+      without: "any", .nowhere, { $1(&$0.output.expect) }),
+    value(
       "jobs", letter: "j", "N|auto", "Files at once; auto finds out how many help, up to 64", usually: "auto", .less,
       { $1(&$0.shared.jobs) }),
     value(

@@ -46,6 +46,8 @@ extension TLSOptions.Version: ExpressibleByArgument {
 
 extension ContentDigest: ExpressibleByArgument { public init?(argument: String) { self.init(argument) } }
 
+extension ExpectedTypes: ExpressibleByArgument {}
+
 /// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
 struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let number: Int?

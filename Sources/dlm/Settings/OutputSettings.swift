@@ -39,7 +39,7 @@ struct OutputSettings {
       revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
       maxStale: output.maxStale?.number)
     cache.useContentDisposition = !output.noContentDisposition
-    cache.requiredProof = output.requireProof ?? .nothing
+    (cache.requiredProof, cache.expectedTypes) = (output.requireProof ?? .nothing, output.expect)
     (cache.maxSize, cache.syncs) = (output.maxFilesize?.bytesPerSecond, output.fsync)
     cache.usesRemoteTime = output.remoteTime
     (cache.store, cache.maxStoreBytes) = (output.store ?? .auto, output.cacheMaxSize?.bytesPerSecond)

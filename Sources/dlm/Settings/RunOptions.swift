@@ -65,6 +65,7 @@ struct GetOptions: ParsableArguments {
   @Option("checksum") var checksum: ContentDigest?
   @Option("checksums") var checksums: String?
   @Option("require-proof") var requireProof: Proof?
+  @Option("expect") var expect: ExpectedTypes?
   @Option("first") var first: [String] = []
   @Option("order") var order: RequestOrder?
   @Flag("background") var background = false
