@@ -51,6 +51,19 @@ public struct ResponseHead: Sendable {
     text.utf8.count <= 18 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
   }
 
+  /// What follows this answer, as its `Link` says (`rel="next"`, RFC 8288 §3): relative to its own address.
+  public var next: String? {
+    for link in self["link"]?.split(separator: "<") ?? [] {
+      guard let end = link.firstIndex(of: ">") else { continue }
+      for parameter in link[end...].dropFirst().split(whereSeparator: { ";,".contains($0) }) {
+        let parts = parameter.split(separator: "=", maxSplits: 1).map { OptionalWhiteSpace.trimmed($0).lowercased() }
+        guard parts.count == 2, parts[0] == "rel" else { continue }
+        if parts[1].split(whereSeparator: { "\" ".contains($0) }).contains("next") { return String(link[..<end]) }
+      }
+    }
+    return nil
+  }
+
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
 
   /// Whether the body is as stored at the origin: no Content-Encoding except `identity` (RFC 9110 §8.4).

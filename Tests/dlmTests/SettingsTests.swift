@@ -158,8 +158,9 @@ struct SettingsTests {
     let without = OptionTable.rows.filter { $0.setting == .nowhere }.map(\.name)
     #expect(
       without == [
-        "list", "list-format", "base", "accept", "url-template", "preset", "items", "url-field", "name-field",
-        "checksum-field", "size-field", "split", "no-unwrap", "output", "checksum", "expect", "dry-run",
+        "list", "list-format", "base", "accept", "url-template", "preset", "items", "next-field",
+        "url-field", "name-field", "checksum-field", "size-field", "split", "no-unwrap", "output", "checksum", "expect",
+        "dry-run",
       ])
   }
 

@@ -19,6 +19,8 @@ final class ListAtAddress: Sendable {
     var refusal: DownloadError?
     /// The version that was read last, so that only another one is sent; nil to ask in any case.
     var version: ListVersion?
+    /// Of a further page: whether another origin than the list's own gives it.
+    var provenance = Provenance.user
 
     func check(_ length: Int64) throws(DownloadError) {
       if length > maxSize {
@@ -65,7 +67,8 @@ final class ListAtAddress: Sendable {
     while true {
       arriving.begin()
       do throws(DownloadError) {
-        let request = TransferRequest(address: address, headerLines: how.version?.conditions ?? [])
+        let request = TransferRequest(
+          address: address, headerLines: how.version?.conditions ?? [], provenance: how.provenance)
         _ = try await transport.fetch(request, into: arriving)
         try arriving.finish()
         return .success(())
@@ -99,6 +102,9 @@ final class ListVersion: Sendable {
     state.withLock { $0.arriving = lines.compactMap { name, value in value.map { "\(name): \($0)" } } }
   }
 
+  /// It has pages, of which each may change.
+  func forget() { state.withLock { $0.arriving = [] } }
+
   func isRead() { state.withLock { $0.read = $0.arriving } }
 }
 
@@ -123,6 +129,7 @@ final class ArrivingBytes: ByteSink {
     var position: Int64 = 0
     var end: Result<Void, DownloadError>?
     var base: Address
+    var next: String?
     var read: Int64 = 0
     var isHeld = false
     var wasHeld = false
@@ -161,9 +168,8 @@ final class ArrivingBytes: ByteSink {
     try how.check(head.contentLength ?? 0)
     how.version?.note(head)
     // A redirect within the origin keeps the login of the address.
-    if let place = head.effectiveURL.flatMap({ AddressReference.resolve($0, against: address) }) {
-      state.withLock { $0.base = place }
-    }
+    let place = head.effectiveURL.flatMap { AddressReference.resolve($0, against: address) }
+    state.withLock { ($0.base, $0.next) = (place ?? $0.base, head.next) }
     return .write
   }
 
@@ -224,6 +230,12 @@ final class ArrivingBytes: ByteSink {
 
   /// The place where it was found, to which its lines are relative.
   var base: Address { state.withLock { $0.base } }
+
+  /// Its next page, as its server says.
+  var next: String? { state.withLock { $0.next } }
+
+  /// - Returns: nil for what cannot be fetched.
+  func page(at text: String) -> Address? { AddressReference.resolve(text, against: base) }
 
   func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
 

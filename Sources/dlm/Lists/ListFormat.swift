@@ -45,6 +45,7 @@ struct ListOptions: ParsableArguments {
   @Option("url-template") var template: String?
   @Option("preset") var preset: Preset?
   @Option("items") var items: String?
+  @Option("next-field") var nextField: String?
   @Option("url-field") var urlField: String?
   @Option("name-field") var nameField: String?
   @Option("checksum-field") var checksumField: String?
@@ -53,7 +54,7 @@ struct ListOptions: ParsableArguments {
 
   /// A list from standard input is kept as lines, whatever it was written in.
   mutating func areThoseOfLines() {
-    (format, base, template, preset, items, accept) = (nil, nil, nil, nil, nil, [])
+    (format, base, template, preset, items, nextField, accept) = (nil, nil, nil, nil, nil, nil, [])
     (urlField, nameField, checksumField, sizeField, split) = (nil, nil, nil, nil, nil)
   }
 }
@@ -76,6 +77,8 @@ struct ListForm: Sendable {
   var whole: WholeText?
   /// Paths of what makes a request each, in JSON.
   var items: String?
+  /// The path of what names the next page of JSON.
+  var nextField: String?
   var fields = RowFields()
 
   init() {}
@@ -97,7 +100,7 @@ struct ListForm: Sendable {
       _ = try Self.withoutLogin("--url-template", address)
       format = .lines
     }
-    items = options.items
+    (items, nextField) = (options.items, options.nextField)
     let names: [RowFields.Field: String?] = [
       .url: options.urlField, .name: options.nameField, .checksum: options.checksumField, .size: options.sizeField,
     ]
@@ -136,7 +139,7 @@ struct ListForm: Sendable {
     case .checksums: return LineByLine(FileLines.checksums)
     case .csv: return TableRows(fields, separator: ",")
     case .html: return try MarkupList(isPage: true, accepted: accepted)
-    case .json: return JSONItems(fields, items: items)
+    case .json: return JSONItems(fields, items: items, next: nextField)
     case .lines: return PlainLines(template: template)
     case .text: return LineByLine(TextLines())
     case .tsv: return TableRows(fields, separator: "\t")

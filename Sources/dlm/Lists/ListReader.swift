@@ -4,6 +4,8 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
+// Long because: the way from a list's bytes to its requests, page by page, and what may go wrong on it, stand here.
+
 /// Reads sources a block at a time, on a thread that may wait for a pipe.
 actor ListReader {
   private nonisolated let executor = BlockingExecutor(label: "list-reader")
@@ -48,6 +50,8 @@ actor ListReader {
     var reader: (any ListFormatReader)?
     var doubt = ListDoubt()
     var hasEnded = false
+    /// The addresses of its pages up to this one.
+    var pages: Set<Address> = []
 
     enum Bytes {
       case file(FileDescriptor)
@@ -155,7 +159,8 @@ actor ListReader {
         return requests
       }
       tell(list.doubt.release(), of: list.source)
-      tellUnwrapped(of: list.source)
+      open = try nextPage(of: list)
+      if open == nil { tellUnwrapped(of: list.source) }
     } catch let what as Rejection.NoList {
       breakOff(list.source, .noList(what))
     } catch {
@@ -198,6 +203,34 @@ actor ListReader {
       }
     }
     return nil
+  }
+
+  private static let mostPages = 10_000
+
+  /// - Returns: nil where no further page of JSON is named.
+  private func nextPage(of list: OpenList) throws(DownloadError) -> OpenList? {
+    guard case .arriving(let arriving) = list.bytes, let home = list.address, var fetching,
+      var reader = list.reader as? JSONItems, let text = reader.next ?? arriving.bytes.next, !text.isEmpty
+    else { return nil }
+    fetching.version?.forget()
+    let base = arriving.bytes.base
+    var pages = list.pages.union([home, base])
+    guard let page = arriving.bytes.page(at: text), base.scheme == .http || page.scheme == .https,
+      pages.count < Self.mostPages
+    else {
+      let why = "its next page is not fetched, after \(pages.count): \(ListLine.shown(text))"
+      throw DownloadError(.badResponse, cause: .detail(why), activity: "following its pages")
+    }
+    guard pages.insert(page).inserted else {
+      onFormat("\(list.source.name): ends here, as its next page is to be one before, \(page.redacted)")
+      return nil
+    }
+    // As behind a redirect: what is the user's goes to the origin of the list alone.
+    (fetching.version, fetching.provenance) = (nil, page.isSameOrigin(as: home) ? .user : .stranger)
+    reader.turnPage()
+    return OpenList(
+      source: list.source, bytes: .arriving(try ListAtAddress(page, fetching)), address: home, form: list.form,
+      reader: reader, pages: pages)
   }
 
   // MARK: A list
@@ -290,7 +323,8 @@ actor ListReader {
   }
 
   private func tellUnwrapped(of source: Source) {
-    guard let (count, hosts, last) = made.takeUnwrapped() else { return }
+    guard let (count, hosts, last) = made.unwrapped else { return }
+    made.unwrapped = nil
     let what = source.isAddress ? last.redacted : "\(source.name): \(count == 1 ? "1 address" : "\(count) addresses")"
     onFormat("\(what) unwrapped from \(hosts.sorted().joined(separator: ", ")); --no-unwrap fetches those pages")
   }
@@ -359,7 +393,8 @@ private struct ListedRequests: ~Copyable {
   private(set) var hasFirst = false
   private(set) var expected = ExpectedSizes()
   private(set) var downgrading: Set<String> = []
-  private var unwrapped: (count: Int, hosts: Set<String>, last: Address)?
+  /// What was in other addresses since that was told last.
+  var unwrapped: (count: Int, hosts: Set<String>, last: Address)?
   private var hasher = ContentHasher(.sha256)
   /// Hashed a block at a time, because a call costs more than the bytes.
   private var keys: [UInt8] = []
@@ -401,12 +436,6 @@ private struct ListedRequests: ~Copyable {
   mutating func digestKeys() {
     hasher.update(keys)
     keys.removeAll(keepingCapacity: true)
-  }
-
-  /// How many addresses since the last call were in others, of which hosts.
-  mutating func takeUnwrapped() -> (count: Int, hosts: Set<String>, last: Address)? {
-    defer { unwrapped = nil }
-    return unwrapped
   }
 
   mutating func end() { sizes = nil }

@@ -275,7 +275,10 @@ struct RejectionMessages {
       let other = number == EISDIR ? "name a file in it" : "check its name and permissions"
       let remedy = isMaybeAddress ? "if it is an address, write https://\(rejection.list)" : other
       return "cannot be read: \(String(cString: strerror(number))); \(remedy)"
-    case .unfetched(let error): return "cannot be read: \(FailureMessages(error).line)"
+    case .unfetched(let error):
+      // Of a further page.
+      let page = Redaction.redactedAddress(error.address ?? rejection.list)
+      return "cannot be read\(rejection.list.hasSuffix(page) ? "" : " at \(page)"): \(FailureMessages(error).line)"
     case .damaged(let why): return "cannot be read from here on: \(why); get it again"
     case .noList(let what): return text(what)
     case .notUTF8: return "\(quoted) is not UTF-8; save the list as UTF-8"

@@ -114,6 +114,9 @@ enum OptionTable {
       "items", "path", "In JSON, what is a file each: features[].assets.*", without: "found out", .nowhere,
       { $1(&$0.lists.items) }),
     value(
+      "next-field", "path", "What names the next page of a JSON list at an address, if no Link header does",
+      .nowhere, \.lists.nextField),
+    value(
       "url-field", "field", "The column's name or number, or the path below an item, that has the address",
       without: "found out", .nowhere, { $1(&$0.lists.urlField) }),
     value("name-field", "field", "The one that has the file's name or path", .nowhere, { $1(&$0.lists.nameField) }),

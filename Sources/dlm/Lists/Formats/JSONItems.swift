@@ -3,7 +3,7 @@ import DownloadModel
 /// The items of JSON documents, one after the other or one a line. Of an item only the wanted values are kept.
 struct JSONItems: ListFormatReader {
   /// `features[].assets.*` in steps.
-  private typealias Path = [[UInt8]]
+  fileprivate typealias Path = [[UInt8]]
 
   var line: Int { scanner.line - 1 }
   private(set) var said: String?
@@ -17,14 +17,20 @@ struct JSONItems: ListFormatReader {
   private var start = 1
   private var hasEnded = false
   private var hasURL = false
+  private var pages: NextPage?
+  /// The address of the page behind this one.
+  var next: String? { pages?.found }
 
   private static let none = RowFields.Values(repeating: nil, count: RowFields.Field.allCases.count)
   /// Bytes in which the first item has to be.
   private static let room = 256 * 1024
 
-  /// - Parameter items: paths, of which `|` separates several.
-  init(_ fields: RowFields, items: String?) {
+  /// - Parameters:
+  ///   - items: paths, of which `|` separates several.
+  ///   - next: the path of the next page's address.
+  init(_ fields: RowFields, items: String?, next: String? = nil) {
     self.fields = fields
+    pages = next.map { NextPage($0) }
     self.items = items?.split(separator: "|", omittingEmptySubsequences: false).map { Self.path(String($0)) } ?? []
     if items != nil, fields.names[.url] != nil { want() }
   }
@@ -47,12 +53,19 @@ struct JSONItems: ListFormatReader {
     return entries
   }
 
+  /// Begins another document of the same list.
+  mutating func turnPage() {
+    (scanner, values, hasEnded) = (JSONScanner(), Self.none, false)
+    pages?.found = nil
+  }
+
   private mutating func scan(_ block: [UInt8], _ base: Address?) -> [ListEntry] {
     var (entries, index): ([ListEntry], Int) = ([], 0)
     while !hasEnded {
       do throws(JSONScanner.Damage) {
         guard let event = try scanner.next(in: block, at: &index) else { break }
         let here = event == .began ? scanner.path.dropLast() : scanner.path[...]
+        pages?.note(event, at: here, scanner.text)
         if event != .began, event != .ended {
           for want in wanted where Self.matches(want.path, here) {
             values[want.field.rawValue] = event == .literal ? nil : scanner.text[...]
@@ -83,7 +96,7 @@ struct JSONItems: ListFormatReader {
 
   private static let every = Array("*".utf8)
 
-  private static func path(_ text: String) -> Path {
+  fileprivate static func path(_ text: String) -> Path {
     text.replacing("[]", with: ".[]").split(separator: ".").map { Array($0.utf8) }
   }
 
@@ -92,7 +105,7 @@ struct JSONItems: ListFormatReader {
   }
 
   /// Compared from the end, where paths differ.
-  private static func matches(_ path: Path, _ levels: ArraySlice<JSONScanner.Level>) -> Bool {
+  fileprivate static func matches(_ path: Path, _ levels: ArraySlice<JSONScanner.Level>) -> Bool {
     path.count == levels.count && zip(path.reversed(), levels.reversed()).allSatisfy { $0 == $1.step || $0 == every }
   }
 
@@ -127,5 +140,28 @@ struct JSONItems: ListFormatReader {
     said = "JSON, addresses in \(Self.text(item + url))"
     want()
     return true
+  }
+}
+
+/// Looks for a list's next page: the text at a path, or the `href` of what has `rel` "next" there, as STAC has it.
+private struct NextPage {
+  var found: String?
+  private let path, link, rel, href: JSONItems.Path
+  private var (isNext, held): (Bool, String?) = (false, nil)
+
+  init(_ text: String) {
+    (path, link) = (JSONItems.path(text), JSONItems.path("\(text)[]"))
+    (rel, href) = (link + [Array("rel".utf8)], link + [Array("href".utf8)])
+  }
+
+  mutating func note(_ event: JSONScanner.Event, at here: ArraySlice<JSONScanner.Level>, _ text: [UInt8]) {
+    if event == .text {
+      if JSONItems.matches(path, here) { found = String(decoding: text, as: UTF8.self) }
+      if JSONItems.matches(rel, here) { isNext = text.elementsEqual("next".utf8) }
+      if JSONItems.matches(href, here) { held = String(decoding: text, as: UTF8.self) }
+    } else if event == .began || event == .ended, JSONItems.matches(link, here) {
+      if isNext, let held { found = held }
+      (isNext, held) = (false, nil)
+    }
   }
 }
