@@ -4,7 +4,7 @@ import DownloadModel
 /// What a list is written in (`--list-format`).
 enum ListFormat: String, Choice {
   /// Lines are of an address each; html is the links of a page, xml Metalink, sitemap, RSS or Atom.
-  case apt, aria2, bagit, checksums, csv, html, json, lines, text, tsv, xml
+  case apt, aria2, bagit, checksums, csv, html, json, lines, s5cmd, text, tsv, xml
 }
 
 /// Makes requests of the blocks of one list.
@@ -141,6 +141,7 @@ struct ListForm: Sendable {
     case .html: return try MarkupList(isPage: true, accepted: accepted)
     case .json: return JSONItems(fields, items: items, next: nextField)
     case .lines: return PlainLines(template: template)
+    case .s5cmd: return LineByLine(S5Commands())
     case .text: return LineByLine(TextLines())
     case .tsv: return TableRows(fields, separator: "\t")
     case .xml: return try MarkupList(isPage: false, accepted: [])

@@ -50,6 +50,32 @@ struct FileLinesTests {
         "5: field(\"out=/d\") http://h/d",
       ]
     ),
+    // As the manifests of the Imaging Data Commons and the examples of s5cmd have it.
+    (
+      .s5cmd,
+      """
+      cp s3://bucket/a/b.dcm target/c.dcm
+      # comment
+
+      cp --source-region us-east-1 "s3://bucket/a b/ü.bin" .
+      cp -n 's3://my.bucket/x' './d/'
+      cp s3://bucket/pre/* .
+      cp s3://bucket .
+      cp s3://bucket/a /abs
+      rm s3://bucket/a
+      cp local s3://bucket/a
+      cp s3://b/a s3://c/a
+
+      """,
+      [
+        "https://bucket.s3.amazonaws.com/a/b.dcm\tdir=target\tout=c.dcm",
+        "https://bucket.s3.amazonaws.com/a%20b/%C3%BC.bin\tout=ü.bin",
+        "https://s3.amazonaws.com/my.bucket/x\tdir=d\tout=x",
+        "6: row(\"dlm lists no buckets: name each object\") s3://bucket/pre/*",
+        "7: row(\"dlm lists no buckets: name each object\") s3://bucket",
+        "8: field(\"out=/abs\") https://bucket.s3.amazonaws.com/a",
+      ]
+    ),
     (
       .text,
       """
@@ -77,7 +103,8 @@ struct FileLinesTests {
   }
 
   @Test(arguments: [
-    ("# c\n\(sum)  a\n", "list", ListFormat.checksums), ("SHA256 (a) = \(sum)\r\n", "list", .checksums),
+    ("cp s3://b/k k\n", "list", .s5cmd), ("# c\n\(sum)  a\n", "list", ListFormat.checksums),
+    ("SHA256 (a) = \(sum)\r\n", "list", .checksums),
     ("'http://h/a' a 1\n", "list", .apt), ("http://h/a 1 data/a\n", "d/fetch.txt", .bagit),
     // What may be a plain list is one.
     ("http://h/a 1 data/a\n", "list", nil), ("http://h/a\n", "fetch.txt", nil), ("", "fetch.txt", nil),
