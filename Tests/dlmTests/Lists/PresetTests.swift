@@ -111,7 +111,7 @@ struct PresetTests {
   }
 
   @Test func eachHasASample() {
-    #expect(Self.samples.map { $0.source.prefix { $0 != ":" } } == Preset.all.map { $0.name[...] })
+    #expect(Self.samples.map { $0.source.prefix { $0 != ":" } } == Preset.allValueStrings.map { $0[...] })
   }
 
   /// What is no preset stays what it was, and a login is not remembered as it stands.
@@ -120,6 +120,52 @@ struct PresetTests {
     #expect(Source("stac:https://u:p@h/x") == .address("stac:https://u:p@h/x"))
     #expect(Source("stac:https://h/x?token=1") == .address("stac:https://h/x?token=1"))
     #expect(!Source("stac:https://u:p@h/x").name.contains("p@"))
+  }
+
+  /// Of a search, and of what a STAC API answers.
+  @Test func pages() throws {
+    func next(_ source: String, _ text: String) throws -> (String?, [ListEntry]) {
+      let named = try #require(Preset.named(by: source))
+      let form = named.preset.form(ListForm(), id: named.id)
+      var reader = try #require(try form.reader(of: Array(text.utf8), named: source) as? JSONItems)
+      let entries = try reader.take(Array(text.utf8), base: try Address("https://h/")) + reader.take([], base: nil)
+      return (reader.next, entries)
+    }
+    let search =
+      #"{"hits":{"hits":[{"files":[{"key":"a","links":{"self":"https://z/a"}}]}]},"links":{"next":"https://z/2"}}"#
+    let (second, found) = try next("zenodo:?q=x", search)
+    #expect(second == "https://z/2" && found.count == 1)
+    let items =
+      #"{"features":[{"assets":{"a":{"href":"a.tif"}},"links":[{"rel":"next","href":"no"}]}],"links":[{"rel":"next","href":"?t=2"}]}"#
+    let (more, assets) = try next("stac:https://h/search", items)
+    #expect(more == "?t=2" && assets.count == 1)
+  }
+
+  /// In `presets.conf` of the settings folder, in the form of the table.
+  @Test func theUsersOwn() async throws {
+    let place = try Workplace()
+    let text = """
+      # mine
+
+      mine json http://127.0.0.1:9/{}.json items=a[] url-field=u name-field=n base=http://127.0.0.1:9/f/
+      zenodo json http://127.0.0.1:9/zenodo
+      bad json
+      worse json {} itmes=a[]
+      """
+    _ = try place.folder.write(Array(text.utf8), to: "home/config/dlm/presets.conf")
+    _ = try place.folder.write(Array(#"{"a":[{"u":"x y","n":"z"}]}"#.utf8), to: "work/list.json")
+    let run = try await place.dlm("get", "list.json", "--preset", "mine", "--dry-run")
+    #expect(run.outputText.hasPrefix("http://127.0.0.1:9/f/x%20y\t./z\t"), "\(run.outputText) \(run.errorText)")
+    for line in ["bad json", "worse json {} itmes=a[]"] {
+      #expect(
+        run.errorText.contains("/presets.conf: \"\(line)\" is no preset, and is ignored; write NAME FORMAT ADDRESS"))
+    }
+    let named = try await place.dlm("get", "mine:7", "--retries", "0")
+    #expect(named.errorText.contains("mine: http://127.0.0.1:9/7.json cannot be read"), "\(named.errorText)")
+    // The published ones stay what they are.
+    #expect(
+      try await place.dlm("get", "zenodo:1", "--retries", "0", "--proxy", "http://127.0.0.1:9").errorText
+        .contains("zenodo: https://zenodo.org/"))
   }
 
   /// An option of the user's is stronger than the preset's.

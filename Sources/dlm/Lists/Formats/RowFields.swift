@@ -2,7 +2,11 @@ import DownloadModel
 
 /// Makes requests of named values: the cells of a row, or what is below an item of JSON.
 struct RowFields: Sendable {
-  enum Field: Int, CaseIterable { case url, name, checksum, size }
+  enum Field: Int, CaseIterable {
+    case url, name, checksum, size
+
+    var option: String { "\(self)-field" }
+  }
 
   /// By field.
   typealias Values = [ArraySlice<UInt8>?]
