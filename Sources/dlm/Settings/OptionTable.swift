@@ -115,7 +115,7 @@ enum OptionTable {
       { $1(&$0.lists.items) }),
     value(
       "next-field", "path", "What names the next page of a JSON list at an address, if no Link header does",
-      .nowhere, \.lists.nextField),
+      .nowhere, { $1(&$0.lists.nextField) }),
     value(
       "url-field", "field", "The column's name or number, or the path below an item, that has the address",
       without: "found out", .nowhere, { $1(&$0.lists.urlField) }),
@@ -181,7 +181,7 @@ enum OptionTable {
       { $1(&$0.own.requireProof) }),
     value(
       "expect", "types", "Refuse files of other media types, such as error pages: image/*,application/pdf",
-      without: "any", .nowhere, { $1(&$0.output.expect) }),
+      without: "any", .nowhere, { $1(&$0.own.expect) }),
     value(
       "jobs", letter: "j", "N|auto", "Files at once; auto finds out how many help, up to 64", usually: "auto", .less,
       { $1(&$0.shared.jobs) }),
