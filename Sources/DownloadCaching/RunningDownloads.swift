@@ -65,6 +65,9 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   }
 
   fileprivate static func name(of process: Int32) -> String { "\(process).json" }
+  fileprivate static func inbox(of process: Int32) -> String { "\(process).add" }
+  /// Behind a text that is whole.
+  fileprivate static let end = "\n\n"
 
   private static func isName(_ name: String) -> Bool {
     name.split(separator: ".").first.flatMap { Int32($0) }.map { Self.name(of: $0) == name } ?? false
@@ -86,6 +89,32 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
         try? folder.remove(name)
         return nil
       }
+    }
+    return nil
+  }
+
+  /// Hands addresses to the run, in a file that it removes once its answer stands there.
+  /// - Returns: how many it did not have, and how many it had; nil if it is over.
+  public func add(_ addresses: [String], in path: FilePath) async -> (added: Int, known: Int)? {
+    var file = Descriptor.closed
+    while let folder = try? Folder(own: path) {
+      // Where its process has ended it takes nothing any more, so that is looked at first.
+      let isAlive = Self.all(in: path).contains { $0.process == process }
+      if file.isOpen, (try? file.linkCount()) == 0 {
+        let answer = String(decoding: (try? file.read(64)) ?? [], as: UTF8.self).prefix { $0 != "\n" }
+        let counts = answer.split(separator: " ").compactMap { Int($0) }
+        return counts.count == 2 ? (counts[0], counts[1]) : nil
+      }
+      if !isAlive {
+        if file.isOpen { try? folder.remove(Self.inbox(of: process)) }
+        return nil
+      }
+      // It fails while another process is adding.
+      if !file.isOpen, let new = try? folder.open(Self.inbox(of: process), O_RDWR | O_CREAT | O_EXCL, mode: 0o600) {
+        try? new.write(Array((addresses.joined(separator: "\n") + Self.end).utf8))
+        file = new
+      }
+      try? await Task.sleep(for: .milliseconds(50))
     }
     return nil
   }
@@ -118,6 +147,8 @@ public actor RunningDownloadsFile {
       let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       guard file.lock() else { return }
       try file.write(running.json)
+      // Left for a killed process with the same number: nobody knows of this one yet.
+      if !standing.isOpen { try folder.remove(RunningDownloads.inbox(of: getpid())) }
       try folder.rename(draft, replacing: name)
       standing = file
     } catch {
@@ -126,9 +157,22 @@ public actor RunningDownloadsFile {
     }
   }
 
+  /// Takes what another process adds to this one's run (`RunningDownloads.add`).
+  /// - Parameter add: gives how many addresses the run did not have, and how many it had; nil if it is over.
+  public func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
+    let inbox = RunningDownloads.inbox(of: getpid())
+    guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.open(inbox, O_RDWR | O_NONBLOCK),
+      (try? file.isOwn()) == true, let text = (try? file.read(1 << 20)).map({ String(decoding: $0, as: UTF8.self) }),
+      text.hasSuffix(RunningDownloads.end)
+    else { return }
+    let counts = await add(text.split(separator: "\n").map(String.init))
+    try? file.write(Array((counts.map { "\($0.added) \($0.known)" } ?? "over").utf8 + [0x0A]))
+    try? folder.remove(inbox)
+  }
+
   public func remove() {
     guard standing.isOpen, let folder = try? Folder(own: path) else { return }
-    for name in [draft, name] { try? folder.remove(name) }
+    for name in [draft, name, RunningDownloads.inbox(of: getpid())] { try? folder.remove(name) }
     standing = .closed
   }
 }

@@ -20,6 +20,8 @@ public final class ProgressFeed: Sendable {
 
   fileprivate struct State {
     var tally = ProgressTally()
+    /// Requests that were not in the list.
+    var added = 0
     var active: [Int: ActiveDownload] = [:]
     var prompt: [String] = []
     /// Which ends are neither told nor counted before they are settled; and those of which that is so.
@@ -70,8 +72,16 @@ public final class ProgressFeed: Sendable {
   /// The list has `count` requests as far as it was read; `complete` once its end was reached.
   public func listed(_ count: Int, complete: Bool) {
     state.withLock { state in
-      state.tally.listed = max(state.tally.listed, count)
+      state.tally.listed = max(state.tally.listed, count + state.added)
       state.tally.listIsComplete = state.tally.listIsComplete || complete
+    }
+  }
+
+  /// As many requests came while the run went on.
+  public func add(_ count: Int) {
+    state.withLock { state in
+      state.added += count
+      state.tally.listed += count
     }
   }
 

@@ -143,6 +143,15 @@ package final class DownloadRun: Sendable {
     running?.queue.pause(isPaused)
   }
 
+  /// Takes requests as if they stood at the end of the list; their numbers are greater than all of its.
+  /// - Parameter keepers: how many more there are that may yet add some, for which the run goes on.
+  /// - Returns: false before and after the run.
+  package func add(_ requests: [DownloadRequest], keepers: Int = 0) -> Bool {
+    guard state.withLock({ $0.running })?.queue.add(requests, keepers: keepers) == true else { return false }
+    feed.add(requests.count)
+    return true
+  }
+
   /// Takes one file at a time more, or one less.
   /// - Returns: how many; nil before and after the run.
   package func widen(by change: Int) -> Int? {

@@ -10,8 +10,8 @@ struct DLM: AsyncParsableCommand {
     commandName: "dlm", abstract: "Downloads lists of files in parallel, and shows and measures what that gains.",
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
-      GetCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self, ClearCacheCommand.self,
-      HistoryCommand.self, ConfigCommand.self,
+      GetCommand.self, AddCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self,
+      ClearCacheCommand.self, HistoryCommand.self, ConfigCommand.self,
     ])
 
   static func main() {

@@ -11,6 +11,8 @@ struct Wiring: Sendable {
   let loops: NetworkLoops
   let downloads: DownloadRun
   private let mode: DownloadMode
+  /// Files at a time that further ones may come to, in a run that began with a single one; else nil.
+  private let room: Int?
   private let log: RunLog
 
   /// - Parameters:
@@ -50,6 +52,7 @@ struct Wiring: Sendable {
     plan.looksAhead = !settings.first.isEmpty || settings.order != .list || watches
     downloads = DownloadRun(plan, over: loops, feed: feed)
     (self.mode, self.log) = (mode, log)
+    room = files == 1 && mode != .sequential ? settings.jobs : nil
   }
 
   static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {
@@ -82,6 +85,13 @@ struct Wiring: Sendable {
     let news = Downloader.News(
       onSplit: { [log] in log.split($0, $1, $2) }, onRetry: { [log] in log.again($0, $1, $2) }, onEnd: onEnd)
     return await downloads.run(source, scopes: scopes, news: news)
+  }
+
+  /// `DownloadRun.add`, with lanes for what comes.
+  func add(_ requests: [DownloadRequest], keepers: Int = 0) -> Bool {
+    guard downloads.add(requests, keepers: keepers) else { return false }
+    if let room { for _ in requests where downloads.widen(by: 1) ?? 0 > room { _ = downloads.widen(by: -1) } }
+    return true
   }
 
   /// - Returns: how many files go at a time by now; nil in mode sequential, where that is always one.

@@ -102,4 +102,60 @@ struct RunningDownloadsTests {
     #expect(RunningDownloads.all(in: path) == [snapshot])
     await file.remove()
   }
+
+  /// Two processes at once wait for one another; both are answered.
+  @Test func addressesAreAdded() async throws {
+    let file = RunningDownloadsFile(in: path)
+    let snapshot = try running()
+    await file.write(snapshot)
+    async let one = snapshot.add(["http://h/1", "http://h/2"], in: path)
+    async let other = snapshot.add(["http://h/3"], in: path)
+    let taken = Monitor([[String]]())
+    while taken.withState({ $0.count }) < 2 {
+      await file.takeAdded { addresses in
+        taken.withState { $0.append(addresses) }
+        return (addresses.count, 1)
+      }
+    }
+    #expect([await one?.added, await other?.added] == [2, 1])
+    #expect(await one?.known == 1)
+    #expect(taken.withState { $0.flatMap(\.self).sorted() } == ["http://h/1", "http://h/2", "http://h/3"])
+    #expect(try folder.names(in: "running") == ["\(getpid()).json"])
+    await file.remove()
+  }
+
+  /// Whoever adds at the end learns that nothing was taken.
+  @Test(arguments: [true, false]) func aRunThatEndsTakesNone(looks: Bool) async throws {
+    let file = RunningDownloadsFile(in: path)
+    let snapshot = try running()
+    await file.write(snapshot)
+    async let answer = snapshot.add(["http://h/1"], in: path)
+    while try folder.names(in: "running").count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+    if looks { await file.takeAdded { _ in nil } }
+    await file.remove()
+    #expect(await answer == nil)
+    #expect(try folder.names(in: "running").isEmpty)
+    #expect(await snapshot.add(["http://h/1"], in: path) == nil)
+  }
+
+  /// Left for a killed process with the same number, half written, a link, or another name of somebody's file.
+  @Test func whatIsNoInboxIsNotTaken() async throws {
+    let (inbox, text) = ("running/\(getpid()).add", Array("http://h/1\n\n".utf8))
+    _ = try folder.write(text, to: inbox)
+    let file = RunningDownloadsFile(in: path)
+    await file.takeAdded { _ in (9, 9) }
+    await file.write(try running())
+    #expect(try folder.names(in: "running") == ["\(getpid()).json"])
+    let elsewhere = try folder.write(text, to: "elsewhere")
+    for make in [
+      { _ = try folder.write(Array("http://h/1\n".utf8), to: inbox) }, { _ = symlink(elsewhere, folder.path(inbox)) },
+      { _ = link(elsewhere, folder.path(inbox)) },
+    ] {
+      try make()
+      await file.takeAdded { _ in (9, 9) }
+      #expect(unlink(folder.path(inbox)) == 0)
+    }
+    #expect(try folder.read("elsewhere") == text)
+    await file.remove()
+  }
 }

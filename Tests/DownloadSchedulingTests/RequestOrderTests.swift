@@ -136,6 +136,31 @@ struct RequestOrderTests {
     #expect([step { list.popFirst() }, step { list.popFirst() }] == [0, 1])
   }
 
+  /// Behind a list that is not read yet; and a run that somebody may add to goes on when its list has ended.
+  @Test(arguments: [RequestOrder.list, .large], [false, true])
+  func addedOnesStandBehindTheList(order: RequestOrder, looksAhead: Bool) throws {
+    var list = try (0...1).map { try Self.request($0) }[...]
+    let ranking = RequestRanking(order: order)
+    var state = RequestQueueState(
+      ceiling: 4, widths: [4], retry: RetryPolicy(), ranking: ranking, looksAhead: looksAhead)
+    #expect(!state.isOver)
+    state.window.add([try Self.request(1 << 40), try Self.request(1 << 41)], keepers: 1)
+    var ids: [Int] = []
+    for _ in 0..<9 where ids.count < 4 {
+      switch state.step(for: 0, at: .zero, { list.popFirst() }) {
+      case .give(let request): ids.append(request.id)
+      default: if state.window.takeReading(besides: state.hosts.held) { state.received(list.popFirst()) }
+      }
+    }
+    #expect(ids == [0, 1, 1 << 40, 1 << 41])
+    for id in ids { _ = state.ended(try Self.request(id), share: 0, wasAsked: true) }
+    state.received(nil)
+    #expect(!state.isOver)
+    state.window.add([], keepers: -1)
+    #expect(state.isOver)
+    if case .end = state.step(for: 0, at: .zero, { nil }) {} else { Issue.record("it goes on") }
+  }
+
   private static func request(
     _ id: Int, _ host: String = "a", isFirst: Bool = false, size: Int64? = nil
   ) throws -> DownloadRequest {

@@ -151,4 +151,38 @@ struct AskingTests {
     #expect(try place.file("first.bin") == [1])
     #expect(try await place.dlm("get", origin.url("/one")).errorText.contains("1 unchanged"))
   }
+
+  /// What was left as it was, or never answered, is asked about again; what has a name is not.
+  @Test func whatIsLeftIsAskedAboutAgain() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for name in ["one", "two", "three"] { origin.route("/\(name)", .file(Array(name.utf8))) }
+    let place = try Self.place()
+    let urls = ["one", "two", "three"].map { origin.url("/\($0)") }
+    func start() throws -> TerminalRun { try TerminalRun(place, ["get", "-j", "1", "--ask-names"] + urls) }
+    let first = try start()
+    defer { first.stop() }
+    try await first.wait(for: "^Name: \\[one\\]")
+    try await first.type("first\r")
+    try await first.wait(for: "^Name: \\[two\\]")
+    try await first.type("\u{1B}")
+    try await first.wait(for: "^Name: \\[three\\]")
+    try await first.type("\u{03}")
+    #expect(try await first.waitForEnd().status == 130)
+    let second = try start()
+    defer { second.stop() }
+    try await second.wait(for: "^Name: \\[two\\]")
+    try await second.type("second\r")
+    try await second.wait(for: "^Name: \\[three\\]")
+    try await second.type("\r")
+    #expect(try await second.waitForEnd().status == 0)
+    let third = try await place.start(["get", "--ask-names"] + urls).waitForExit()
+    #expect(third.errorText.contains("3 unchanged"), "\(third.errorText)")
+    #expect(try place.names() == ["a", "b", "c", "d", "first", "second", "three"])
+    #expect(origin.log.count { $0.method == "GET" && $0.headers["if-none-match"] == nil } == 3)
+    let last = try start()
+    defer { last.stop() }
+    let end = try await last.waitForEnd()
+    #expect(end.status == 0 && !end.text.contains("Name:"), "\(end.text)")
+  }
 }

@@ -115,6 +115,15 @@ public final class RequestQueue: Sendable {
     self.change { $0.run.widen(by: change, most: most) }
   }
 
+  /// See `DownloadRun.add`; false once everything has ended.
+  package func add(_ requests: [DownloadRequest], keepers: Int) -> Bool {
+    change { state in
+      if state.isOver { return false }
+      state.window.add(requests, keepers: keepers)
+      return true
+    }
+  }
+
   /// Takes out requests that wait and are wanted no more; they have ended.
   package func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 

@@ -82,9 +82,9 @@ struct RequestQueueState {
     return isLane ? .read : .wait
   }
 
-  private var endOrWait: Step {
-    window.hasEnded && hosts.held == 0 && run.total == 0 && window.count == 0 ? .end : .wait
-  }
+  var isOver: Bool { window.isOver && hosts.held == 0 && run.total == 0 }
+
+  private var endOrWait: Step { isOver ? .end : .wait }
 
   private mutating func choose(for share: Int, at now: Duration) -> Step {
     if window.isUndecided(besides: hosts.held) { return endOrWait }

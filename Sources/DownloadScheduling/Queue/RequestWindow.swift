@@ -31,11 +31,15 @@ struct RequestWindow {
   private var urgent = Heap<Ranked>()
   private var others = Heap<Ranked>()
   private var urgentInARow = 0
+  /// Who may yet add requests when the source has ended.
+  private var keepers = 0
 
   init(_ ranking: RequestRanking, isOpen: Bool) { (self.ranking, self.isOpen) = (ranking, isOpen) }
 
   var count: Int { urgent.count + others.count }
   var hasEnded: Bool { reader == .isDone }
+  /// Whether nothing is left, and nothing comes.
+  var isOver: Bool { hasEnded && count == 0 && keepers == 0 }
 
   private func mayReadOn(besides held: Int) -> Bool { isOpen && !hasEnded && held + count < Self.limit }
 
@@ -71,6 +75,13 @@ struct RequestWindow {
   mutating func add(_ request: DownloadRequest) {
     let ranked = Ranked(rank: ranking.rank(request), request: request)
     if request.isFirst { urgent.insert(ranked) } else { others.insert(ranked) }
+  }
+
+  /// Takes requests that go behind all of the source's, which is read ahead from now on.
+  mutating func add(_ more: [DownloadRequest], keepers change: Int) {
+    keepers += change
+    if !more.isEmpty { isOpen = true }
+    for request in more { add(request) }
   }
 
   mutating func takeUrgent() -> DownloadRequest? { urgent.popMin()?.request }

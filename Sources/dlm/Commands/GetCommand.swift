@@ -48,6 +48,7 @@ struct GetCommand: AsyncParsableCommand {
         p q        pause or resume; stop and keep what has come
         + -        files at once
         up, down   select; s skips what is selected
+        a link that is pasted joins the run, after a question
 
       EXIT STATUS
         0    everything is here and right

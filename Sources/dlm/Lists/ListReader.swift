@@ -60,20 +60,21 @@ actor ListReader {
   }
 
   /// - Parameters:
+  ///   - names: numbers the names of the whole run.
+  ///   - first: the number of its first request.
   ///   - wantsWholeLines: leaves out a last line without its end, since more of it may come.
   ///   - onRead: called after each block, on the reader's thread.
   init(
     _ sources: [Source], _ marks: RequestMarks = RequestMarks(), feed: ProgressFeed = ProgressFeed(),
-    fetching: ListAtAddress.Fetching? = nil, wantsWholeLines: Bool = false, spool: ListSpool? = nil,
-    onRead: @escaping @Sendable (Reading) -> Void = { _ in },
+    fetching: ListAtAddress.Fetching? = nil, names: NameNumbers = NameNumbers(), first: Int = 0,
+    wantsWholeLines: Bool = false, spool: ListSpool? = nil, onRead: @escaping @Sendable (Reading) -> Void = { _ in },
     onFormat: @escaping @Sendable (_ said: String) -> Void = { _ in },
     onReject: @escaping @Sendable (Rejection) -> Void = { _ in }
   ) {
     (self.sources, self.feed, self.fetching) = (sources[...], feed, fetching)
     (self.wantsWholeLines, self.onRead, self.onFormat, self.onReject) = (wantsWholeLines, onRead, onFormat, onReject)
-    let names = NameNumbers()
     self.names = names
-    made = ListedRequests(marks, names, spool)
+    made = ListedRequests(marks, names, first, spool)
   }
 
   nonisolated func all() async -> [DownloadRequest] {
@@ -389,7 +390,7 @@ private struct ListedRequests: ~Copyable {
   private let names: NameNumbers
   let spool: ListSpool?
   private lazy var sizes = marks.indexFolder.flatMap { IndexedSizes(in: $0) }
-  private(set) var count = 0
+  private(set) var count: Int
   private(set) var hasFirst = false
   private(set) var expected = ExpectedSizes()
   private(set) var downgrading: Set<String> = []
@@ -399,8 +400,8 @@ private struct ListedRequests: ~Copyable {
   /// Hashed a block at a time, because a call costs more than the bytes.
   private var keys: [UInt8] = []
 
-  init(_ marks: RequestMarks, _ names: NameNumbers, _ spool: ListSpool?) {
-    (self.marks, self.names, self.spool) = (marks, names, spool)
+  init(_ marks: RequestMarks, _ names: NameNumbers, _ first: Int, _ spool: ListSpool?) {
+    (self.marks, self.names, self.spool, count) = (marks, names, spool, first)
   }
 
   var digest: String { String(hasher.finish().hex.prefix(32)) }

@@ -24,6 +24,10 @@ enum Source: Equatable, Sendable {
     }
   }
 
+  static func isFetchable(_ text: String) -> Bool {
+    if case .address = ListLine(Array(text.utf8)) { true } else { false }
+  }
+
   var isAddress: Bool { if case .address = self { true } else { false } }
 
   var isListAt: Bool { if case .listAt = self { true } else { false } }

@@ -6,7 +6,7 @@ enum QuestionMessages {
   /// - Parameter note: why the last answer could not be taken.
   static func lines(_ question: Question, _ editor: LineEditor, note: String?) -> [String] {
     let outcome = question.outcome
-    let type = outcome.mediaType.map { ", \($0)" } ?? ""
+    let type = (question.picture ?? outcome.mediaType).map { ", \($0)" } ?? ""
     switch question.kind {
     case .conflict:
       return [
@@ -26,6 +26,22 @@ enum QuestionMessages {
         "Name: \(name)   \(note ?? hint)",
       ]
     }
+  }
+
+  /// `2 links pasted: host.example/a, host.example/b. Fetch them? [y/n]`
+  static func line(_ links: [String], note: String?) -> String {
+    let most = 3
+    var names = links.prefix(most).compactMap { try? Address($0) }.map { "\($0.host)/\($0.lastPathSegment)" }
+    if links.count > most { names.append("\(Quantity.count(links.count - most)) more") }
+    return Quantity.count(links.count, "link", "links") + " pasted: \(names.joined(separator: ", ")). Fetch "
+      + (links.count == 1 ? "it" : "them") + "? [y/n]" + (note.map { "   \($0)" } ?? "")
+  }
+
+  /// - Parameter run: "the run in data"
+  static func added(_ files: (added: Int, known: Int), to run: String) -> String {
+    if files.added == 0 { return "added nothing to \(run), which has that already" }
+    return "added \(Quantity.files(files.added)) to \(run)"
+      + (files.known > 0 ? ", which has \(Quantity.count(files.known)) already" : "")
   }
 
   static func unasked(_ output: OutputSettings) -> [String] {

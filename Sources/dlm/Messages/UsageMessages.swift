@@ -120,6 +120,14 @@ enum UsageMessages {
     "--watch needs a list that can change, and \(path) is not a regular file: name a list file."
   }
 
+  static func noRun(in folder: String) -> String {
+    "no run is under way in \(folder) that addresses could be added to; dlm get ADDRESS… begins one"
+  }
+
+  static func noAddress(_ text: String) -> String {
+    "\(Redaction.redactedAddress(text)) is no address; it looks like https://host.example/file"
+  }
+
   static let watchingOutput = "--output - writes a file once, and --watch again and again: use one of the two."
 
   /// Removes secrets from the option parser's own messages, which repeat what was typed.

@@ -29,7 +29,7 @@ struct LineEditor: Sendable, Equatable {
     case .text(let text): insert(text)
     case .paste(let text): insert(Self.firstLine(text))
     case .backspace: isSelected ? clear() : remove(cursor - 1)
-    case .delete: isSelected ? clear() : remove(cursor)
+    case .delete, .control("d"): isSelected ? clear() : remove(cursor)
     case .left: move(to: isSelected ? 0 : cursor - 1)
     case .right: move(to: isSelected ? characters.count : cursor + 1)
     case .home, .up, .control("a"): move(to: 0)
@@ -38,7 +38,6 @@ struct LineEditor: Sendable, Equatable {
     case .wordRight: move(to: endOfWord())
     case .control("b"): move(to: cursor - 1)
     case .control("f"): move(to: cursor + 1)
-    case .control("d"): isSelected ? clear() : remove(cursor)
     case .control("u"): isSelected ? clear() : cut(0..<cursor)
     case .control("k"): isSelected ? clear() : cut(cursor..<characters.count)
     case .control("w"): isSelected ? clear() : cut(startOfWord()..<cursor)
@@ -84,17 +83,11 @@ struct LineEditor: Sendable, Equatable {
 
   /// A file name's words end at blanks, dots, dashes, slashes and underscores.
   private func startOfWord() -> Int {
-    var place = cursor
-    while place > 0, Self.isGap(characters[place - 1]) { place -= 1 }
-    while place > 0, !Self.isGap(characters[place - 1]) { place -= 1 }
-    return place
+    characters[..<cursor].reversed().drop(while: Self.isGap).drop { !Self.isGap($0) }.count
   }
 
   private func endOfWord() -> Int {
-    var place = cursor
-    while place < characters.count, Self.isGap(characters[place]) { place += 1 }
-    while place < characters.count, !Self.isGap(characters[place]) { place += 1 }
-    return place
+    characters.count - characters[cursor...].drop(while: Self.isGap).drop { !Self.isGap($0) }.count
   }
 
   private static func isGap(_ character: Character) -> Bool { " .-_/".contains(character) }

@@ -1,5 +1,5 @@
+import FileReceiving
 import FoundationEssentials
-import Glibc
 import SystemPackage
 
 /// A small picture of the image that a question is about, for terminals that decode images themselves; Sixel takes
@@ -16,8 +16,9 @@ enum PicturePreview {
   /// A smaller window has no room for it.
   static let leastRows = 24
   /// Longer files would hold up the terminal.
-  static let mostBytes = 512 * 1024
-  private static let mostPixels = 8192
+  static let mostBytes = 8 << 20
+  /// A side; kitty takes no more.
+  private static let mostPixels = 10_000
   /// Base64 in one of kitty's sequences, at most.
   private static let chunk = 4096
 
@@ -35,10 +36,12 @@ enum PicturePreview {
     return environment["LC_TERMINAL"] == "iTerm2" ? .iTerm : nil
   }
 
+  /// - Parameter bytes: the whole file; the terminal scales it down.
   /// - Returns: what shows it and leaves the cursor behind it; nil for a file that the terminal cannot show.
   static func text(_ bytes: [UInt8], _ way: Way) -> String? {
-    let isPNG = isPNG(bytes)
-    guard bytes.count <= mostBytes, isPNG || way == .iTerm && (isJPEG(bytes) || isGIF(bytes)) else { return nil }
+    guard bytes.count <= mostBytes, let header = Self.header(bytes), 1...mostPixels ~= header.width,
+      1...mostPixels ~= header.height, header.format == .png || way == .iTerm && header.format != .webP
+    else { return nil }
     let data = Data(bytes).base64EncodedString()
     switch way {
     case .iTerm:
@@ -56,46 +59,46 @@ enum PicturePreview {
     }
   }
 
-  /// A PNG of a bounded size (RFC 2083 §3).
-  private static func isPNG(_ bytes: [UInt8]) -> Bool {
-    guard bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else { return false }
-    return isBounded(number(bytes[16..<20]), number(bytes[20..<24]))
-  }
+  enum Format: String { case png = "PNG", jpeg = "JPEG", gif = "GIF", webP = "WebP" }
 
-  /// Likewise; the first frame's header gives the size (ITU T.81, B.2.2).
-  private static func isJPEG(_ bytes: [UInt8]) -> Bool {
-    guard bytes.starts(with: [0xFF, 0xD8]) else { return false }
-    var index = 2
+  /// What the beginning of an image says of it (RFC 2083 §3, GIF89a §18, RFC 9649 §2, ITU T.81 B.2.2).
+  static func header(_ bytes: [UInt8]) -> (format: Format, width: Int, height: Int)? {
+    func big(_ place: Int, _ count: Int) -> Int { bytes[place..<place + count].reduce(0) { $0 << 8 | Int($1) } }
+    func little(_ place: Int, _ count: Int, from bit: Int = 0, _ mask: Int = .max) -> Int {
+      bytes[place..<place + count].reversed().reduce(0) { $0 << 8 | Int($1) } >> bit & mask
+    }
+    if bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+      return (.png, big(16, 4), big(20, 4))
+    }
+    // No frame is larger than the screen.
+    if bytes.count > 13, bytes.starts(with: "GIF8".utf8) {
+      return (.gif, little(6, 2), little(8, 2))
+    }
+    if bytes.count >= 30, bytes.starts(with: "RIFF".utf8), bytes[8..<15].elementsEqual("WEBPVP8".utf8) {
+      let mask = 0x3FFF
+      switch bytes[15] {
+      case UInt8(ascii: "X"): return (.webP, little(24, 3) + 1, little(27, 3) + 1)
+      case UInt8(ascii: "L"):
+        return (.webP, little(21, 2, mask) + 1, little(22, 3, from: 6, mask) + 1)
+      default: return (.webP, little(26, 2, mask), little(28, 2, mask))
+      }
+    }
+    var index = bytes.starts(with: [0xFF, 0xD8]) ? 2 : bytes.count
     while index + 8 < bytes.count, bytes[index] == 0xFF {
       let marker = bytes[index + 1]
       if 0xC0...0xCF ~= marker, ![0xC4, 0xC8, 0xCC].contains(marker) {
-        return isBounded(number(bytes[index + 7..<index + 9]), number(bytes[index + 5..<index + 7]))
+        return (.jpeg, big(index + 7, 2), big(index + 5, 2))
       }
-      index += marker == 0xFF ? 1 : 2 + number(bytes[index + 2..<index + 4])
+      index += marker == 0xFF ? 1 : 2 + big(index + 2, 2)
     }
-    return false
+    return nil
   }
 
-  /// Likewise; no frame is larger than the screen (GIF89a §18).
-  private static func isGIF(_ bytes: [UInt8]) -> Bool {
-    bytes.count > 13 && bytes.starts(with: "GIF8".utf8)
-      && isBounded(number(bytes[6..<8].reversed()), number(bytes[8..<10].reversed()))
-  }
-
-  private static func isBounded(_ width: Int, _ height: Int) -> Bool {
-    1...mostPixels ~= width && 1...mostPixels ~= height
-  }
-
-  private static func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
-
+  /// - Returns: of a long file, more than can be shown.
   static func read(_ path: String) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      let bytes = try? FileDescriptor(rawValue: descriptor).bytes(upTo: mostBytes)
+    guard FileIdentity.of(path: path)?.isRegularFile == true,
+      let file = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking, .noFollow])
     else { return nil }
-    return bytes.count > mostBytes ? nil : bytes
+    return try? file.closeAfter { try file.bytes(upTo: mostBytes) }
   }
 }

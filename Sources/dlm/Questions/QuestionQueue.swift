@@ -1,24 +1,21 @@
+import DownloadCaching
 import DownloadModel
 import FileReceiving
+import Synchronization
+import SystemPackage
 
 struct Question: Sendable {
   enum Kind: Sendable, Equatable {
     /// Another file has its name.
     case conflict
     case name
-
-    /// - Returns: nil for a file about which nothing is asked.
-    init?(_ outcome: DownloadOutcome, asksConflicts: Bool, asksNames: Bool) {
-      guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere,
-        asksNames || asksConflicts && outcome.renamedFrom != nil
-      else { return nil }
-      self = asksNames ? .name : .conflict
-    }
   }
 
   let request: DownloadRequest
   let outcome: DownloadOutcome
   let kind: Kind
+  /// An image's kind and size in words.
+  var picture: String?
 
   /// How the file ended once a decision was carried out.
   /// - Parameter path: where it stands then; nil if it was removed.
@@ -33,48 +30,58 @@ struct Question: Sendable {
 
   /// - Returns: the decision on a conflict, and whether on all that follow; nil for other keys.
   static func decision(for key: TerminalKey) -> (NameDecision, forAll: Bool)? {
-    switch key {
-    case .text("k"), .enter: (.keep, false)
-    case .text("K"): (.keep, true)
-    case .text("r"): (.replace, false)
-    case .text("R"): (.replace, true)
-    case .text("s"): (.discard, false)
-    case .text("S"): (.discard, true)
-    default: nil
-    }
+    guard case .text(let letter) = key == .enter ? .text("k") : key else { return nil }
+    let decisions: [String: NameDecision] = ["k": .keep, "r": .replace, "s": .discard]
+    return decisions[letter.lowercased()].map { ($0, letter != letter.lowercased()) }
   }
 }
 
 /// Questions about finished files, asked one at a time while other files go on. Each file stands whole under a numbered
 /// name until its question is answered, so its lane is free at once, and an interrupted queue means "keep both".
 final class QuestionQueue: Sendable {
-  private let questions: AsyncStream<Question>
-  private let continuation: AsyncStream<Question>.Continuation
+  private enum Asked: Sendable { case file(Question), links([String]) }
+
+  private let questions: AsyncStream<Asked>
+  private let continuation: AsyncStream<Asked>.Continuation
   private let keys: TerminalKeys
   private let feed: ProgressFeed
-  private let kind: @Sendable (DownloadOutcome) -> Question.Kind?
-  private let showPicture: @Sendable (_ path: String) -> Void
+  private let asksConflicts, asksNames: Bool
+  private let showPicture: @Sendable (_ path: String) -> String?
+  private let left: UnnamedFiles
 
-  /// - Parameter showPicture: shows a file that is to be named, if it is an image.
-  /// - Returns: nil when nothing is to be asked, or cannot be.
+  /// - Parameters:
+  ///   - output: nil where nothing is asked about files.
+  ///   - showPicture: shows a file that is to be named, if it is an image, and says what it is.
+  /// - Returns: nil when nothing can be asked.
   init?(
-    asksConflicts: Bool, asksNames: Bool, keys: TerminalKeys?, feed: ProgressFeed,
-    showPicture: @escaping @Sendable (_ path: String) -> Void
+    _ output: OutputSettings?, unnamed: FilePath?, keys: TerminalKeys?, feed: ProgressFeed,
+    showPicture: @escaping @Sendable (_ path: String) -> String?
   ) {
-    self.showPicture = showPicture
-    guard asksConflicts || asksNames, let keys else { return nil }
-    (questions, continuation) = AsyncStream<Question>.makeStream()
-    (self.keys, self.feed) = (keys, feed)
-    kind = { Question.Kind($0, asksConflicts: asksConflicts, asksNames: asksNames) }
-    feed.leaveOpen { [kind] in kind($0) != nil }
+    guard let keys else { return nil }
+    (questions, continuation) = AsyncStream<Asked>.makeStream()
+    (self.keys, self.feed, self.showPicture) = (keys, feed, showPicture)
+    (asksConflicts, asksNames) = (output?.cache.conflictPolicy == .ask, output?.asksNames == true)
+    left = UnnamedFiles(asksNames ? unnamed : nil)
+    if output != nil { feed.leaveOpen { [weak self] in self?.kind($0) != nil } }
+  }
+
+  private func kind(_ outcome: DownloadOutcome) -> Question.Kind? {
+    guard outcome.kind == .fetched || outcome.kind == .copied || left.contains(outcome.path),
+      outcome.remark != .sameAsHere, asksNames || asksConflicts && outcome.renamedFrom != nil
+    else { return nil }
+    return asksNames ? .name : .conflict
   }
 
   /// - Returns: whether something is asked about the file.
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) -> Bool {
     guard case .success(let outcome) = result, let kind = kind(outcome) else { return false }
-    continuation.yield(Question(request: request, outcome: outcome, kind: kind))
+    if kind == .name { left.note(outcome.path, isLeft: true) }
+    continuation.yield(.file(Question(request: request, outcome: outcome, kind: kind)))
     return true
   }
+
+  /// Asks whether what was pasted is to be fetched.
+  func ask(_ links: [String]) { continuation.yield(.links(links)) }
 
   /// `run` then returns once all questions are answered.
   func finish() { continuation.finish() }
@@ -82,17 +89,25 @@ final class QuestionQueue: Sendable {
   /// - Parameter carryOut: gives the path of the file after that; nil if it was removed.
   func run(
     carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> String?,
-    onFailure: @Sendable (DownloadError) -> Void
+    onFailure: @Sendable (DownloadError) -> Void, fetch: @Sendable (_ links: [String]) async -> Void
   ) async {
     defer { end() }
     var forAll: NameDecision?
-    for await question in questions {
+    for await asked in questions {
+      guard case .file(var question) = asked else {
+        guard case .links(let links) = asked, let isWanted = await decide(links) else { return }
+        end()
+        await fetch(isWanted ? links : [])
+        continue
+      }
       var note: String?
-      if question.kind == .name { showPicture(question.outcome.path) }
+      if question.kind == .name { question.picture = showPicture(question.outcome.path) }
+      left.keep()
       while !Task.isCancelled {
         guard let decision = await decide(question, &forAll, note) else { return }
         do throws(DownloadError) {
           let path = try await carryOut(decision, question)
+          if decision != .keep { left.note(question.outcome.path, isLeft: false) }
           feed.settle(question.request, .success(question.outcome(after: decision, at: path)))
           break
         } catch  where question.kind == .name {
@@ -108,11 +123,26 @@ final class QuestionQueue: Sendable {
   }
 
   private func end() {
+    left.keep()
     keys.release()
     feed.prompt([])
   }
 
   /// - Returns: nil when the task is cancelled or the terminal is gone.
+  private func decide(_ links: [String]) async -> Bool? {
+    keys.ask()
+    var note: String?
+    while true {
+      feed.prompt([QuestionMessages.line(links, note: note)])
+      switch await keys.next() {
+      case nil: return nil
+      case .text("y"), .text("Y"): return true
+      case .text("n"), .text("N"), .escape: return false
+      default: note = QuestionMessages.unknownKey
+      }
+    }
+  }
+
   private func decide(_ question: Question, _ forAll: inout NameDecision?, _ note: String?) async -> NameDecision? {
     if question.kind == .conflict, let forAll { return forAll }
     var (editor, note) = (LineEditor(question.outcome.name), note)
@@ -137,5 +167,31 @@ final class QuestionQueue: Sendable {
         }
       }
     }
+  }
+}
+
+/// Files that the user left under the names that they came with (`--ask-names`): the next run in the same folder asks
+/// about them again.
+final class UnnamedFiles: Sendable {
+  private let file: FilePath?
+  private let paths: Lock<Set<String>>
+
+  /// - Parameter file: nil where nothing is asked or remembered.
+  init(_ file: FilePath?) {
+    self.file = file
+    let bytes = file.map { OwnFiles.bytes(of: $0, upTo: 1 << 20) } ?? []
+    paths = Lock(Set(bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }))
+  }
+
+  func contains(_ path: String) -> Bool { paths.withLock { $0.contains(path) } }
+
+  func note(_ path: String, isLeft: Bool) {
+    paths.withLock { _ = isLeft ? $0.insert(path).memberAfterInsert : $0.remove(path) }
+  }
+
+  /// Fails silently: then the next run asks less.
+  func keep() {
+    guard let file, (try? OwnFiles.makeFolder(file.removingLastComponent())) != nil else { return }
+    _ = OutputFile.file(file).keep(paths.withLock { $0.sorted() }.joined(separator: "\0"), "--ask-names")
   }
 }

@@ -28,6 +28,8 @@ struct TypingRule: Sendable {
   /// Equal letters that may yet turn out to be typing.
   private var held: [TerminalKey] = []
   private var isTyping = false
+  /// What was typed of a line.
+  private var line = ""
   /// When the moment after the last key ends.
   private var end = Duration.zero
 
@@ -44,10 +46,26 @@ struct TypingRule: Sendable {
     let typed = all.filter(\.isTyped)
     isTyping = Set(typed).count > 1 || isTyping && now < end && !typed.isEmpty
     end = now + Self.moment
-    if isTyping { return [.paste("")] }
+    if isTyping || all == [.enter] && !line.isEmpty { return [.paste(take(typed))] }
+    line = ""
     let sure = all.lastIndex { !$0.isLetter }.map { $0 + 1 } ?? 0
     held = Array(all[sure...])
     return Array(all[..<sure])
+  }
+
+  /// - Returns: what was pasted, or the line that has ended; empty for what is but a part of one.
+  private mutating func take(_ typed: [TerminalKey]) -> String {
+    var whole = ""
+    for key in typed {
+      switch key {
+      case .text(let text): line += text
+      case .backspace: _ = line.popLast()
+      case .paste(let text): whole = text
+      case .enter: (whole, line) = (line, "")
+      default: break
+      }
+    }
+    return whole
   }
 }
 

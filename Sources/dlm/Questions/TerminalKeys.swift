@@ -84,10 +84,6 @@ private actor KeyReader {
 
   init?() {
     guard let descriptor = TerminalPrompt.open() else { return nil }
-    guard isatty(descriptor) == 1 else {
-      close(descriptor)
-      return nil
-    }
     // What is forgotten between a look and a read is not waited for. The open file is this reader's alone.
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     self.descriptor = descriptor
@@ -127,10 +123,7 @@ private actor KeyReader {
   }
 
   /// True also where unknown: the read will say what is wrong.
-  private var isInForeground: Bool {
-    let group = tcgetpgrp(descriptor)
-    return group < 0 || group == getpgrp()
-  }
+  private var isInForeground: Bool { TerminalOutput(descriptor: descriptor).isInForeground }
 
   private func read() -> [TerminalKey]? {
     var bytes = [UInt8](repeating: 0, count: 1024)

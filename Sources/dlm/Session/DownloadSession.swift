@@ -3,6 +3,7 @@ import DownloadCaching
 import DownloadModel
 import Downloads
 import FileReceiving
+import Synchronization
 import SystemPackage
 import TerminalProgress
 
@@ -154,9 +155,9 @@ struct DownloadSession: Sendable {
     let asked = trial == nil && settings.output.asks ? settings.output : nil
     keys = screen.style == .bars && (asked != nil || order.takesCommands) ? TerminalKeys() : nil
     if let asked, keys == nil, !settings.isSilent { StandardError.say(QuestionMessages.unasked(asked)) }
-    questions = QuestionQueue(
-      asksConflicts: asked?.cache.conflictPolicy == .ask, asksNames: asked?.asksNames == true, keys: keys, feed: feed
-    ) { screen.showPicture($0) }
+    questions = QuestionQueue(asked, unnamed: order.store.unnamedPath, keys: keys, feed: feed) {
+      screen.showPicture($0)
+    }
   }
 
   private static func settings(_ order: DownloadOrder, _ trial: RepeatedFiles?, _ recorder: RunRecorder?) -> Settings {
@@ -206,10 +207,11 @@ struct DownloadSession: Sendable {
       order.cacheFolder == nil || trial != nil
       ? nil : RunningSnapshots(state: order.folders.state, directory: order.settings.output.directory)
     let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals) {
-      async let _: Void? = snapshots?.follow(feed)
+      async let _: Void? = snapshots?.follow(feed) { await add($0) }
       let control = order.takesCommands ? wiring : nil
-      guard let events else { return await screen.show(feed, keys: keys, control: control) { await fetch() } }
-      return await events.record(feed) { await screen.show(feed, keys: keys, control: control) { await fetch() } }
+      let show = { @Sendable in await screen.show(feed, keys: keys, control: control, paste: paste) { await fetch() } }
+      guard let events else { return await show() }
+      return await events.record(feed, while: show)
     }
     var report = fetched
     report.signal = await trial?.output?.failure == nil ? signal : nil
@@ -225,7 +227,7 @@ struct DownloadSession: Sendable {
         let path = try await wiring.loops.carryOut(decision, on: question.outcome, of: question.request)
         observers.settled(question.request, .success(question.outcome(after: decision, at: path)))
         return path
-      }, onFailure: { failures.add($0) })
+      }, onFailure: { failures.add($0) }, fetch: { _ = await add($0, keepers: -1) })
     // Unstructured, as a signal does not end what is to be done about files that are here.
     let hooks = observers.hooks.map { hooks in Task { await hooks.run() } }
     async let _: Void? = trial?.output?.follow(orElse: screen.stop)
@@ -244,7 +246,7 @@ struct DownloadSession: Sendable {
     let (mode, jobs) = (order.settings.mode, order.settings.jobs)
     var tally = feed.tally
     // A question has said what becomes of a name.
-    if questions != nil { tally.numbered = 0 }
+    if questions != nil, order.settings.output.asks { tally.numbered = 0 }
     // Keys may have changed the number.
     let adaptsJobs = order.settings.adaptsJobs || mode == .auto || width.peak > jobs
     return RunReport(
@@ -286,6 +288,39 @@ struct DownloadSession: Sendable {
       if case .failure(let error) = result, error.stopsWriting { watched.stop() }
       watched.ended(request, result.mapError { $0.of(request) })
     }
+  }
+
+  // MARK: What comes while it goes on
+
+  private static let lastAdded = Atomic(1 << 40)
+
+  /// Takes addresses into the run as if they stood at the end of its list.
+  /// - Returns: how many it did not have, and how many it had; nil if it is over.
+  private func add(_ texts: [String], keepers: Int = 0) async -> (added: Int, known: Int)? {
+    var marks = order.marks
+    let isOfOneFile = marks.outputName != nil || marks.checksum != nil
+    (marks.outputName, marks.checksum) = (nil, nil)
+    // Greater than the numbers of all lists.
+    let first = Self.lastAdded.wrappingAdd(texts.count, ordering: .relaxed).oldValue
+    let names = watched == nil ? reader.names : NameNumbers()
+    let requests = await ListReader(texts.map { .address($0) }, marks, names: names, first: first).all()
+    let new = watched.map { $0.add(requests) } ?? requests.filter { !$0.isRepeat }
+    guard let new, wiring.add(watched == nil ? new : [], keepers: keepers) else { return nil }
+    if texts.isEmpty { return (0, 0) }
+    // By options that are for one file, or for lists, they would mean something else.
+    if !isOfOneFile, !order.sources.contains(where: \.isListAt) { memory.add(new.map(\.address)) }
+    let files = (new.count, texts.count - new.count)
+    if !order.settings.isSilent { StandardError.say(["dlm: " + QuestionMessages.added(files, to: "this run")]) }
+    return files
+  }
+
+  /// - Returns: whether it was links, about which is asked. The run goes on until that is answered.
+  @Sendable private func paste(_ text: String) -> Bool {
+    let links = text.split(whereSeparator: \.isWhitespace).map(String.init)
+    guard trial == nil, !links.isEmpty, links.allSatisfy({ Source.isFetchable($0) }), wiring.add([], keepers: 1)
+    else { return false }
+    questions?.ask(links)
+    return true
   }
 
   /// What failed is left out, and told with the other failures.
@@ -374,7 +409,9 @@ struct DownloadSession: Sendable {
     let comparison = times?.comparison(for: report.past(listDigest))
     let isWhole = report.signal == nil && report.failures.isEmpty
     let asksServers = report.signal == nil && report.failures.allSatisfy(FailureMessages.isOffline)
-    let again = isWhole ? nil : AgainMessages(order.typed, isListKept: memory.isRemembered, asksServers: asksServers)
+    var typed = order.typed
+    if !typed.sources.isEmpty { typed.sources += memory.added }
+    let again = isWhole ? nil : AgainMessages(typed, isListKept: memory.isRemembered, asksServers: asksServers)
     let messages = SummaryMessages(
       report: report, comparison: comparison, again: again?.line ?? "", note: again?.note ?? "",
       lists: order.sources.map(\.name), isRepeat: trial != nil,

@@ -34,10 +34,13 @@ final class ProgressScreen: Sendable {
   // MARK: Showing
 
   /// Only the end of the run waits for the terminal.
-  /// - Parameter control: what keys command; nil where they only answer questions.
+  /// - Parameters:
+  ///   - control: what keys command; nil where they only answer questions.
+  ///   - paste: see `ScreenKeys`.
   func show<Value: Sendable>(
     _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
-    keys: TerminalKeys? = nil, control: Wiring? = nil, while work: @Sendable () async -> Value
+    keys: TerminalKeys? = nil, control: Wiring? = nil, paste: @escaping @Sendable (String) -> Bool = { _ in false },
+    while work: @Sendable () async -> Value
   ) async -> Value {
     guard
       let renderer = ProgressRenderer(
@@ -52,7 +55,9 @@ final class ProgressScreen: Sendable {
       StandardError.lead { renderer.say($0) }
     }
     async let drawing: Void = renderer.run()
-    async let _: Void? = keys.map { ScreenKeys(keys: $0, control: control, renderer: renderer, stop: stop) }?.run()
+    async let _: Void? = keys.map {
+      ScreenKeys(keys: $0, control: control, renderer: renderer, stop: stop, paste: paste)
+    }?.run()
     let value = await work()
     await renderer.finish()
     await drawing
@@ -116,12 +121,15 @@ final class ProgressScreen: Sendable {
   }
 
   /// Shows an image above the bars where the terminal can.
-  func showPicture(_ path: String) {
-    guard style == .bars, output.isInForeground, let way = PicturePreview.way(variables),
-      (output.size?.rows ?? 0) >= PicturePreview.leastRows,
-      let text = PicturePreview.read(path).flatMap({ PicturePreview.text($0, way) })
-    else { return }
-    _ = current.withLock { $0 }?.say([text])
+  /// - Returns: its kind and size in words; nil for another file.
+  func showPicture(_ path: String) -> String? {
+    guard let bytes = PicturePreview.read(path), let header = PicturePreview.header(bytes) else { return nil }
+    if style == .bars, output.isInForeground, (output.size?.rows ?? 0) >= PicturePreview.leastRows,
+      let text = PicturePreview.way(variables).flatMap({ PicturePreview.text(bytes, $0) })
+    {
+      _ = current.withLock { $0 }?.say([text])
+    }
+    return "\(header.format.rawValue), \(header.width) x \(header.height) pixels"
   }
 
   /// Ends the run as the first Ctrl-C does.
@@ -145,8 +153,9 @@ struct RunningSnapshots {
 
   static func folder(below state: FilePath) -> FilePath { state.appending("running") }
 
-  /// Writes a snapshot a second until the task is cancelled, then removes it. A run shorter than that writes nothing.
-  func follow(_ feed: ProgressFeed) async {
+  /// Writes a snapshot a second until the task is cancelled, then removes it, and takes what other processes add to the
+  /// run. A run shorter than that writes nothing, and looks for nothing.
+  func follow(_ feed: ProgressFeed, add: @Sendable ([String]) async -> (added: Int, known: Int)?) async {
     let file = RunningDownloadsFile(in: folder)
     let start = ContinuousClock.now
     // The last five seconds, over which the rate is taken.
@@ -163,6 +172,7 @@ struct RunningSnapshots {
       // Without a folder by that name, the name as it was given.
       let directory = RunMemory.canonical(directory) ?? directory
       await file.write(RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15)))))
+      await file.takeAdded(add)
     }
     await file.remove()
   }
@@ -174,6 +184,8 @@ struct ScreenKeys: Sendable {
   let control: Wiring?
   let renderer: ProgressRenderer
   let stop: @Sendable () -> Void
+  /// Gets what was pasted; says whether it is more than a wrong key.
+  let paste: @Sendable (String) -> Bool
 
   private static let lookInterval = Duration.milliseconds(500)
 
@@ -183,6 +195,7 @@ struct ScreenKeys: Sendable {
     await withTaskGroup { group in
       group.addTask {
         await keys.run { key in
+          if case .paste(let text) = key, paste(text) { return }
           if let command = await renderer.press(ScreenKey(key)) { await carryOut(command, control) }
           pressed.yield()
         }

@@ -29,6 +29,8 @@ struct RunHistoryStore {
 
   var spoolPath: FilePath? { stem.map { FilePath($0 + ".list") } }
 
+  var unnamedPath: FilePath? { stem.map { FilePath($0 + ".unnamed") } }
+
   // MARK: Reading
 
   func load() -> RunHistory? { RunHistory.all(events()).last }

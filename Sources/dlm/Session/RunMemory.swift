@@ -21,6 +21,8 @@ final class RunMemory: Sendable {
     var command: RunHistory.Command
     var isRemembered = false
     var isNoted = false
+    /// Sources that came while the run went on.
+    var added = 0
     /// Whether an earlier run was remembered when this one was noted; true where unknown.
     var hasEarlier = true
   }
@@ -69,6 +71,19 @@ final class RunMemory: Sendable {
     note(nil)
     return reading.listDigest.flatMap { times(of: $0) }?.most?.sizes
   }
+
+  /// The next run takes them too.
+  func add(_ addresses: [Address]) {
+    let isNoted = state.withLock { state in
+      state.command.sources += addresses.map(\.key)
+      state.added += addresses.count
+      if addresses.contains(where: \.hasCredentials) { state.command.withheld.append(.addressLogins) }
+      return state.isNoted
+    }
+    if isNoted { append([.began(run: run, state.withLock { $0.command })]) }
+  }
+
+  var added: [String] { state.withLock { $0.command.sources.suffix($0.added) } }
 
   /// Of a run that was only compared, and so fetched all, it is noted only if it brought the same bytes.
   /// - Returns: whether it is remembered.

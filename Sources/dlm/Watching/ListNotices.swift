@@ -8,21 +8,14 @@ actor ListNotices {
   private nonisolated let executor = BlockingExecutor(label: "list-notices")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  struct Told: Equatable {
-    var list: Int
-    var notice: ListStillness.Notice
-  }
-
-  private struct Place: Hashable {
-    var watch: Int32
-    var name: String
-  }
+  typealias Told = (list: Int, notice: ListStillness.Notice)
 
   private let paths: [String?]
   private nonisolated let interruption = Interruption()
   /// Of inotify(7); nil where there is none to be had.
   private let queue: FileDescriptor?
-  private var places: [Place: Set<Int>] = [:]
+  /// By watch and name.
+  private var places: [Int32: [String: Set<Int>]] = [:]
 
   init(_ paths: [String?]) {
     self.paths = paths
@@ -61,7 +54,7 @@ actor ListNotices {
         let folder = place.removingLastComponent().string
         let watch = inotify_add_watch(queue.rawValue, folder.isEmpty ? "." : folder, UInt32(wanted))
         let name = place.lastComponent?.string ?? ""
-        if watch >= 0 { places[Place(watch: watch, name: name), default: []].insert(list) }
+        if watch >= 0 { places[watch, default: [:]][name, default: []].insert(list) }
       }
     }
   }
@@ -83,9 +76,9 @@ actor ListNotices {
         let length = Int(bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
         let name = bytes[(offset + 16)..<min(offset + 16 + length, bytes.count)].prefix { $0 != 0 }
         offset += 16 + length
-        let place = Place(watch: watch, name: String(decoding: name, as: UTF8.self))
-        let lists = mask & UInt32(IN_Q_OVERFLOW) == 0 ? places[place] ?? [] : Set(paths.indices)
-        if let notice = Self.notice(mask) { told += lists.map { Told(list: $0, notice: notice) } }
+        let place = places[watch]?[String(decoding: name, as: UTF8.self)]
+        let lists = mask & UInt32(IN_Q_OVERFLOW) == 0 ? place ?? [] : Set(paths.indices)
+        if let notice = Self.notice(mask) { told += lists.map { ($0, notice) } }
       }
     }
     return told

@@ -63,18 +63,11 @@ struct ListWatcher: Sendable {
     let source: Source
     let version = ListVersion()
     var stillness = ListStillness()
-    var standing: [Int]?
+    var standing: StandingFile?
     var trouble: Rejection.Reason?
 
-    var standingNow: [Int]? {
-      var status = stat()
-      guard let path = source.path, stat(path, &status) == 0 else { return nil }
-      return [
-        // Some file systems number their files with all 64 bits.
-        Int(bitPattern: UInt(status.st_dev)), Int(bitPattern: UInt(status.st_ino)), status.st_size,
-        status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-        status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
-      ]
+    var standingNow: StandingFile? {
+      source.path.flatMap { RunMemory.canonical($0) }.flatMap { StandingFile.of(path: $0) }
     }
 
     /// For changes of which nobody tells.
@@ -169,16 +162,5 @@ struct WatchOrder: Sendable {
     }
     if sources.allSatisfy(\.isAddress), !refreshes { return UsageMessages.watchingNothing }
     return refreshes && !settings.output.usesCache ? UsageMessages.refreshWithoutCache : nil
-  }
-}
-
-extension WatchedLines {
-  /// Numbered by the names that the run's cache knows of.
-  convenience init(_ sources: [Source], _ names: NameNumbers, _ feed: ProgressFeed) {
-    self.init(lists: sources.map(\.name), feed: feed) { request in
-      var request = request
-      request.number(by: names)
-      return request
-    }
   }
 }

@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 
 /// The lines of the watched lists, and how far each has come. Work lives as long as its line; what must be cancelled
 /// ends by itself, and `ended` is told as of any other end.
@@ -55,6 +56,7 @@ struct LivingLines {
   var count: Int { lines.count }
   func count(of list: Int) -> Int { lists[list].count }
   func keys(of list: Int) -> [DownloadRequest.Key] { lists[list].compactMap { lines[$0]?.request.key } }
+  func has(_ address: Address) -> Bool { lines.values.contains { $0.request.address.isSameResource(as: address) } }
   var isIdle: Bool { active == 0 }
   /// Whether no line waits, or was cut short by the end of the run.
   var isSettled: Bool { lines.values.allSatisfy { $0.isLeaving || $0.result != nil && !$0.isCutShort } }
@@ -77,8 +79,9 @@ struct LivingLines {
     hasFirst = hasFirst || request.isFirst
   }
 
-  private mutating func begin(_ request: DownloadRequest) -> Int {
+  private mutating func begin(_ request: DownloadRequest, _ numbers: NameNumbers) -> Int {
     var request = request
+    request.number(by: numbers)
     lastID += 1
     request.id = lastID
     active += 1
@@ -105,10 +108,10 @@ struct LivingLines {
 
   /// - Parameters:
   ///   - mayLose: whether lines may go; else only new ones begin.
-  ///   - numbered: gives a request its name's number among all that there ever were.
+  ///   - numbers: give a request its name's number among all that there ever were.
   mutating func change(
     _ list: Int, by change: ListChange, to new: [DownloadRequest], mayLose: Bool,
-    isUnderWay: (Int) -> Bool = { _ in false }, numbered: (DownloadRequest) -> DownloadRequest
+    isUnderWay: (Int) -> Bool = { _ in false }, numbers: NameNumbers
   ) -> Effects {
     let old = lists[list]
     var effects = Effects()
@@ -117,9 +120,9 @@ struct LivingLines {
       switch line {
       case .restarted(let place) where mayLose:
         remove(old[place], &effects)
-        return begin(numbered(request))
+        return begin(request, numbers)
       case .kept(let place), .restarted(let place): return old[place]
-      case .started: return begin(numbered(request))
+      case .started: return begin(request, numbers)
       }
     }
     if !mayLose { lists[list] += change.removed.map { old[$0] } }

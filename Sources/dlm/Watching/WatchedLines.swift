@@ -1,13 +1,15 @@
 import DownloadModel
 import DownloadScheduling
+import FileReceiving
 
 /// The source of a run that watches its lists, which waits for more until it is stopped: the lock around `LivingLines`.
 /// The feed is told inside the lock, so that its counts are always those of the lines.
 final class WatchedLines: RequestSource {
   let scopes = DownloadScopes()
+  /// The last is of what is no list's.
   private let names: [String]
   private let feed: ProgressFeed
-  private let numbered: @Sendable (DownloadRequest) -> DownloadRequest
+  private let numbers: NameNumbers
   private let state: Waiters<State>
 
   private struct State {
@@ -23,8 +25,10 @@ final class WatchedLines: RequestSource {
     mutating func take() -> DownloadRequest? { isStopped ? nil : lines.take() }
   }
 
-  init(lists names: [String], feed: ProgressFeed, numbered: @escaping @Sendable (DownloadRequest) -> DownloadRequest) {
-    (self.names, self.feed, self.numbered) = (names, feed, numbered)
+  /// - Parameter numbers: the names that the run's cache knows of.
+  init(_ sources: [Source], _ numbers: NameNumbers, _ feed: ProgressFeed) {
+    let names = sources.map(\.name) + ["what was added"]
+    (self.names, self.feed, self.numbers) = (names, feed, numbers)
     state = Waiters(
       State(
         lines: LivingLines(lists: names.count), rejections: Array(repeating: [], count: names.count),
@@ -67,7 +71,7 @@ final class WatchedLines: RequestSource {
       let mended = mayLose ? reject(rejections, of: list, &state) : 0
       state.unread[list] = nil
       let effects = state.lines.change(
-        list, by: change, to: requests, mayLose: mayLose, isUnderWay: scopes.isUnderWay, numbered: numbered)
+        list, by: change, to: requests, mayLose: mayLose, isUnderWay: scopes.isUnderWay, numbers: numbers)
       tell(of: effects.removed, state)
       feed.relist(state.lines.count)
       let news = WatchNews.Change(
@@ -80,6 +84,17 @@ final class WatchedLines: RequestSource {
       return effects.cancel
     }
     if !cancel.isEmpty { scopes.cancel(cancel) }
+  }
+
+  /// Takes requests that are in no list.
+  /// - Returns: those that are new; nil once it is stopped.
+  func add(_ requests: [DownloadRequest]) -> [DownloadRequest]? {
+    let new = state.withLock { state in
+      state.isStopped ? nil : requests.filter { !$0.isRepeat && !state.lines.has($0.address) }
+    }
+    // Without losses, what was added before stays.
+    if let new { read(new, [], of: names.count - 1, mayLose: false) }
+    return new
   }
 
   func begun() {
@@ -147,7 +162,7 @@ final class WatchedLines: RequestSource {
 
   private func status(_ state: State) -> WatchStatus {
     WatchStatus(
-      lists: names, files: state.lines.count,
+      lists: names.dropLast(), files: state.lines.count,
       nextLook: state.nextLook.map { max(.zero, ContinuousClock.now.duration(to: $0)) })
   }
 }

@@ -37,6 +37,12 @@ public final class TmuxRun: Sendable {
     for key in keys { try await tmux("send-keys", key) }
   }
 
+  /// Pastes text, marked as such where the program has asked for that.
+  public func paste(_ text: String) async throws {
+    try await tmux("set-buffer", text)
+    try await tmux("paste-buffer", "-p")
+  }
+
   public func resize(columns: Int, rows: Int) async throws {
     try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
   }

@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import Testing
 
 @testable import dlm
@@ -20,7 +21,7 @@ struct LivingLinesTests {
       let change = ListChange(from: lines.keys(of: list), to: requests.map(\.key))
       note(
         lines.change(
-          list, by: change, to: requests, mayLose: mayLose, isUnderWay: underWay.contains, numbered: { $0 }))
+          list, by: change, to: requests, mayLose: mayLose, isUnderWay: underWay.contains, numbers: NameNumbers()))
     }
 
     func ended(_ id: Int, _ code: DownloadError.Code? = nil) {

@@ -1,0 +1,39 @@
+import ArgumentParser
+import DownloadCaching
+import FoundationEssentials
+
+struct AddCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add addresses to the run that is under way in this folder.",
+    discussion: """
+      They join it as if they stood at the end of its list. What it has already is not fetched twice. A run with \
+      --no-cache takes none.
+
+      EXAMPLES
+        dlm add -d data https://example.org/b.iso https://example.org/c.iso
+      """)
+
+  @Argument(help: .value("address", "What to fetch.")) var addresses: [String]
+  @Option("directory") var directory: String?
+
+  func run() async throws {
+    if let text = addresses.first(where: { !Source.isFetchable($0) }) {
+      throw ValidationError(UsageMessages.noAddress(text))
+    }
+    let environment = ProcessInfo.processInfo.environment
+    let get = try GetCommand.parse(directory.map { ["--directory=\($0)"] } ?? [])
+    let folder = try Settings(get, [], .load(environment: environment)).output.directory
+    let path = RunMemory.canonical(folder) ?? folder
+    // One that has just begun is found after its first second.
+    for _ in 0..<30 {
+      for run in CacheAtHand.running() where run.directory == path {
+        guard let state = XDGFolders(environment).state,
+          let files = await run.add(addresses, in: RunningSnapshots.folder(below: state))
+        else { continue }
+        return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")])
+      }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    throw ValidationError(UsageMessages.noRun(in: folder))
+  }
+}
