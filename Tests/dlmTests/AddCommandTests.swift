@@ -19,7 +19,7 @@ struct AddCommandTests {
       origin.route("/big", .file(body, FileOptions(ending: .stall(after: 1 << 19, until: gate))))
       for name in ["a", "b"] { origin.route("/\(name)", .file(Array(name.utf8))) }
       _ = try place.list([origin.url("/big")])
-      let options = ["-d", "out", "-s", "1", "--progress", "none", "--stall-timeout", "300"]
+      let options = ["-d", "out", "-s", "1", "--progress", "plain", "--stall-timeout", "300"]
       run = try place.start(["get", "urls.txt"] + options + more)
       try await origin.wait(path: "/big", bodyBytesSent: 1 << 19)
     }

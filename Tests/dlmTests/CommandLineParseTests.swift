@@ -79,7 +79,7 @@ struct CommandLineParseTests {
       (["gte", "x"], "Did you mean \"dlm get\"?"), (["ge"], "dlm get"), (["Get", "x"], "dlm get"),
       (["cache", "lits"], "\"dlm cache list\""), (["cache", "x", "--json"], "It has status, "),
       (["."], "no list"), (["", "x"], "not a command"),
-      (["nothere"], "is not a command, and no list has that name. Commands are get, compare, demo, cache, "),
+      (["nothere"], "is not a command, and no list has that name. Commands are get, add, compare, demo, cache, "),
       (["help", "nothing"], "\"nothing\" is not a command of dlm. It has get, "),
       (["help", "compar"], "Did you mean \"dlm compare\"?"), (["help", "cache", "lits"], "\"dlm cache list\""),
       (["example.org/x.iso", "-o", "y"], "write https://example.org/x.iso"),

@@ -28,19 +28,17 @@ struct LineEditor: Sendable, Equatable {
     case .escape: return .left
     case .text(let text): insert(text)
     case .paste(let text): insert(Self.firstLine(text))
-    case .backspace: isSelected ? clear() : remove(cursor - 1)
-    case .delete, .control("d"): isSelected ? clear() : remove(cursor)
-    case .left: move(to: isSelected ? 0 : cursor - 1)
-    case .right: move(to: isSelected ? characters.count : cursor + 1)
+    case .backspace: cut(cursor - 1..<cursor)
+    case .delete, .control("d"): cut(cursor..<cursor + 1)
+    case .left, .control("b"): move(to: isSelected ? 0 : cursor - 1)
+    case .right, .control("f"): move(to: isSelected ? characters.count : cursor + 1)
     case .home, .up, .control("a"): move(to: 0)
     case .end, .down, .control("e"): move(to: characters.count)
     case .wordLeft: move(to: startOfWord())
     case .wordRight: move(to: endOfWord())
-    case .control("b"): move(to: cursor - 1)
-    case .control("f"): move(to: cursor + 1)
-    case .control("u"): isSelected ? clear() : cut(0..<cursor)
-    case .control("k"): isSelected ? clear() : cut(cursor..<characters.count)
-    case .control("w"): isSelected ? clear() : cut(startOfWord()..<cursor)
+    case .control("u"): cut(0..<cursor)
+    case .control("k"): cut(cursor..<characters.count)
+    case .control("w"): cut(startOfWord()..<cursor)
     case .tab, .control: break
     }
     return .editing
@@ -67,12 +65,10 @@ struct LineEditor: Sendable, Equatable {
 
   private mutating func clear() { (characters, cursor, isSelected) = ([], 0, false) }
 
-  private mutating func remove(_ index: Int) {
-    guard characters.indices.contains(index) else { return }
-    cut(index..<index + 1)
-  }
-
+  /// What is selected, else as much of a range as there is.
   private mutating func cut(_ range: Range<Int>) {
+    if isSelected { return clear() }
+    let range = range.clamped(to: characters.indices)
     join(String(characters[..<range.lowerBound]), String(characters[range.upperBound...]))
   }
 

@@ -1,3 +1,4 @@
+// Long because: all parts of a run meet here, and only here.
 import Comparing
 import DownloadCaching
 import DownloadModel
