@@ -191,7 +191,7 @@ final class UnnamedFiles: Sendable {
 
   /// Fails silently: then the next run asks less.
   func keep() {
-    guard let file, (try? OwnFiles.makeFolder(file.removingLastComponent())) != nil else { return }
+    guard let file, (try? Folder(own: file.removingLastComponent())) != nil else { return }
     _ = OutputFile.file(file).keep(paths.withLock { $0.sorted() }.joined(separator: "\0"), "--ask-names")
   }
 }

@@ -1,3 +1,4 @@
+// Long because: it is one table, a row for each option.
 import ArgumentParser
 import DownloadCaching
 import DownloadModel
