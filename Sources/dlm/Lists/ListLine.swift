@@ -97,9 +97,10 @@ enum ListLine {
 extension Address {
   /// The address that a page of a known redirector leads to, as one of its parameters says; nil for any other address.
   var unwrapped: Address? {
-    guard let query, let names = Self.redirectors[site + (path.last == "/" ? path.dropLast() : path)] else {
-      return nil
-    }
+    // By path first, as most that have a query are none.
+    guard let query else { return nil }
+    let place = path.utf8.last == UInt8(ascii: "/") ? path.dropLast() : path
+    guard let names = Self.redirectors[place]?[site] else { return nil }
     return query.split(separator: "&").lazy.compactMap { parameter -> Address? in
       let parts = parameter.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, names.contains(parts[0]) else { return nil }
@@ -108,14 +109,14 @@ extension Address {
     }.first
   }
 
-  private static let redirectors: [String: [Substring]] = [
-    "bing.com/images/search": ["mediaurl"], "duckduckgo.com/l": ["uddg"], "exit.sc": ["url"],
-    "facebook.com/l.php": ["u"], "google/imgres": ["imgurl"], "google/url": ["url", "q"],
-    "l.facebook.com/l.php": ["u"], "l.instagram.com": ["u"], "linkedin.com/redir/redirect": ["url"],
-    "lm.facebook.com/l.php": ["u"], "medium.com/r": ["url"], "out.reddit.com": ["url"],
-    "pinterest.com/offsite": ["url"], "slack-redir.net/link": ["url"], "steamcommunity.com/linkfilter": ["u", "url"],
-    "t.umblr.com/redirect": ["z"], "vk.com/away.php": ["to"], "yandex.com/images/search": ["img_url"],
-    "youtube.com/redirect": ["q"],
+  private static let redirectors: [Substring: [String: [Substring]]] = [
+    "": ["exit.sc": ["url"], "l.instagram.com": ["u"]], "/away.php": ["vk.com": ["to"]],
+    "/images/search": ["bing.com": ["mediaurl"], "yandex.com": ["img_url"]], "/imgres": ["google": ["imgurl"]],
+    "/l": ["duckduckgo.com": ["uddg"]], "/link": ["slack-redir.net": ["url"]],
+    "/l.php": ["facebook.com": ["u"], "l.facebook.com": ["u"], "lm.facebook.com": ["u"]],
+    "/linkfilter": ["steamcommunity.com": ["u", "url"]], "/offsite": ["pinterest.com": ["url"]],
+    "/r": ["medium.com": ["url"]], "/redir/redirect": ["linkedin.com": ["url"]],
+    "/redirect": ["t.umblr.com": ["z"], "youtube.com": ["q"]], "/url": ["google": ["url", "q"]],
   ]
 
   /// The host without the labels that its pages do without; one for all of Google's (google.de, google.co.uk).
