@@ -64,7 +64,10 @@ let package = Package(
         .product(name: "HeapModule", package: "swift-collections"),
       ],
       swiftSettings: settings),
-    .target(name: "TerminalProgress", dependencies: ["DownloadModel"], swiftSettings: settings),
+    .target(
+      name: "TerminalProgress",
+      dependencies: ["DownloadModel", .product(name: "HeapModule", package: "swift-collections")],
+      swiftSettings: settings),
     .target(name: "DemoOrigin", dependencies: ["CLinux", "DownloadModel"], swiftSettings: settings),
 
     // Level 2

@@ -1,5 +1,6 @@
 import DownloadModel
 import Glibc
+import HeapModule
 
 /// What the whole run amounts to at one moment.
 struct RunProgress: Sendable, Equatable {
@@ -85,14 +86,14 @@ struct RunProgress: Sendable, Equatable {
   var imbalance: Double {
     guard !rests.isEmpty, remaining > 0 else { return 1 }
     let (waiting, sum) = (Double(remaining) - rests.reduce(0, +), sizes.reduce(0, +))
-    var places = rests
+    var places = Heap(rests)
     // The last of them are enough.
     for number in 0..<(sum > 0 ? min(queued, 256) : 0) {
-      guard let free = places.indices.min(by: { places[$0] < places[$1] }) else { break }
-      places[free] += sizes[number % sizes.count] * Double(sizes.count) / sum * max(0, waiting) / Double(queued)
+      let size = sizes[number % sizes.count] * Double(sizes.count) / sum * max(0, waiting) / Double(queued)
+      places.replaceMin(with: (places.min ?? 0) + size)
     }
-    let all = places.reduce(0, +)
-    return 1 + ((places.max() ?? 0) * Double(places.count) - all) / max(all, Double(remaining))
+    let all = places.unordered.reduce(0, +)
+    return 1 + ((places.max ?? 0) * Double(places.count) - all) / max(all, Double(remaining))
   }
 
   /// From 0 to 1; nil where there is nothing to compare with: no end of the list, or a single file of unknown size.

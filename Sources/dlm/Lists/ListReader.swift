@@ -1,3 +1,4 @@
+// Long because: a list is read here whatever it is, wherever it comes from.
 import DownloadCaching
 import DownloadModel
 import FileReceiving

@@ -29,7 +29,9 @@ struct NameBytesTests {
 
   private static func failures(beside mark: String) throws -> [String] {
     var failures: [String] = []
-    for scalar in NameRule.joining {
+    // Each scalar beside a slash and a dot, and every fifth of them, others for each mark, beside the rest.
+    let turn = marks.firstIndex(of: mark) ?? 0
+    for (index, scalar) in NameRule.joining.enumerated() where turn < 3 || (index + turn) % 5 == 0 {
       for text in [
         "a\(mark)\(scalar)b", "a\(scalar)\(mark)b", "a\(scalar)\(mark)\(scalar)b", "\(mark)\(scalar)b",
         "\(scalar)\(mark)b", "a\(mark)\(scalar)", "a\(scalar)\(mark)", "a\(scalar)\(mark)\(scalar)",
