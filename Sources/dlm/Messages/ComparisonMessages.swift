@@ -99,8 +99,8 @@ struct ComparisonMessages {
   private static func text(_ explanation: Explanation) -> String {
     switch explanation {
     case .sideBySide(let waiting, let rate):
-      "One by one, \(Int((waiting * 100).rounded())) % of a file's time is waiting, and the rest receiving at \(Quantity.rate(rate)); "
-        + "side by side files wait together, and each connection brings its own."
+      "One by one, \(Int((waiting * 100).rounded())) % of a file's time is waiting, and the rest receiving at "
+        + "\(Quantity.rate(rate)); side by side files wait together, and each connection brings its own."
     case .sharedLine(let rate):
       "More files at once share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
     case .busyServer(let answers): "The server limits: however many ask, it answers about \(answers) at once."
