@@ -49,16 +49,16 @@ struct SettingInForce {
 
   static func all(_ command: GetCommand, _ sources: SettingsSources) -> [SettingInForce] {
     var command = command
-    return OptionTable.rows.filter { $0.setting != .nowhere }.map { row in
-      let given = row.texts(&command)
-      let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option(row.spelled))
-      return SettingInForce(row.name, given.isEmpty ? sources.found(row.name) : option, row.usual, row.meaning)
-    } + [SettingInForce("loops", sources.found("loops"), nil, "one per core, at most 8")]
-  }
-
-  private init(_ name: String, _ set: (text: String, origin: SettingOrigin)?, _ usual: String?, _ meaning: String) {
-    (self.name, self.meaning, origin) = (name, meaning, set?.origin ?? .builtIn)
-    value = set.map { Self.shown($0.text, of: name) } ?? usual
+    let settings =
+      OptionTable.rows.filter { $0.setting != .nowhere }.map { ($0.name, $0.texts(&command), $0.usual, $0.meaning) }
+      + [("loops", [], nil, "one per core, at most 8")]
+    return settings.map { name, given, usual, meaning in
+      let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option("--\(name)"))
+      let set = given.isEmpty ? sources.found(name) : option
+      return SettingInForce(
+        name: name, value: set.map { shown($0.text, of: name) } ?? usual, meaning: meaning,
+        origin: set?.origin ?? .builtIn)
+    }
   }
 
   private static func shown(_ text: String, of name: String) -> String {
