@@ -1,4 +1,3 @@
-// Long because: a list is read here whatever it is, wherever it comes from.
 import DownloadCaching
 import DownloadModel
 import FileReceiving
