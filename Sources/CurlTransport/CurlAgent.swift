@@ -50,9 +50,6 @@ actor CurlAgent {
     return try result.get()
   }
 
-  /// Idle ones and those that come up included.
-  var connectionCount: Int { loop.connectionCount }
-
   /// Cancellation is checked here, because an `onCancel` that has run has found nothing, and will not run again. One
   /// that runs from here on posts the id, which the loop reads only after this job has registered it.
   private func begin(_ request: TransferRequest, into sink: any ByteSink, _ completion: Completion) {
@@ -89,7 +86,6 @@ actor CurlAgent {
     return switch error {
     case let error as DownloadError: error
     case let error as CurlFailure: error.error(activity)
-    case let error as MultiFailure: DownloadError(.transport, cause: .detail(error.message), activity: activity)
     default: DownloadError(.transport, cause: .detail("\(error)"), activity: activity)
     }
   }
@@ -164,8 +160,7 @@ actor CurlAgent {
 
   /// The loop itself is broken (out of memory, out of descriptors), and no task may wait for ever.
   func failAll(_ message: String) {
-    endAll(
-      DownloadError(.transport, cause: .detail(message), activity: "waiting for the network", isTransient: true))
+    endAll(DownloadError(.transport, message, "waiting for the network", isTransient: true))
   }
 
   private func endAll(_ error: DownloadError) {
@@ -194,7 +189,7 @@ actor CurlAgent {
     let socket = transfer.answerWait.socket
     let completion = transfer.release()
     let wasWaiting = waitingToShare.firstIndex { $0 === transfer }.map { waitingToShare.remove(at: $0) }
-    do throws(MultiFailure) {
+    do throws(CurlFailure) {
       // Does nothing for a transfer that has not begun.
       try loop.remove(transfer.easy)
       idle.append(transfer)
@@ -345,4 +340,44 @@ actor CurlAgent {
   }
 
   private func waiting(for host: String) -> [CurlTransfer] { transfers.filter { $0.wait != nil && $0.host == host } }
+}
+
+/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host. Times are in nanoseconds.
+/// Until a connection is up, libcurl opens one for each transfer that begins. So the first to a host goes alone; others
+/// wait, but not long: the server may speak only HTTP/1.1, where by CURLOPT_PIPEWAIT they would wait for whole files.
+struct SharingWait {
+  /// How many hosts are remembered, so that memory does not grow with their number.
+  static let mostHosts = 1024
+
+  private let longest: UInt64
+  private var met: Set<String> = []
+  /// Hosts to which the first transfer is under way: until when others wait for it.
+  private var new: [String: UInt64] = [:]
+
+  init(longest: Duration) { self.longest = UInt64(max(0, longest / .nanoseconds(1))) }
+
+  mutating func mayBegin(_ host: String, at now: UInt64) -> Bool {
+    if met.contains(host) { return true }
+    if let end = new[host] { return now >= end }
+    new[host] = now + longest
+    return true
+  }
+
+  var deadline: UInt64? { new.values.min() }
+
+  /// A transfer to the host has ended.
+  /// - Returns: whether that ends the waits for it.
+  mutating func meet(_ host: String) -> Bool {
+    guard !new.isEmpty, new.removeValue(forKey: host) != nil else { return false }
+    if met.count >= Self.mostHosts { met = [] }
+    met.insert(host)
+    return true
+  }
+
+  /// - Returns: the hosts whose waits end now, though no transfer has ended.
+  mutating func overdue(at now: UInt64) -> [String] {
+    let hosts = new.filter { $0.value <= now }.map(\.key)
+    for host in hosts { _ = meet(host) }
+    return hosts
+  }
 }

@@ -17,10 +17,6 @@ struct EasyHandle: ~Copyable {
     try check(dlm_setopt_long(pointer, option, value))
   }
 
-  func set(_ option: CURLoption, _ value: Bool) throws(CurlFailure) {
-    try check(dlm_setopt_long(pointer, option, value ? 1 : 0))
-  }
-
   /// libcurl copies the text (CURLOPT_POSTFIELDS, which it would not copy, is not used).
   func set(_ option: CURLoption, _ value: String?) throws(CurlFailure) {
     try check(dlm_setopt_string(pointer, option, value))
@@ -126,12 +122,16 @@ struct HeaderLines: ~Copyable {
 
 /// A libcurl call that failed before or outside a transfer.
 struct CurlFailure: Error {
-  let code: CURLcode
-  init(_ code: CURLcode) { self.code = code }
-  var message: String { String(cString: curl_easy_strerror(code)) }
+  /// Nil for one on a multi handle.
+  let code: CURLcode?
+  let message: String
+
+  init(_ code: CURLcode) { (self.code, message) = (code, String(cString: curl_easy_strerror(code))) }
+  init(_ code: CURLMcode) { (self.code, message) = (nil, String(cString: curl_multi_strerror(code))) }
 
   func error(_ activity: String) -> DownloadError {
-    DownloadError(.transport, cause: .curl(code: Int32(code.rawValue), message: message), activity: activity)
+    let cause = code.map { DownloadError.Cause.curl(code: Int32($0.rawValue), message: message) } ?? .detail(message)
+    return DownloadError(.transport, cause: cause, activity: activity)
   }
 }
 
@@ -139,9 +139,9 @@ struct CurlFailure: Error {
 struct MultiHandle: ~Copyable {
   private(set) var pointer: UnsafeMutableRawPointer?
 
-  init() throws(MultiFailure) {
+  init() throws(CurlFailure) {
     pointer = curl_multi_init()
-    if pointer == nil { throw MultiFailure(CURLM_OUT_OF_MEMORY) }
+    if pointer == nil { throw CurlFailure(CURLM_OUT_OF_MEMORY) }
   }
 
   deinit {
@@ -157,20 +157,20 @@ struct MultiHandle: ~Copyable {
     assert(code == CURLM_OK, "cleaned up from inside a callback")
   }
 
-  func set(_ option: CURLMoption, _ value: Int) throws(MultiFailure) {
+  func set(_ option: CURLMoption, _ value: Int) throws(CurlFailure) {
     try check(dlm_multi_setopt_long(pointer, option, value))
   }
 
-  func add(_ easy: borrowing EasyHandle) throws(MultiFailure) {
+  func add(_ easy: borrowing EasyHandle) throws(CurlFailure) {
     try check(curl_multi_add_handle(pointer, easy.pointer))
   }
 
-  func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
+  func remove(_ easy: borrowing EasyHandle) throws(CurlFailure) {
     try check(curl_multi_remove_handle(pointer, easy.pointer))
   }
 
   /// Lets libcurl act on one socket, or on its due timers with `CURL_SOCKET_TIMEOUT`.
-  func act(on socket: Int32, _ bits: Int32) throws(MultiFailure) {
+  func act(on socket: Int32, _ bits: Int32) throws(CurlFailure) {
     var running: Int32 = 0
     try check(curl_multi_socket_action(pointer, socket, bits, &running))
   }
@@ -185,15 +185,9 @@ struct MultiHandle: ~Copyable {
     return nil
   }
 
-  func check(_ code: CURLMcode) throws(MultiFailure) {
-    if code != CURLM_OK { throw MultiFailure(code) }
+  func check(_ code: CURLMcode) throws(CurlFailure) {
+    if code != CURLM_OK { throw CurlFailure(code) }
   }
-}
-
-struct MultiFailure: Error {
-  let code: CURLMcode
-  init(_ code: CURLMcode) { self.code = code }
-  var message: String { String(cString: curl_multi_strerror(code)) }
 }
 
 /// One `CURLSH *`: the cookies of one run (RFC 6265), over all its loops. libcurl judges domains, paths and public

@@ -9,17 +9,17 @@ import Synchronization
 ///
 /// `@unchecked Sendable` is sound because: `inbox` and `lateJobs` are Sendable and `owner` is an Atomic. Every other
 /// property is written before the thread starts, and after that is used on the thread alone: by its turns, by libcurl's
-/// callbacks, which the turns cause, and by the agent, whose executor this is. The methods that the callbacks and the
-/// agent call assert it (`assertOnLoop`). Jobs of the agent that come after the thread's end run one at a time, and
-/// after everything that the thread did with these properties (the inbox's lock orders them).
+/// callbacks, which the turns cause and which assert it (`assertOnLoop`), and by the agent, whose executor this is. Jobs
+/// of the agent that come after the thread's end run one at a time, and after everything that the thread did with these
+/// properties (the inbox's lock orders them).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
   private let lateJobs = DispatchQueue(label: "dlm.curl-loop.late")
-  private var poll: EventPoll
+  fileprivate var poll: EventPoll
   private var multi: MultiHandle
   private var ready: [LoopJob] = []
-  private var timers: LoopTimers
+  fileprivate var timers: LoopTimers
   private let rateLimit: RateLimiter?
   /// Nil while transfers are not held.
   private var heldSince: UInt64?
@@ -59,7 +59,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   var isOnLoop: Bool { owner.load(ordering: .relaxed) == pthread_self() }
 
   /// For code that must run on the thread, or as a late job, which run one at a time.
-  private func assertOnLoop() { assert(isOnLoop || inbox.hasEnded, "not on the curl loop's thread") }
+  fileprivate func assertOnLoop() { assert(isOnLoop || inbox.hasEnded, "not on the curl loop's thread") }
 
   var callbackContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
@@ -87,32 +87,22 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   // MARK: For the agent and its transfers
 
-  func add(_ easy: borrowing EasyHandle) throws(MultiFailure) {
+  func add(_ easy: borrowing EasyHandle) throws(CurlFailure) {
     assertOnLoop()
     try multi.add(easy)
     timers.lookForStalls(true, at: Self.now)
   }
 
-  func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
-    assertOnLoop()
-    try multi.remove(easy)
-  }
+  func remove(_ easy: borrowing EasyHandle) throws(CurlFailure) { try multi.remove(easy) }
 
   /// At that time the loop ends drained bodies and waits to share that are overdue.
-  func look(at time: UInt64) {
-    assertOnLoop()
-    timers.look(at: time)
-  }
+  func look(at time: UInt64) { timers.look(at: time) }
 
-  var connectionCount: Int {
-    assertOnLoop()
-    return poll.connectionCount
-  }
+  var connectionCount: Int { poll.connectionCount }
 
   /// Descriptors have run out: from now on, at most half as many connections as are open now are kept idle.
   func keepFewerConnections() {
-    assertOnLoop()
-    do throws(MultiFailure) { try multi.set(CURLMOPT_MAXCONNECTS, max(1, poll.connectionCount / 2)) } catch {
+    do throws(CurlFailure) { try multi.set(CURLMOPT_MAXCONNECTS, max(1, poll.connectionCount / 2)) } catch {
       assertionFailure("CURLMOPT_MAXCONNECTS takes any number: \(error.message)")
     }
   }
@@ -127,15 +117,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     poll.connected(socket, to: host)
   }
 
-  func idleConnections(to host: String) -> [Int32] {
-    assertOnLoop()
-    return poll.idleConnections(to: host)
-  }
+  func idleConnections(to host: String) -> [Int32] { poll.idleConnections(to: host) }
 
-  func forgetIfClosed(_ socket: Int32) {
-    assertOnLoop()
-    poll.forgetIfClosed(socket)
-  }
+  func forgetIfClosed(_ socket: Int32) { poll.forgetIfClosed(socket) }
 
   /// Ends an idle connection. libcurl has no call for that, but closes the descriptor when it finds this one ended.
   func end(idleConnection socket: Int32) {
@@ -215,7 +199,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func act(on socket: Int32, _ bits: Int32) {
-    do throws(MultiFailure) { try multi.act(on: socket, bits) } catch { failAll(error.message) }
+    do throws(CurlFailure) { try multi.act(on: socket, bits) } catch { failAll(error.message) }
   }
 
   private func failAll(_ message: String) { served?.agent.assumeIsolated { $0.failAll(message) } }
@@ -279,24 +263,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     guard clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
-
-  // MARK: libcurl calls back
-
-  fileprivate func socketInterestDidChange(_ socket: Int32, _ what: Int32) {
-    assertOnLoop()
-    poll.setInterest(socket, what)
-  }
-
-  fileprivate func timerDidChange(_ milliseconds: Int) {
-    assertOnLoop()
-    timers.curl = milliseconds < 0 ? nil : Self.now + UInt64(milliseconds) * 1_000_000
-  }
-
-  fileprivate func socketWillClose(_ socket: Int32) -> Int32 {
-    assertOnLoop()
-    poll.forget(socket)
-    return close(socket)
-  }
 }
 
 /// Runs whole tasks on a loop's thread, including code that is isolated to no actor (SE-0417). A type of its own, so
@@ -328,21 +294,24 @@ private func curlSocketInterestDidChange(
   _ easy: UnsafeMutableRawPointer?, _ socket: Int32, _ what: Int32, _ context: UnsafeMutableRawPointer?,
   _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
-  loop(context)?.socketInterestDidChange(socket, what)
+  loop(context)?.poll.setInterest(socket, what)
   return 0
 }
 
 private func curlTimerDidChange(
   _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-  loop(context)?.timerDidChange(milliseconds)
+  loop(context)?.timers.curl = milliseconds < 0 ? nil : CurlLoop.now + UInt64(milliseconds) * 1_000_000
   return 0
 }
 
 func curlWillCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32) -> Int32 {
-  loop(context)?.socketWillClose(socket) ?? close(socket)
+  loop(context)?.poll.forget(socket)
+  return close(socket)
 }
 
 private func loop(_ context: UnsafeMutableRawPointer?) -> CurlLoop? {
-  context.map { Unmanaged<CurlLoop>.fromOpaque($0).takeUnretainedValue() }
+  let loop = context.map { Unmanaged<CurlLoop>.fromOpaque($0).takeUnretainedValue() }
+  loop?.assertOnLoop()
+  return loop
 }

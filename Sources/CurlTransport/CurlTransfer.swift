@@ -298,10 +298,8 @@ final class CurlTransfer {
     switch assembler.take(line) {
     case .more: return true
     case .flood:
-      return run?.exchange.fail(
-        DownloadError(
-          .badResponse, cause: .detail("more than \(HeadAssembler.limit / 1024) KiB of headers"),
-          activity: "reading the answer")) == true
+      let detail = "more than \(HeadAssembler.limit / 1024) KiB of headers"
+      return run?.exchange.fail(DownloadError(.badResponse, detail, "reading the answer")) == true
     case .redirect:
       let head = assembler.head
       serverDidAnswer(head)

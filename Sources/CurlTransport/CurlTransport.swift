@@ -91,7 +91,7 @@ public final class CurlTransport: Transport {
   /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; nil for no limit.
   /// Those beyond that are closed as soon as no transfer uses them and the loop is not held. Never waits.
   public func keep(connectionsTo host: String, atMost count: Int?) {
-    loop.inbox.keep(ConnectionLimit(host: host, count: count))
+    loop.inbox.keep((host, count))
   }
 
   /// What is known of the transfers under way that fill a file, the one that began first at the front.

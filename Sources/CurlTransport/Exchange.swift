@@ -177,8 +177,7 @@ struct Exchange: ~Copyable {
     if code != CURLE_OK, !isDrained, !isSatisfied { throw cause() }
     guard let framing else {
       // An HTTP/2 stream may end without an error and without a head.
-      throw DownloadError(
-        .badResponse, cause: .detail("no response head"), activity: "reading the answer", isTransient: true)
+      throw DownloadError(.badResponse, "no response head", "reading the answer", isTransient: true)
     }
     if !isDrained, !isSatisfied {
       try framing.check(received: received)

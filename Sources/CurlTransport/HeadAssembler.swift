@@ -95,9 +95,8 @@ struct AnswerFraming {
       length = head.contentLength
       proof = length == nil ? .closed : .length
       guard length != nil || head["content-length"] == nil else {
-        throw DownloadError(
-          .badResponse, cause: .detail("its Content-Length is malformed or contradicts itself"),
-          activity: "reading the answer")
+        let detail = "its Content-Length is malformed or contradicts itself"
+        throw DownloadError(.badResponse, detail, "reading the answer")
       }
     }
   }
@@ -105,8 +104,7 @@ struct AnswerFraming {
   /// - Throws: `.shortBody` or `.longBody` if another number of bytes came than was announced.
   func check(received: Int64) throws(DownloadError) {
     guard let length, length != received else { return }
-    throw DownloadError(
-      received < length ? .shortBody : .longBody,
-      cause: .detail("\(received) of \(length) bytes arrived"), activity: "receiving", isTransient: true)
+    let code: DownloadError.Code = received < length ? .shortBody : .longBody
+    throw DownloadError(code, "\(received) of \(length) bytes arrived", "receiving", isTransient: true)
   }
 }

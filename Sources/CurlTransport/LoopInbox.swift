@@ -93,10 +93,7 @@ final class LoopInbox: Sendable {
 }
 
 /// How many connections to a host a loop may have, idle ones included; nil for no limit.
-struct ConnectionLimit: Sendable {
-  var host: String
-  var count: Int?
-}
+typealias ConnectionLimit = (host: String, count: Int?)
 
 enum LoopJob: Sendable {
   case isolated(UnownedJob)

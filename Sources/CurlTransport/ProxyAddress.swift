@@ -64,14 +64,6 @@ public struct ProxyAddress: Sendable, Hashable {
     wireText = hasLogin ? "\(scheme.rawValue)://\(plain)@\(text):\(port)" : name
   }
 
-  /// A text that may be a proxy's address without what stands between the scheme and the last `@`, for messages.
-  public static func redacted(_ text: some StringProtocol) -> String {
-    let bytes = Array(text.utf8)
-    let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
-    guard let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) else { return String(text) }
-    return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
-  }
-
   private static let speaksTLS = dlm_curl_has_https_proxy() != 0
 
   // MARK: What an answer shows about the proxy

@@ -41,8 +41,7 @@ struct Route {
 
 /// Resolves a text relative to an address (RFC 3986 §5): a `Location`, or a line of a list that was fetched from there.
 public enum AddressReference {
-  /// - Returns: nil if the result is not an address that dlm can fetch. Within the origin of `base` it gets the login
-  ///   of `base`.
+  /// - Returns: nil if the result is no address for dlm. Within the origin of `base` it gets its login.
   public static func resolve(_ text: String, against base: Address) -> Address? {
     resolved(text, against: base.key).flatMap { try? Address($0) }.map { $0.withLogin(ifMissing: base) }
   }
@@ -66,11 +65,8 @@ extension Address {
   /// This address with the login of another one of the same origin, if it has none itself.
   fileprivate func withLogin(ifMissing other: Address) -> Address {
     guard !hasCredentials, other.hasCredentials, other.isSameOrigin(as: self) else { return self }
-    let prefix = other.scheme.rawValue.utf8.count + 3
-    let wire = Array(other.wireText.utf8)
-    let login = wire[prefix..<(prefix + wire.count - other.key.utf8.count)]
-    let bytes = Array(wireText.utf8)
+    let start = "\(scheme.rawValue)://"
     // Both are well formed, so the result is too; it is parsed only to find its components.
-    return (try? Address(String(decoding: bytes[..<prefix] + login + bytes[prefix...], as: UTF8.self))) ?? self
+    return (try? Address(start + other.login + Substring(wireText.utf8.dropFirst(start.utf8.count)))) ?? self
   }
 }

@@ -1,6 +1,5 @@
 import CCurl
 import DownloadModel
-import Glibc
 
 /// `TransportOptions` as libcurl's options, made once for each loop and applied once to each easy handle.
 final class TransferSettings {
@@ -73,13 +72,13 @@ final class TransferSettings {
   }
 
   func apply(to easy: borrowing EasyHandle) throws(CurlFailure) {
-    try easy.set(CURLOPT_NOSIGNAL, true)
+    try easy.set(CURLOPT_NOSIGNAL, 1)
     try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
     // Header lines are for the server; a proxy's CONNECT gets none.
     try easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
-    try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+    try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // A name lookup that hangs must not hold up cancellation or the end of the process.
-    try easy.set(CURLOPT_QUICK_EXIT, true)
+    try easy.set(CURLOPT_QUICK_EXIT, 1)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
     try easy.set(CURLOPT_HTTP_VERSION, asksForHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
     // Otherwise libcurl searches the environment for six names with each transfer.
@@ -89,7 +88,7 @@ final class TransferSettings {
       for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { try easy.set(option, file) }
     }
     if options.isInsecure {
-      for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYPEER] { try easy.set(option, false) }
+      for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYPEER] { try easy.set(option, 0) }
       for option in [CURLOPT_SSL_VERIFYHOST, CURLOPT_PROXY_SSL_VERIFYHOST] { try easy.set(option, 0) }
     }
     if let file = options.netrcFile {
@@ -224,7 +223,7 @@ struct TransferOptions: ~Copyable {
 
   mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {
     guard isFresh != wanted else { return }
-    try easy.set(CURLOPT_FRESH_CONNECT, wanted)
+    try easy.set(CURLOPT_FRESH_CONNECT, wanted ? 1 : 0)
     isFresh = wanted
   }
 

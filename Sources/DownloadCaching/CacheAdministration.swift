@@ -1,6 +1,5 @@
 public import DownloadModel
 public import FileReceiving
-import Glibc
 public import SystemPackage
 
 /// What `dlm cache …` and `dlm clear-cache` do with the index, also beside downloads. All calls throw `.cache`, with
@@ -8,7 +7,6 @@ public import SystemPackage
 public struct CacheAdministration: Sendable {
   private let secret: UserSecret
   private let worker = DiskWorker("cache-reader")
-  private let now: @Sendable () -> Int64
   private let index: Result<CacheIndex, DownloadError>
   /// The folder, canonical, whose files, and those below it, are meant where some are cleared; nil for all.
   private let here: String?
@@ -20,7 +18,6 @@ public struct CacheAdministration: Sendable {
     let secret = UserSecret(in: folder)
     self.here = here.map { path in (try? Folder(standing: path).canonicalPath()) ?? path.string }
     self.secret = secret
-    self.now = now
     index = Result { () throws(DownloadError) in
       let activity = "opening the cache"
       guard let folder else { throw DownloadError(.cache, cause: .detail("no cache folder"), activity: activity) }
@@ -82,8 +79,8 @@ public struct CacheAdministration: Sendable {
   }
 
   /// Everything that is known of an address's files, in every folder, with and without logins.
-  public func details(of address: String) async throws(DownloadError) -> [CacheDetail] {
-    try await rows(of: address).map { CacheDetail($0, at: now()) }
+  public func entries(of address: String) async throws(DownloadError) -> [CacheEntry] {
+    try await rows(of: address).map { CacheEntry($0) }
   }
 
   /// Forgets files that are gone or touched.
@@ -99,11 +96,7 @@ public struct CacheAdministration: Sendable {
 
   /// Forgets files; removes no downloaded one. A `get` at the same time goes on, and writes its next batch.
   public func clear(_ addresses: [String]? = nil) async throws(DownloadError) -> Freed {
-    if here == nil {
-      return try await asking("clearing the index") {
-        if let addresses { try $0.clear(addresses) } else { try $0.clear() }
-      }
-    }
+    if here == nil { return try await asking("clearing the index") { try $0.clear(addresses) } }
     var freed = Freed()
     try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
       freed.entries += try await asking("clearing the index") { try $0.forget(rows.map(\.key)) }
@@ -147,15 +140,11 @@ public struct CacheAdministration: Sendable {
         freed.add(try UnfinishedFiles(in: path, secret).remove { meant?.contains($0) ?? true })
       } catch {
         if error != .noSuchFileOrDirectory, error != .notDirectory {
-          freed.failures.append(Self.failure(error, "removing unfinished files", path.string))
+          freed.failures.append(DownloadError(.disk, error, path.string, "removing unfinished files"))
         }
       }
     }
     return freed
-  }
-
-  private static func failure(_ error: Errno, _ activity: String, _ path: String) -> DownloadError {
-    DownloadError(.disk, cause: .errno(error.rawValue), path: path, activity: activity)
   }
 
   /// How many finished files stand untouched as dlm wrote them, and what they take on the disk.
@@ -187,7 +176,7 @@ public struct CacheAdministration: Sendable {
           }
           gone.append(row.key)
         } catch {
-          freed.failures.append(Self.failure(error, "removing the file", row.path))
+          freed.failures.append(DownloadError(.disk, error, row.path, "removing the file"))
         }
       }
       freed.entries += try await asking("writing the index") { [gone] in try $0.forget(gone) }
@@ -283,8 +272,7 @@ struct WrittenFile {
   private var privateName: String { ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name) }
 
   /// - Parameter beforeRename: runs between the look at the file and its renaming.
-  /// - Returns: bytes that it took, as du(1) counts; nil if nothing was removed: it is gone, or another file stands
-  ///   there, or somebody changed it.
+  /// - Returns: bytes that it took, as du(1) counts; nil if it is gone, changed, or another file.
   func remove(_ beforeRename: () -> Void = {}) throws(Errno) -> Int64? {
     let folder: Folder
     do throws(Errno) {

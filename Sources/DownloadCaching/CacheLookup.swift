@@ -94,12 +94,7 @@ enum CacheLookup: Equatable {
 
   private static func basis(_ row: CacheRow, _ question: Question, _ reader: FreshnessReader) -> Basis? {
     if wasFetched(row, question) { return .justFetched }
-    let freshness = reader.freshness(of: row, at: question.now, guesses: question.guesses)
-    return switch freshness.use(for: question.directives) {
-    case .fresh: .fresh
-    case .stale: .stale
-    case nil: nil
-    }
+    return reader.freshness(of: row, at: question.now, guesses: question.guesses).use(for: question.directives)
   }
 
   private static func version(_ known: KnownFiles, _ question: Question) -> KnownVersion? {

@@ -1,6 +1,5 @@
 import DownloadModel
 import FileReceiving
-import Glibc
 import Synchronization
 import SystemPackage
 
@@ -28,8 +27,7 @@ final class CacheResources: Sendable {
 
   private struct State {
     var folders: OpenFolders?
-    var index: CacheIndex?
-    var indexWasOpened = false
+    var index: Result<CacheIndex, Errno>?
     /// By canonical path.
     var owners: [String: FileOwners] = [:]
     var members: [Member] = []
@@ -52,18 +50,14 @@ final class CacheResources: Sendable {
     }
   }
 
-  /// - Returns: nil if it cannot be opened; then `warn` is called for the first caller only.
-  func index(at folder: FilePath, now: @escaping @Sendable () -> Int64, orElse warn: (Errno) -> Void) -> CacheIndex? {
-    let (index, error) = state.withLock { state -> (CacheIndex?, Errno?) in
-      if state.indexWasOpened { return (state.index, nil) }
-      state.indexWasOpened = true
-      do throws(Errno) { state.index = try CacheIndex(at: folder, secret, now: now) } catch {
-        return (nil, error)
-      }
-      return (state.index, nil)
+  /// - Throws: errno of the first try to open it.
+  func index(at folder: FilePath, now: @escaping @Sendable () -> Int64) throws(Errno) -> CacheIndex {
+    let opened = state.withLock { state in
+      let opened = state.index ?? Result { () throws(Errno) in try CacheIndex(at: folder, secret, now: now) }
+      state.index = opened
+      return opened
     }
-    if let error { warn(error) }
-    return index
+    return try opened.get()
   }
 
   var owners: [String: FileOwners] {

@@ -100,13 +100,12 @@ struct Completion {
   /// - Returns: nil if that file has since changed on this disk, or has the wrong bytes.
   nonisolated(nonsending) func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
-    let (head, askedAt) = download.answer
-    let confirmation = Confirmation(plan: plan, head: head, askedAt: askedAt, shared: shared, index: index)
+    let answer = download.answer
     if let own = plan.own.map({ download.cleared($0) }) {
       if own.isIntact(in: plan.directory) {
         let meter = download.meter
         abandon(download)
-        let (row, isProved) = try await confirmation.confirm(own)
+        let (row, isProved) = try await confirm(own, plan, answer)
         return hits.answer(row, plan.request, plan.trust, in: plan.directory, meter, isProved ? .digest : nil)
       }
     } else {
@@ -114,7 +113,7 @@ struct Completion {
         throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(plan.address)
       }
       if let outcome = try await copy(source, to: download) {
-        await confirmation.endStored()
+        await endStored(plan, answer)
         return outcome
       }
     }
@@ -160,10 +159,8 @@ struct Completion {
         try download.startAgain(without: .knownVersion)
         return nil
       }
-      throw DownloadError(
-        .cache, cause: .detail("the file on disk has changed, or cannot be read"),
-        activity: CacheLookup.activity(isOffline: configuration.offline)
-      ).at(download.plan.address)
+      let activity = CacheLookup.activity(isOffline: configuration.offline)
+      throw DownloadError(.cache, "the file on disk has changed, or cannot be read", activity).at(download.plan.address)
     } catch {
       abandon(download)
       throw error
@@ -206,31 +203,27 @@ struct Completion {
     if outcome.kind == .fetched { outcome.kind = .copied }
     return outcome
   }
-}
 
-/// A server's word that a stored file is still its own (304, RFC 9110 §15.4.5), on its way into the index.
-struct Confirmation {
-  let plan: DownloadPlan
-  let head: ResponseHead?
-  /// Seconds since 1970 at which the request was sent.
-  let askedAt: Int64
-  let shared: SharedConfiguration
-  private var configuration: CacheConfiguration { shared.configuration }
-  let index: IndexSession
+  // MARK: A server's word that a stored file is still its own (304), on its way into the index
+
+  /// A head, and when it was asked for, in seconds since 1970.
+  private typealias Answer = (head: ResponseHead?, askedAt: Int64)
 
   /// - Returns: the row, and whether a checksum proved the file.
   /// - Throws: `.unproven`.
-  nonisolated(nonsending) func confirm(_ own: CacheRow) async throws(DownloadError) -> (row: CacheRow, isProved: Bool) {
+  private nonisolated(nonsending) func confirm(
+    _ own: CacheRow, _ plan: DownloadPlan, _ answer: Answer
+  ) async throws(DownloadError) -> (row: CacheRow, isProved: Bool) {
     let expected = plan.expectedDigest(named: own.wanted, nil)
     if expected == nil, own.proof < configuration.requiredProof {
       throw Verification.unproven(own.proof, configuration.requiredProof).at(plan.address)
     }
-    let row = index.stamped(own, head)
+    let row = index.stamped(own, answer.head)
     if row.changed != plan.own?.changed { index.addStored(row) }
     let trust = plan.trust[own.effectiveURL]
-    if let head, trust.mayRenew(own.trust) {
-      await endStored()
-      var renewed = row.renewed(by: head, askedAt: askedAt, digest: expected)
+    if let head = answer.head, trust.mayRenew(own.trust) {
+      await endStored(plan, answer)
+      var renewed = row.renewed(by: head, askedAt: answer.askedAt, digest: expected)
       renewed.fields.trust = trust
       if !configuration.fields.forbidsStoring {
         await renew(row, to: renewed)
@@ -243,13 +236,13 @@ struct Confirmation {
   }
 
   /// A 304 that forbids storing ends all that is stored of the address, anywhere (RFC 9111 §4.3.4, §5.2.2.5).
-  nonisolated(nonsending) func endStored() async {
-    guard let head, FreshnessFields(head).forbidsStoring else { return }
+  private nonisolated(nonsending) func endStored(_ plan: DownloadPlan, _ answer: Answer) async {
+    guard let head = answer.head, FreshnessFields(head).forbidsStoring else { return }
     await index.flush()
     let address = plan.rowKey.address
     for row in await index.ask({ $0.noted(of: address) }) ?? []
     where plan.trust[row.effectiveURL].mayRenew(row.trust) {
-      index.addStored(row.renewed(by: head, askedAt: askedAt, digest: nil))
+      index.addStored(row.renewed(by: head, askedAt: answer.askedAt, digest: nil))
     }
   }
 

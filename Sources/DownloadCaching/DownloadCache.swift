@@ -1,6 +1,5 @@
 public import FileReceiving
 public import DownloadModel
-import SystemPackage
 
 /// The downloaded files: answers a request from memory, from the disk, or through the network.
 ///
@@ -313,7 +312,7 @@ public actor DownloadCache: DownloadStore {
   }
 
   /// Must be called once, when every request is answered.
-  /// - Returns: what went wrong with the cache since the last call of `takeWarnings`.
+  /// - Returns: what went wrong with the cache.
   public func close() async -> [CacheWarning] {
     await writeRows()
     index.endReading()
@@ -321,8 +320,6 @@ public actor DownloadCache: DownloadStore {
       await index.store?.finish(index)
       await index.finish()
     }
-    return await takeWarnings()
+    return await index.takeWarnings()
   }
-
-  public func takeWarnings() async -> [CacheWarning] { await index.takeWarnings() }
 }

@@ -61,11 +61,6 @@ struct Freshness: Sendable, Equatable {
 
   // MARK: Use
 
-  enum Use: Sendable, Equatable {
-    case fresh
-    case stale
-  }
-
   var isFresh: Bool { lifetime > age && !asksAlways }
 
   /// Seconds since 1970 from which on the server is asked, by its own word; nil if it is always asked.
@@ -78,7 +73,7 @@ struct Freshness: Sendable, Equatable {
   private var staleness: Int64 { age == .max ? .max : age - lifetime }
 
   /// How it may be used unasked (§4, §5.2.1); nil if its server must be asked.
-  func use(for request: RequestDirectives) -> Use? {
+  func use(for request: RequestDirectives) -> CacheLookup.Basis? {
     guard !asksAlways, !request.asksAlways, age <= request.maxAge ?? .max else { return nil }
     if lifetime > age { return lifetime - age >= request.minFresh ? .fresh : nil }
     guard !mustRevalidate, request.minFresh == 0, request.maxStale > 0, age != .max, staleness <= request.maxStale

@@ -132,6 +132,13 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
   public var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
 
+  /// `user:password@` as sent; empty for none. A secret.
+  package var login: Substring {
+    let wire = wireText.utf8
+    let start = wire.index(wire.startIndex, offsetBy: scheme.rawValue.utf8.count + 3)
+    return wireText[start..<wire.index(start, offsetBy: wire.count - key.utf8.count)]
+  }
+
   /// Whether both ask for one file, perhaps with other credentials.
   public func isSameResource(as other: Address) -> Bool {
     parts === other.parts || (resourceHash == other.resourceHash && resource == other.resource)
@@ -205,12 +212,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   private static func percentEncode(_ bytes: inout [UInt8], from start: Int) {
     func mustEncode(_ byte: UInt8) -> Bool { byte == 0x20 || byte >= 0x80 }
     guard bytes[start...].contains(where: mustEncode) else { return }
-    let hex = Array("0123456789ABCDEF".utf8)
-    let rest = bytes[start...]
-    bytes.removeSubrange(start...)
-    for byte in rest {
-      bytes += mustEncode(byte) ? [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]] : [byte]
-    }
+    bytes.replaceSubrange(start..., with: PercentEncoding.encoded(bytes[start...], where: mustEncode))
   }
 
   /// Equal when the wire form is: an answer for credentials never serves a request without them (RFC 9111 §4).
@@ -339,9 +341,11 @@ public enum PercentEncoding {
   /// All but unreserved characters (RFC 3986 §2.3), and those that are kept.
   public static func encode(_ text: some StringProtocol, keeping kept: String = "") -> String {
     let plain = "-._~\(kept)".utf8
-    return text.utf8.map { byte in
-      byte.isLetterOrDigit || plain.contains(byte) ? "\(UnicodeScalar(byte))" : "%\([byte].hexadecimal.uppercased())"
-    }.joined()
+    return String(decoding: encoded(text.utf8) { !$0.isLetterOrDigit && !plain.contains($0) }, as: UTF8.self)
+  }
+
+  fileprivate static func encoded(_ text: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool) -> [UInt8] {
+    text.flatMap { mustEncode($0) ? Array("%\([$0].hexadecimal.uppercased())".utf8) : [$0] }
   }
 
   /// The octets that a text encodes, with an incomplete `%` as it is; nil if nothing is encoded.

@@ -40,8 +40,7 @@ public struct DownloadOutcome: Sendable, Equatable {
   public var proof: Proof?
   /// Of the checksum that it has; nil where none was compared in this run.
   public var algorithm: ContentDigest.Algorithm?
-  /// The path that it should have had, when something else stood there and it got another name; `path` itself where it
-  /// has replaced that since.
+  /// The path that it should have had, where something else stood; `path` itself where it has replaced that since.
   public var renamedFrom: String?
   /// Whether it was given a number, because its name was taken: by a file of another address, or of the user's.
   public var isNumbered = false

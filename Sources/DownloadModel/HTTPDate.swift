@@ -1,7 +1,7 @@
 package import Glibc
 
 /// A date of HTTP (RFC 9110 §5.6.7), read in its three forms, as seconds since 1970 UTC.
-package struct HTTPDate: Equatable, Comparable {
+package struct HTTPDate: Equatable {
   package let seconds: Int64
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`, byte by byte:
@@ -63,8 +63,6 @@ package struct HTTPDate: Equatable, Comparable {
     let dayOfYear = (153 * Int64((month + 10) % 12) + 2) / 5 + day - 1
     return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
   }
-
-  package static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
 
   /// The form that may be sent.
   package static func text(_ seconds: Int64) -> String {

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What happens in a run: transfers write to it, and several readers read it, each at its own pace. Each reader of
-/// events gets all of them after its arrival, once and in order: memory grows with the backlog of the slowest only.
+/// events gets all of them after its arrival, once and in order: memory grows with what they have not taken.
 /// Without a reader, neither events nor files in flight are kept.
 public final class ProgressFeed: Sendable {
   public enum Detail: Sendable {
@@ -259,56 +259,28 @@ public final class ProgressFeed: Sendable {
       state.active = [:]
     }
   }
-
-  var backlog: Int { state.withLock { $0.log.events.count } }
 }
 
-/// Events that some reader has not taken yet. A reader is a position in it; taken events are removed in bulk.
+/// What each reader of events has not taken yet.
 private struct EventLog {
-  private(set) var events: [ProgressEvent] = []
-  /// The number of the first of these events, counted from the beginning of the run.
-  private var first = 0
-  /// For each reader, the number of the first event that it has not taken.
-  private var taken: [Int: Int] = [:]
+  private var waiting: [Int: [ProgressEvent]] = [:]
   private var joined = 0
-  private var end: Int { first + events.count }
 
   mutating func append(_ event: @autoclosure () -> ProgressEvent) {
-    if !taken.isEmpty { events.append(event()) }
+    if waiting.isEmpty { return }
+    let event = event()
+    for reader in waiting.values.indices { waiting.values[reader].append(event) }
   }
 
   mutating func join() -> Int {
     joined += 1
-    taken[joined] = end
+    waiting[joined] = []
     return joined
   }
 
-  mutating func leave(_ reader: Int) {
-    taken[reader] = nil
-    forgetTaken()
-  }
+  mutating func leave(_ reader: Int) { waiting[reader] = nil }
 
-  mutating func take(_ reader: Int) -> [ProgressEvent] {
-    let next = taken[reader] ?? end
-    taken[reader] = end
-    defer { forgetTaken() }
-    // The only reader gets the array itself; otherwise each gets a copy, never an array that is still written to here.
-    let isWhole = next == first && taken.values.allSatisfy { $0 == end }
-    return isWhole ? events : events[(next - first)...].map(\.self)
-  }
-
-  private mutating func forgetTaken() {
-    let seen = taken.values.min() ?? end
-    if seen == end {
-      events = []
-    } else if (seen - first) * 2 > events.count {
-      // Only when it is more than half, so that a quick reader does not move the rest at each call of its own.
-      events.removeFirst(seen - first)
-    } else {
-      return
-    }
-    first = seen
-  }
+  mutating func take(_ reader: Int) -> [ProgressEvent] { waiting.updateValue([], forKey: reader) ?? [] }
 }
 
 /// The feed keeps its events until it takes them or is released.

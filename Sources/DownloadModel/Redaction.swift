@@ -16,10 +16,15 @@ public enum Redaction {
   /// loses everything from its scheme's end to its last `@`.
   public static func redactedAddress(_ text: some StringProtocol) -> String {
     if let address = try? Address(text) { return address.redacted }
+    return scan(Array(withoutLogin(text).utf8)) { _ in false }
+  }
+
+  /// A text without what stands between its scheme, if it has one, and its last `@`.
+  public static func withoutLogin(_ text: some StringProtocol) -> String {
     var bytes = Array(text.utf8)
     let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
     if let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) { bytes.removeSubrange(start...at) }
-    return scan(bytes) { _ in false }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// A `data:` address as messages show it, any other as it is.

@@ -24,8 +24,7 @@ public final class TransferMeter: Sendable {
   private let expectsDigest = Atomic(false)
   private let split = Lock(Split())
   private struct Split {
-    /// Weak, since what knows the parts has the meter.
-    weak var source: (any PartsSource)?
+    var parts: @Sendable () -> [Range<Int64>]? = { nil }
     var earlier: (received: Int64, resumed: Int64)?
     var tried: [DownloadError] = []
   }
@@ -65,7 +64,9 @@ public final class TransferMeter: Sendable {
     enter(.receiving)
   }
 
-  public func split(_ source: any PartsSource) { split.withLock { $0.source = source } }
+  /// - Parameter parts: which bytes are there, in the order of the file; nil where that cannot be told without waiting.
+  ///   Must not hold what holds the meter.
+  public func split(_ parts: @escaping @Sendable () -> [Range<Int64>]?) { split.withLock { $0.parts = parts } }
 
   /// What earlier attempts of this run received of the file, and went on with from an earlier run; nil for nothing.
   public var earlier: (received: Int64, resumed: Int64)? { split.withLock { $0.earlier } }
@@ -81,7 +82,7 @@ public final class TransferMeter: Sendable {
   }
 
   /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
-  public var parts: [Range<Int64>]? { split.withLock { $0.source }?.parts }
+  public var parts: [Range<Int64>]? { split.withLock { $0.parts }() }
 
   /// Subtracts bytes that were added but are not this segment's, such as those behind its end.
   public func subtract(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
@@ -98,12 +99,6 @@ public final class TransferCounter: Sendable {
   public init() {}
   public var value: Int64 { bytes.load(ordering: .relaxed) }
   public func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
-}
-
-/// What knows which bytes of a file are there.
-public protocol PartsSource: AnyObject, Sendable {
-  /// In the order of the file; nil where that cannot be told without waiting.
-  var parts: [Range<Int64>]? { get }
 }
 
 /// When one transfer did what, for reports: a request with the redirects that it followed.

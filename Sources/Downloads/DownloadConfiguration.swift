@@ -1,6 +1,7 @@
 import CurlTransport
 import DownloadCaching
 public import DownloadModel
+public import DownloadScheduling
 import FileReceiving
 import SystemPackage
 
@@ -20,7 +21,7 @@ public struct DownloadConfiguration: Sendable {
 
   /// What becomes of another's file under the wanted name. With a cache folder, what this library wrote for the same
   /// address, and nobody changed, is replaced in every case.
-  public enum Conflicts: Sendable, CaseIterable {
+  public enum Conflicts: String, Sendable, CaseIterable {
     /// The new file takes another name: `x.1.tar.gz`.
     case rename
     /// What stands there stays, and nothing is fetched.
@@ -98,7 +99,7 @@ public struct DownloadConfiguration: Sendable {
     options.rateLimit = rateLimit.map { RateLimiter(bytesPerSecond: $0) }
     if let proxy {
       do { options.proxies = ProxyRoutes(Proxy(try ProxyAddress(proxy))) } catch {
-        throw Self.refusal("the proxy \(ProxyAddress.redacted(proxy)) is none: \(error)")
+        throw Self.refusal("the proxy \(Redaction.withoutLogin(proxy)) is none: \(error)")
       }
     }
     return options
@@ -114,12 +115,7 @@ public struct DownloadConfiguration: Sendable {
     }
     var configuration = CacheConfiguration(
       directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) })
-    configuration.conflictPolicy =
-      switch conflicts {
-      case .rename: .rename
-      case .skip: .skip
-      case .overwrite: .overwrite
-      }
+    configuration.conflictPolicy = ConflictPolicy(rawValue: conflicts.rawValue) ?? .rename
     (configuration.refresh, configuration.offline) = (caching == .refresh, caching == .offline)
     configuration.freshness.revalidates = caching == .revalidate
     configuration.useContentDisposition = usesContentDisposition
@@ -154,4 +150,59 @@ public struct DownloadConfiguration: Sendable {
   private static func refusal(_ why: String) -> DownloadError {
     DownloadError(.configuration, cause: .detail(why), activity: "opening a session")
   }
+}
+
+/// A strategy, and how many files at a time it may have under way.
+public struct DownloadSchedule: Sendable {
+  let strategy: any DownloadStrategy
+  /// Nil for as many as help, `DownloadConfiguration.jobs` at most.
+  let width: Int?
+  /// Whether the strategy is run once, over all of the list.
+  let isWhole: Bool
+  let mode: DownloadMode
+
+  private init(_ strategy: any DownloadStrategy, _ width: Int?, isWhole: Bool = false, mode: DownloadMode = .parallel) {
+    (self.strategy, self.isWhole, self.mode) = (strategy, isWhole, mode)
+    self.width = width.map { max(1, $0) }
+  }
+
+  /// One file after the other over one connection, never in segments.
+  public static let sequential = DownloadSchedule(SequentialStrategy(), 1, mode: .sequential)
+
+  /// `width` lanes, at least 1, made with `async let`; nil for as many as help (`DownloadConfiguration.jobs`).
+  public static func asyncLet(width: Int? = nil) -> Self { Self(AsyncLetStrategy(), width) }
+
+  /// A task a file, `width` at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
+  public static func taskGroup(width: Int? = nil) -> Self { Self(TaskGroupStrategy(), width) }
+
+  /// A strategy of the program's own, run once over the whole list, on one loop; it keeps to `width` files at a time.
+  ///
+  /// It must download each request that it draws, once, before `run` returns: the list ends only when all that was
+  /// drawn has ended. What it still has then fails as `skipped`; what it leaves in the source has no outcome.
+  public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self { Self(strategy, width, isWhole: true) }
+}
+
+extension DownloadConfiguration {
+  func plan(_ schedule: DownloadSchedule, loops: Int) -> RunPlan {
+    let width = schedule.width ?? max(1, jobs)
+    let concurrency = RunConcurrency(
+      schedule.mode, jobs: width, segments: segments, loops: schedule.isWhole ? 1 : loops)
+    var plan = RunPlan(
+      schedule.strategy, concurrency, ceiling: max(1, perHost ?? max(width, Self.mostPerHost)), retry: retry)
+    if schedule.width == nil { plan.adaptive = AdaptiveConcurrency(ceiling: width) }
+    return plan
+  }
+
+  func planOfOne(on loop: Int) -> RunPlan {
+    var plan = RunPlan(
+      SequentialStrategy(), RunConcurrency(.parallel, jobs: 1, segments: segments, loops: 1),
+      ceiling: max(1, perHost ?? Self.mostPerHost), retry: retry)
+    plan.firstLoop = loop
+    return plan
+  }
+
+  private var retry: RetryPolicy { RetryPolicy(retries: max(0, retries), maxTime: retryMaxTime) }
+
+  /// Connections to one host, as long as it refuses none.
+  private static let mostPerHost = 64
 }

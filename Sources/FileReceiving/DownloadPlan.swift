@@ -10,7 +10,7 @@ package final class DownloadPlan: Sendable {
 
   /// `outputName` has been checked to be a file name.
   package let request: DownloadRequest
-  private let shared: SharedRules
+  let shared: SharedRules
   package let directory: OutputDirectory
   package let rowKey: RowKey
   package let trust: RequestTrust
@@ -46,8 +46,6 @@ package final class DownloadPlan: Sendable {
   package var own: CacheRow? { files.own }
   package var elsewhere: CacheRow? { files.elsewhere }
   var rules: ReceivingRules { shared.rules }
-  var cacheControlLine: String? { shared.cacheControlLine }
-  var mayAsk: Bool { shared.mayAsk }
   package var address: Address { request.address }
 
   // MARK: Names

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// One file that is being downloaded, as scheduler and transfers see it: a lock around `Reception`, for which the
 /// loop's thread and a worker for slow disk work do not contend.
-public final class FileDownload: DownloadTarget, PartsSource, Sendable {
+public final class FileDownload: DownloadTarget, Sendable {
   package let plan: DownloadPlan
   private let reception: Lock<Reception>
   /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes may hold.
@@ -60,12 +60,12 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
     id: Int, target: any SegmentTarget
   )? {
     let taken = try access { reception throws(DownloadError) in try reception.takeSegment(of: id, from: offset) }
-    if taken != nil { look { $0.meter }.split(self) }
-    return taken.map { ($0, SegmentOfDownload(self, $0)) }
+    if taken != nil { look { $0.meter }.split { [weak self] in self?.parts } }
+    return taken.map { ($0, SegmentOfDownload(download: self, id: $0)) }
   }
 
   /// Nil while another thread has the lock, because a frame does not wait for the disk.
-  public var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
+  private var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
 
   public func ask(for size: RequestSize) { look { $0.ask(for: size) } }
 
@@ -170,14 +170,9 @@ extension Reception {
 }
 
 /// A further segment of a download, as the transfer that fills it sees it.
-final class SegmentOfDownload: SegmentTarget {
-  private let download: FileDownload
-  private let id: Int
-
-  init(_ download: FileDownload, _ id: Int) {
-    self.download = download
-    self.id = id
-  }
+struct SegmentOfDownload: SegmentTarget {
+  let download: FileDownload
+  let id: Int
 
   func nextTransfer() throws(DownloadError) -> TransferRequest? {
     try download.access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }

@@ -172,8 +172,7 @@ package struct FileDownloadState: Sendable, Equatable {
   }
 
   private static func short(_ length: Int64, of expected: Int64?) -> DownloadError {
-    DownloadError(
-      .shortBody, cause: .detail("\(length) of \(expected ?? 0) bytes"), activity: "receiving", isTransient: true)
+    DownloadError(.shortBody, "\(length) of \(expected ?? 0) bytes", "receiving", isTransient: true)
   }
 
   /// The held bytes cannot be continued. Temporary: another request will do, and the user need not be told.

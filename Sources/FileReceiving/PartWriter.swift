@@ -14,8 +14,8 @@ struct PartWriter: ~Copyable {
   private var buffer = BlockBuffer()
   private var furtherBuffers: [Int: BlockBuffer] = [:]
   private var metadataPace = MetadataPace()
-  private var space = SpaceReservation()
-  private var digest: DigestCheck?
+  private var space: SpaceReservation
+  private var digest = DigestCheck(nil)
 
   /// A body of at most this length gets no metadata: after a SIGKILL it starts over.
   static let worthMetadata: Int64 = 1 << 20
@@ -25,6 +25,7 @@ struct PartWriter: ~Copyable {
   init(_ plan: DownloadPlan) {
     self.plan = plan
     name = plan.nameByAddress
+    space = SpaceReservation(plan.directory.space)
   }
 
   var held: HeldPart {
@@ -72,7 +73,7 @@ struct PartWriter: ~Copyable {
     segments.startOver()
     (version, name) = (HeldPart(), plan.nameByAddress)
     (buffer, furtherBuffers) = (BlockBuffer(), [:])
-    digest = nil
+    digest = DigestCheck(nil)
   }
 
   mutating func begin(_ version: HeldPart, name: String?) {
@@ -163,8 +164,8 @@ struct PartWriter: ~Copyable {
     // Also after a failure: bytes that reached the disk are good.
     segments.write(id, to: offset)
     space.use(offset - start)
-    if id == Segment.first, digest != nil {
-      digest?.take(UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(offset - start))), at: start)
+    if id == Segment.first {
+      digest.take(UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(offset - start))), at: start)
     }
     if let failure {
       segments.dropBuffered(of: id)
@@ -214,22 +215,13 @@ struct PartWriter: ~Copyable {
 
   mutating func compare(with expected: ContentDigest?) {
     // The bytes of a part that this run wrote are hashed already.
-    if digest == nil || digest?.expected != expected { digest = DigestCheck(expected) }
+    if digest.expected != expected { digest = DigestCheck(expected) }
   }
 
-  var comparedDigest: ContentDigest? {
-    switch digest {
-    case .some(let check): check.expected
-    case .none: nil
-    }
-  }
+  var comparedDigest: ContentDigest? { digest.expected }
 
-  var verdict: DigestVerdict? {
-    switch digest {
-    case .some(let check): check.verdict(of: segments.length)
-    case .none: nil
-    }
-  }
+  /// Nil where nothing was compared.
+  var verdict: DigestVerdict? { digest.verdict(of: segments.length) }
 
   // MARK: The file
 

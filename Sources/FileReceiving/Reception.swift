@@ -69,7 +69,7 @@ struct Reception: ~Copyable {
     // The file must be fetched anew: caches on the way shall ask the origin (RFC 9111 §5.2.1.4).
     if state.doubts.contains(.caches) {
       request.headerLines.append("Cache-Control: no-cache")
-    } else if let line = plan.cacheControlLine {
+    } else if let line = plan.shared.cacheControlLine {
       request.headerLines.append(line)
     }
     return request
@@ -157,8 +157,7 @@ struct Reception: ~Copyable {
     default:
       // From a cache without the whole file, or a server without ranges after all: the next one would fare no better.
       part.segments.refuseFurther()
-      throw DownloadError(
-        .range, cause: .detail("it answers requests for a range with something else"), activity: "splitting")
+      throw DownloadError(.range, "it answers requests for a range with something else", "splitting")
     }
   }
 
@@ -370,8 +369,7 @@ struct Reception: ~Copyable {
 
   private mutating func giveUpHeld() throws(DownloadError) {
     if let reader = plan.rules.reader, reader.taken > 0 {
-      throw DownloadError(
-        .conflict, cause: .detail("its first bytes were passed on already"), activity: "resuming")
+      throw DownloadError(.conflict, "its first bytes were passed on already", "resuming")
     }
     (resumed, source) = (0, nil)
     state.stopRepeating()

@@ -57,6 +57,11 @@ package final class UserSecret: Sendable {
   /// A file name that only this user's dlm can compute: the stem, and a tag of it.
   package func name(_ purpose: String, _ stem: String) -> String { "\(stem)-\(tag(purpose, stem))" }
 
+  /// Such a name, of this process, that nothing has yet.
+  package func freshName(_ purpose: String) -> String {
+    name(purpose, "\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 36))")
+  }
+
   package func isName(_ purpose: String, _ name: String) -> Bool {
     guard let dash = name.utf8.lastIndex(of: UInt8(ascii: "-")) else { return false }
     return name == self.name(purpose, String(name[..<dash]))
@@ -90,22 +95,16 @@ package final class UserSecret: Sendable {
     }
   }
 
-  /// Named only when whole, so that a kill leaves nothing where the disk has files without names.
+  /// Named only when whole; a kill before that leaves a draft that nobody reads.
   private static func write(_ bytes: [UInt8], into folder: Folder) throws(Errno) {
-    let route = folder.routeForUnnamedFiles()
     let draft = "\(fileName).\(random(16).hexadecimal)"
     do throws(Errno) {
-      let file =
-        if route == nil {
-          try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        } else {
-          try folder.openUnnamed(mode: 0o600)
-        }
+      let file = try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
       try file.write(bytes)
       try file.sync()
-      if let route { try folder.link(file, as: fileName, route) } else { try folder.rename(draft, toFree: fileName) }
+      try folder.rename(draft, toFree: fileName)
     } catch {
-      if route == nil { try folder.remove(draft) }
+      try folder.remove(draft)
       if error != .fileExists { throw error }
     }
   }

@@ -132,7 +132,7 @@ struct CurlAgentTests {
       let tasks = try (0..<3).map { Self.begin(agent, try origin.address("/\($0)")) }
       try await origin.wait(forRequests: 3)
       await agent.keep([
-        ConnectionLimit(host: address.hostAndPort, count: 2), ConnectionLimit(host: "elsewhere:80", count: 0),
+        (host: address.hostAndPort, count: 2), (host: "elsewhere:80", count: 0),
       ])
       #expect(await agent.connectionCount == 3, "all are in use")
       if isAtOnce {
@@ -149,10 +149,10 @@ struct CurlAgentTests {
         #expect(await task.value == "200")
       }
       #expect(await agent.connectionCount == 2)
-      await agent.keep([ConnectionLimit(host: address.hostAndPort, count: 0)])
+      await agent.keep([(host: address.hostAndPort, count: 0)])
       try await origin.wait(for: "the connections to be closed") { $0.connectionsOpen == 0 }
       #expect(await agent.connectionCount == 0)
-      await agent.keep([ConnectionLimit(host: address.hostAndPort, count: nil)])
+      await agent.keep([(host: address.hostAndPort, count: nil)])
       #expect(await Self.begin(agent, address).value == "200")
       #expect(await agent.connectionCount == 1)
     }
@@ -179,4 +179,9 @@ struct CurlAgentTests {
       #expect(await agent.watchUnanswered(after: 1) == false)
     }
   }
+}
+
+extension CurlAgent {
+  /// Idle ones and those that come up included.
+  var connectionCount: Int { loop.connectionCount }
 }

@@ -137,7 +137,6 @@ struct KeyRoutingTests {
       #expect(homes.home(of: key) == KeyHomes.Home(share: 1, isInFlight: true))
       homes.end(key)
       #expect(homes.home(of: key) == KeyHomes.Home(share: 1, isInFlight: false))
-      #expect(homes.count <= 21)
     }
     #expect(homes.home(of: keys[1]) == nil && homes.home(of: keys[99])?.share == 1)
     homes.end(keys[0])

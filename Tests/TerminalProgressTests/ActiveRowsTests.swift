@@ -138,14 +138,14 @@ struct ActiveRowsTests {
     let files = [
       try Scene.active(1, of: 1000), try Scene.active(2, of: 10), try Scene.active(3, of: 10),
     ]
-    for (file, source) in zip(files, sources) { file.meter.split(source) }
+    for (file, source) in zip(files, sources) { file.meter.split { source.parts } }
     for second in 0...3 { _ = names(files, at: Double(second), lines: 2) }
     #expect(rows.shown.map(\.id) == [1])
     #expect(rows.shown.first?.parts == [0..<7, 10..<20])
     #expect(sources.map { $0.asked.withLock { $0 } } == [3, 0, 0])
   }
 
-  private final class Parts: PartsSource {
+  private final class Parts: Sendable {
     let asked = Lock(0)
     var parts: [Range<Int64>]? {
       asked.withLock { $0 += 1 }

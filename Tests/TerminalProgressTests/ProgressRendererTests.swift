@@ -305,9 +305,15 @@ struct ProgressRendererTests {
     feed.listed(1, complete: false)
     await renderer.drawFrame()
     terminal.with { $0.isLost = false }
-    end(try Scene.request(0), size: 5)
+    weak var kept: DownloadRequest.Wishes?
+    do {
+      let wishes = DownloadRequest.Wishes(outputName: "x")
+      kept = wishes
+      _ = feed.start(DownloadRequest(id: 0, address: try Scene.request(0).address, wishes: wishes))
+    }
+    #expect(kept != nil)
     await renderer.drawFrame()
-    #expect(feed.backlog == 0)
+    #expect(kept == nil)
     await renderer.finish()
     #expect(terminal.writes == 0)
   }

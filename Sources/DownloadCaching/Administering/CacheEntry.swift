@@ -2,7 +2,7 @@ public import DownloadModel
 import FileReceiving
 public import SystemPackage
 
-/// One file that the index knows (`dlm cache list`, `dlm cache verify`).
+/// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`).
 public struct CacheEntry: Sendable, Equatable {
   /// How the file compares with what was written.
   public enum Condition: String, Sendable, Equatable {
@@ -39,23 +39,9 @@ public struct CacheEntry: Sendable, Equatable {
   public var validator: Validator { row.validator }
   /// Seconds since 1970 at which the server last vouched for it.
   public var fetchedAt: Int64 { row.fetchedAt }
-}
-
-/// Everything that the index knows of one file (`dlm cache show`).
-public struct CacheDetail: Sendable, Equatable {
-  public let entry: CacheEntry
-  private let row: CacheRow
   /// Seconds since 1970 until which it is used unasked, passed or not; nil where the server is always asked.
-  public let freshUntil: Int64?
-
-  init(_ row: CacheRow, at now: Int64) {
-    self.row = row
-    entry = CacheEntry(row)
-    freshUntil = Freshness.end(of: row, at: now)
-  }
-
-  /// Whether it was asked for with a login, header lines, a certificate or unusual checks of the server, and so answers
-  /// only such requests unasked.
+  public func freshUntil(at now: Int64) -> Int64? { Freshness.end(of: row, at: now) }
+  /// Whether it answers only requests with a certain login, header lines, certificate, or unusual checks of the server.
   public var isKeyed: Bool { row.trust != .usual }
   public var isStored: Bool { row.key.isStored }
   /// The name that the user chose (`--output`); nil if the server or the address gave it.

@@ -33,10 +33,8 @@ struct UnfinishedFiles {
   /// Looks at no locks: a process that begins to use a file at this moment must not find it taken.
   func found() throws(Errno) -> [UnfinishedFile] {
     var found: [UnfinishedFile] = []
-    for name in try partNames() {
-      guard let metadata = try metadata(of: name)?.value,
-        let standing = try folder.identity(of: name.part), standing.isRegularFile
-      else { continue }
+    try forEachMetadata { name, _, metadata throws(Errno) in
+      guard let standing = try folder.identity(of: name.part), standing.isRegularFile else { return }
       found.append(
         UnfinishedFile(
           address: metadata.address, isKeyed: metadata.trust != .usual,
@@ -49,27 +47,21 @@ struct UnfinishedFiles {
   /// Removes unfinished files with what stands beside them; not those that a living process has in use.
   package func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
     var removed = Freed()
-    for name in try partNames() {
-      guard let metadata = try metadata(of: name), isMeant(metadata.value.address) else { continue }
-      try remove(name, metadata.file, isMeant, &removed)
+    try forEachMetadata { name, file, metadata throws(Errno) in
+      if isMeant(metadata.address) { try remove(name, file, isMeant, &removed) }
     }
     return removed
   }
 
-  private func partNames() throws(Errno) -> [PartialName] {
-    try folder.names().compactMap { PartialName(ofMetadata: $0) }
-  }
-
-  private struct Metadata: ~Copyable {
-    let file: Descriptor
-    let value: ResumeMetadata
-  }
-
-  /// - Returns: nil if it is not there, or not this user's dlm's.
-  private func metadata(of name: PartialName) throws(Errno) -> Metadata? {
-    let file = try open(name.metadata, O_RDONLY)
-    guard file.isOpen, try file.isOwn(), let value = try ResumeMetadata.read(file, secret) else { return nil }
-    return Metadata(file: file, value: value)
+  /// Calls `body` with the metadata of this user's dlm.
+  private func forEachMetadata(
+    _ body: (PartialName, borrowing Descriptor, ResumeMetadata) throws(Errno) -> Void
+  ) throws(Errno) {
+    for name in try folder.names().compactMap({ PartialName(ofMetadata: $0) }) {
+      guard let file = try folder.openOwn(name.metadata), let metadata = try ResumeMetadata.read(file, secret)
+      else { continue }
+      try body(name, file, metadata)
+    }
   }
 
   /// The lock of the part keeps a download from going on with it, and that of the metadata from taking the name
@@ -77,11 +69,8 @@ struct UnfinishedFiles {
   private func remove(
     _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool, _ removed: inout Freed
   ) throws(Errno) {
-    let part = try open(name.part, O_RDWR)
-    if part.isOpen {
-      guard try part.isOwn(names: 2) else { return }
-      guard part.lock() else { return removed.partsInUse += 1 }
-    }
+    let part = try folder.openOwn(name.part, O_RDWR, names: 2) ?? .closed
+    if part.isOpen, !part.lock() { return removed.partsInUse += 1 }
     defer { if part.isOpen { part.unlock() } }
     guard metadata.lock() else { return removed.partsInUse += 1 }
     defer { metadata.unlock() }
@@ -100,13 +89,5 @@ struct UnfinishedFiles {
     for number in 0...8 { _ = try folder.removeOwn(name.draft(secret, number)) }
     try folder.remove(name.metadata)
     removed.partBytes += bytes
-  }
-
-  /// - Returns: a closed one where there is no such file, or none of dlm's.
-  private func open(_ name: String, _ access: Int32) throws(Errno) -> Descriptor {
-    do throws(Errno) { return try folder.open(name, access | O_NONBLOCK) } catch {
-      guard error.isForeign || error == .noSuchFileOrDirectory else { throw error }
-      return .closed
-    }
   }
 }

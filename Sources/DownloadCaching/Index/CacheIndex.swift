@@ -60,14 +60,7 @@ actor CacheIndex {
     let stored = database.noting { connection in
       try connection.look {
         var owners = FileOwners()
-        _ = try connection.statement(CacheSchema.ownership).rows([.text(directory)]) { row in
-          guard let device = row.number(0), let inode = row.number(1), let size = row.number(2),
-            let modified = row.number(3), let address = row.text(4), let requested = row.text(5)
-          else { throw NoRow() }
-          owners.add(
-            FileIdentity(device: device, inode: inode, size: size, modified: modified),
-            of: RowKey(address: address, directory: directory, requested: requested))
-        }
+        _ = try connection.rows(CacheSchema.inFolder, [.text(directory)]) { owners.add($0.identity, of: $0.key) }
         return owners
       }
     }
@@ -211,7 +204,7 @@ actor CacheIndex {
     guard database.connection != nil else { return }
     database.noting { connection in
       var left = try connection.look {
-        let bytes = try IndexDatabase.usedBytes(connection)
+        let bytes = try connection.number(CacheSchema.usedBytes) ?? 0
         guard bytes > bound else { return 0 }
         let rows = Int(try connection.number(CacheSchema.count) ?? 0)
         return Self.surplus(rows: rows, bytes: bytes, bound: bound)
@@ -287,10 +280,14 @@ actor CacheIndex {
     }
   }
 
-  /// Forgets every file, through SQLite, so that a running `get` keeps a sound database and its journal.
-  func clear() throws -> Freed {
+  /// Forgets files, nil for every one, through SQLite, so that a running `get` keeps a sound database and its journal.
+  func clear(_ addresses: [String]?) throws -> Freed {
     try freeing {
       var freed = Freed()
+      if let addresses {
+        freed.entries = try addresses.reduce(0) { $0 + (try forget(try rows(of: $1).map(\.key))) }
+        return freed
+      }
       try database.removeThoseAside()
       try CommitJournal.forEachAbandoned(in: folder, secret) { _ in freed.journals += 1 }
       try database.use { connection in
@@ -301,12 +298,6 @@ actor CacheIndex {
         }
       }
       return freed
-    }
-  }
-
-  func clear(_ addresses: [String]) throws -> Freed {
-    try freeing {
-      Freed(entries: try addresses.reduce(0) { $0 + (try forget(try rows(of: $1).map(\.key))) })
     }
   }
 

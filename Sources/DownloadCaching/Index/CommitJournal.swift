@@ -8,12 +8,10 @@ import SystemPackage
 /// the next run still recognises those files as dlm's own.
 ///
 /// One file for each batch, `<pid>-<random>-<tag>.log`, made at the first line, locked while its process lives, and
-/// removed when the batch is in SQLite. Its tag proves it this user's (`UserSecret`): any other `.log` is neither read
-/// nor removed.
+/// removed when the batch is in SQLite. Its tag proves it this user's (`UserSecret`): no other is touched.
 ///
 /// Lines are written to memory that is the file's own (`LineMemory`): without a system call, and they survive the
-/// process. The file is not synced: a line lost in a power cut costs one download, since a row counts only if its file
-/// still is as it says.
+/// process. The file is not synced: a line lost in a power cut costs one download.
 final class CommitJournal: Sendable {
   private let folder: Folder
   private let secret: UserSecret
@@ -52,7 +50,8 @@ final class CommitJournal: Sendable {
         if state.name.isEmpty { try open(&state) }
         return try Self.append(row, &state)
       } catch {
-        if state.failure == nil { state.failure = failure(error, state.name, "writing the journal") }
+        state.failure =
+          state.failure ?? DownloadError(.cache, error, folder.path + "/" + state.name, "writing the journal")
         state.file = .closed
         return try? Self.append(row, &state)
       }
@@ -67,10 +66,6 @@ final class CommitJournal: Sendable {
   /// Notes in the line that was added last, at `place`, when its file got its name.
   func note(_ changed: ChangeTime, at place: Int) {
     state.withLock { state in state.lines.rewrite(from: place) { JournalLine.write(changed, into: $0) } }
-  }
-
-  private func failure(_ error: Errno, _ name: String, _ activity: String) -> DownloadError {
-    DownloadError(.cache, cause: .errno(error.rawValue), path: folder.path + "/" + name, activity: activity)
   }
 
   /// Why lines are in memory alone, so that the next run would not know their files after a SIGKILL.
@@ -91,8 +86,7 @@ final class CommitJournal: Sendable {
 
   private func open(_ state: inout State) throws(Errno) {
     while true {
-      let random = String(UInt64.random(in: .min ... .max), radix: 36)
-      state.name = secret.name("journal", "\(getpid())-\(random)") + Self.suffix
+      state.name = secret.freshName("journal") + Self.suffix
       do throws(Errno) {
         state.file = try folder.open(state.name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists { continue }
@@ -108,7 +102,7 @@ final class CommitJournal: Sendable {
     try state.withLock { state throws(DownloadError) in
       guard !state.name.isEmpty else { return }
       do throws(Errno) { try folder.remove(state.name) } catch {
-        throw failure(error, state.name, "removing the journal")
+        throw DownloadError(.cache, error, folder.path + "/" + state.name, "removing the journal")
       }
       state.file = .closed
     }
@@ -116,35 +110,22 @@ final class CommitJournal: Sendable {
 
   // MARK: Those of processes that have ended
 
-  /// Passes the rows of each journal whose process has ended to `body`, under its lock, and then removes it.
+  /// Passes the bytes of each journal whose process has ended to `body`, under its lock, and then removes it.
   /// - Throws: what `body` throws, or Errno; that journal stays for the next time.
-  static func forEachAbandoned(in folder: Folder, _ secret: UserSecret, _ body: ([CacheRow]) throws -> Void) throws {
+  static func forEachAbandoned(in folder: Folder, _ secret: UserSecret, _ body: ([UInt8]) throws -> Void) throws {
     for name in try folder.names() where isName(name, secret) {
       // Locked where its process lives, or another process adopts it.
-      guard let file = try open(name, in: folder), try file.identity().size <= longest, file.lock(),
+      guard let file = try folder.openOwn(name, closedTo: 0o077), try file.identity().size <= longest, file.lock(),
         try folder.identity(of: name)?.isSameFile(as: file.identity()) == true
       else { continue }
-      try body(JournalLine.decode(try file.read(Int(file.identity().size))))
+      try body(try file.read(Int(file.identity().size)))
       try folder.remove(name)
       file.unlock()
     }
   }
-
-  /// - Returns: nil for what is gone, or not private to this user.
-  static func open(_ name: String, in folder: Folder) throws(Errno) -> Descriptor? {
-    do throws(Errno) {
-      let file = try folder.open(name, O_RDONLY | O_NONBLOCK)
-      guard try file.isOwn(closedTo: 0o077) else { return nil }
-      return file
-    } catch {
-      if [.noSuchFileOrDirectory, .tooManySymbolicLinkLevels, .permissionDenied].contains(error) { return nil }
-      throw error
-    }
-  }
 }
 
-/// The lines of a journal, in memory that is the file's own: a line is in the file, also for other processes, as soon
-/// as it is written here.
+/// The lines of a journal, in memory that is the file's own: what is written here is in the file, for all processes.
 ///
 /// If the disk has no room for a page of a mapped file, writing there ends the process (SIGBUS, mmap(2)). So room is
 /// made first: that call fails as a write does.

@@ -1,5 +1,4 @@
 import CSQLite
-import FileReceiving
 
 struct DatabaseError: Error, CustomStringConvertible {
   /// SQLite's primary result code.
@@ -30,22 +29,14 @@ final class Connection {
   private var statements: [String: Statement] = [:]
   private let waits: (_ tries: Int) -> Bool
 
-  enum Access {
-    case readOnly
-    case readWrite
-  }
-
   /// SQLite counts its memory under a lock, twice for each text of a row, unless told before its first database.
   private static let countsNoMemory = dlm_sqlite_counts_no_memory()
 
-  /// - Parameter waits: called with the number of tries where another connection has the database; whether to try
-  ///   again.
-  init(
-    _ path: String, _ access: Access, waits: @escaping (_ tries: Int) -> Bool = { _ in false }
-  ) throws(DatabaseError) {
+  /// - Parameter waits: called with the number of tries while another has the database; whether to try again.
+  init(_ path: String, writes: Bool, waits: @escaping (_ tries: Int) -> Bool = { _ in false }) throws(DatabaseError) {
     _ = Self.countsNoMemory
     self.waits = waits
-    let flags = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    let flags = writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
     let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
     if code != SQLITE_OK { throw error(code) }
   }
@@ -94,15 +85,7 @@ final class Connection {
   }
 
   /// The first column of the first row; nil where there is none.
-  func number(_ sql: String) throws(DatabaseError) -> Int64? { try first(sql) { $0.number(0) } }
-
-  func text(_ sql: String) throws(DatabaseError) -> String? { try first(sql) { $0.text(0) } }
-
-  private func first<Value>(_ sql: String, _ read: (Statement) -> Value?) throws(DatabaseError) -> Value? {
-    let statement = try statement(sql)
-    defer { statement.reset() }
-    return try statement.step() ? read(statement) : nil
-  }
+  func number(_ sql: String) throws -> Int64? { try statement(sql).rows { $0.number(0) }.first ?? nil }
 
   /// Calls `body` in a transaction that sees the database as it is at its first look. It must change nothing.
   func look<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN", body) }
@@ -130,7 +113,7 @@ final class Statement {
     case number(Int64)
   }
 
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
   private unowned let connection: Connection
 
   fileprivate init(_ handle: OpaquePointer, of connection: Connection) {
@@ -138,8 +121,6 @@ final class Statement {
   }
 
   fileprivate func finalize() { sqlite3_finalize(handle) }
-
-  var plansMade: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0) }
 
   private func check(_ code: CInt) throws(DatabaseError) { if code != SQLITE_OK { throw connection.error(code) } }
 

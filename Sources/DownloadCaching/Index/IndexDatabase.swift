@@ -80,13 +80,6 @@ final class IndexDatabase {
     }
   }
 
-  static func store(_ rows: [CacheRow], in connection: Connection) throws {
-    let statement = try connection.statement(CacheSchema.insert)
-    for row in rows {
-      try JournalLine.encode(row).withUnsafeBytes { try JournalLine(startOf: $0)?.insert(by: statement) }
-    }
-  }
-
   // MARK: Opening
 
   private func opened() throws -> Connection {
@@ -105,7 +98,7 @@ final class IndexDatabase {
         try folder.makePrivate(Self.fileName + ending, creating: ending.isEmpty)
       }
       openedFile = try folder.identity(of: Self.fileName)
-      let connection = try Connection(path, .readWrite) { [patience] in patience.waits(try: $0) }
+      let connection = try Connection(path, writes: true) { [patience] in patience.waits(try: $0) }
       try Self.prepare(connection, isNew: (standing?.size ?? 0) == 0)
       openedFile = try folder.identity(of: Self.fileName)
       try adoptJournals(connection)
@@ -118,7 +111,7 @@ final class IndexDatabase {
   private static func prepare(_ connection: Connection, isNew: Bool) throws {
     // For `giveBackPages`; to be said before the first table is made.
     if isNew { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
-    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+    guard try connection.statement("PRAGMA journal_mode = WAL").rows([], { $0.text(0) }) == ["wal"] else {
       throw DatabaseError(
         code: DatabaseError.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
     }
@@ -155,10 +148,15 @@ final class IndexDatabase {
   /// Stores the rows of processes that were killed before their batch was written.
   private func adoptJournals(_ connection: Connection) throws {
     do {
-      try CommitJournal.forEachAbandoned(in: folder, secret) { rows in
-        // A line whose file never got its name, or was replaced since, must not replace an older row that is true.
-        let own = rows.filter { row in StandingFile.of(path: row.path).map { row.isOwn($0) } ?? false }
-        try connection.write { try Self.store(own, in: connection) }
+      try CommitJournal.forEachAbandoned(in: folder, secret) { journal in
+        try connection.write {
+          let statement = try connection.statement(CacheSchema.insert)
+          try JournalLine.forEach(in: journal) { line in
+            // A line whose file never got its name, or was replaced since, must not replace an older row that is true.
+            guard let row = line.row, StandingFile.of(path: row.path).map({ row.isOwn($0) }) == true else { return }
+            try line.insert(by: statement)
+          }
+        }
       }
     } catch let error as DatabaseError where error.isDamage { throw error } catch {
       // A journal that cannot be read stays; the database does not need it.
@@ -204,12 +202,6 @@ final class IndexDatabase {
   }
 
   // MARK: Pages that hold nothing any more
-
-  static func usedBytes(_ connection: Connection) throws(DatabaseError) -> Int64 {
-    try connection.number(
-      "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-    ) ?? 0
-  }
 
   /// Gives free pages back to the disk, a few in each transaction so that no other process is held up.
   static func giveBackPages(_ connection: Connection, pause: () throws -> Void = leaveAlone) throws {

@@ -13,7 +13,8 @@ public import SystemPackage
 /// read cannot begin anew.
 final class IndexReader {
   private let connection: Connection
-  private let lookup, ownLookup, begin, commit: Statement
+  private let lookup, begin, commit: Statement
+  let ownLookup: Statement
   private var reader, ownReader: RowReader
   private var isUsable = true
   /// Whether lookups see the index as it was at the first of them.
@@ -26,7 +27,7 @@ final class IndexReader {
   /// - Returns: nil if it cannot be opened.
   init?(path: String) {
     do throws(DatabaseError) {
-      connection = try Connection(path, .readOnly)
+      connection = try Connection(path, writes: false)
       lookup = try connection.statement(CacheSchema.rowsOfAddress)
       ownLookup = try connection.statement(CacheSchema.ownRow)
       (reader, ownReader) = (RowReader(lookup), RowReader(ownLookup))
@@ -36,9 +37,6 @@ final class IndexReader {
       return nil
     }
   }
-
-  /// How often SQLite has planned the lookup of an own row anew.
-  var plansMade: Int32 { ownLookup.plansMade }
 
   func endTransaction() {
     guard isInTransaction else { return }
@@ -105,7 +103,7 @@ public final class IndexedSizes {
   /// - Returns: nil if there is no index yet, or none that can be read.
   public init?(in folder: FilePath) {
     guard let own = try? Folder(own: folder), (try? own.standing(IndexDatabase.fileName))?.isUsers == true,
-      let connection = try? Connection(folder.appending(IndexDatabase.fileName).string, .readOnly),
+      let connection = try? Connection(folder.appending(IndexDatabase.fileName).string, writes: false),
       let lookup = try? connection.statement(CacheSchema.sizeOfAddress)
     else { return nil }
     (self.connection, self.lookup) = (connection, lookup)

@@ -32,8 +32,8 @@ final class IndexSession {
     guard !wasOpened else { return }
     wasOpened = true
     guard let folder = configuration.cacheFolder else { return }
-    index = resources.index(at: folder, now: configuration.now) {
-      warn(CacheWarning(.unusable, path: folder, detail: CacheWarning.words($0)))
+    do throws(Errno) { index = try resources.index(at: folder, now: configuration.now) } catch {
+      warn(CacheWarning(path: folder, detail: CacheWarning.words(error)))
     }
     store = index.flatMap { resources.keeper(of: $0.folder, configuration) }
   }
@@ -69,7 +69,7 @@ final class IndexSession {
     if let journaled, journaled.key == key { return own(journaled, trust) }
     // A transaction from before the journals were read may not know a row that has moved since.
     reader?.endTransaction()
-    return reader?.rows(key).map { join(judge($0, key, trust, directory), journaled, trust) }
+    return reader?.rows(key).map { judge((journaled.map { [$0] } ?? []) + $0, key, trust, directory) }
   }
 
   /// The request's own file, intact, if the index alone can tell it at once; nil also where more is to be asked. It
@@ -100,7 +100,7 @@ final class IndexSession {
     let journaled = resources.claims?.hasCompany == true ? journaled(key, index, directory) : nil
     if let journaled, journaled.key == key { return own(journaled, trust) }
     let rows = await ask { $0.rows(key) } ?? []
-    return join(judge(rows, key, trust, directory), journaled, trust)
+    return judge((journaled.map { [$0] } ?? []) + rows, key, trust, directory)
   }
 
   /// The row of a living process, which may be in its journal only. Asked before the database, since a row moves there.
@@ -109,13 +109,6 @@ final class IndexSession {
       row.key == key || row.mayAnswer
     else { return nil }
     return row
-  }
-
-  private func join(_ stored: KnownFiles, _ journaled: CacheRow?, _ trust: RequestTrust) -> KnownFiles {
-    guard let journaled else { return stored }
-    let reuse = fingerprint.reuse(of: journaled, under: trust)
-    if reuse != .asOwn, stored.elsewhere != nil, stored.elsewhereReuse == .asOwn { return stored }
-    return KnownFiles(stored.ownership, own: stored.own, elsewhere: journaled, reuse: (stored.ownReuse, reuse))
   }
 
   /// Whether a lookup has begun a transaction, so that `pauseReading` is due.
@@ -129,7 +122,7 @@ final class IndexSession {
     let written = rows.first { $0.key == key }
     let own = written.flatMap { $0.isIntact(in: directory) ? $0 : nil }
     var (elsewhere, worth): (CacheRow?, Reuse) = (nil, .asOwn)
-    // That of a request like this one first, then the youngest.
+    // That of a request like this one first, then a living process's, then the youngest.
     for row in rows where row.key != key && row.mayAnswer {
       let found = fingerprint.reuse(of: row, under: trust)
       guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: directory) else { continue }
@@ -182,7 +175,6 @@ final class IndexSession {
   }
 
   var isFull: Bool { batch?.isFull == true }
-  var pending: Int { batch?.count ?? 0 }
 
   /// Renames the row of a request in the batch.
   /// - Returns: false if it is not there.
@@ -231,7 +223,7 @@ final class IndexSession {
 
   /// Waits until the batch is in the index, so that batches cannot pile up.
   nonisolated(nonsending) func flush() async {
-    guard let full = batch, full.count > 0 else { return }
+    guard let full = batch, !full.places.isEmpty else { return }
     batch = nil
     warn(of: full.journal)
     // The lines of other addresses are a little longer.
@@ -279,7 +271,6 @@ final class RowBatch {
     placeOfKey.reserveCapacity(Self.limit)
   }
 
-  var count: Int { places.count }
   var isFull: Bool { places.count >= Self.limit }
 
   /// Writes a row's line, which does not count before the file has its name.

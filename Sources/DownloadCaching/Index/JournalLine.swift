@@ -41,12 +41,6 @@ struct JournalLine {
 
   // MARK: Writing
 
-  static func encode(_ row: CacheRow) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: room(for: row)) { bytes, count in
-      count = write(row, into: UnsafeMutableRawBufferPointer(bytes))
-    }
-  }
-
   /// The greatest length of a row's line.
   static func room(for row: CacheRow) -> Int {
     var room = headLength + 8
@@ -96,17 +90,15 @@ struct JournalLine {
 
   // MARK: Reading
 
-  /// The rows of a journal, oldest first; what is no line is passed over.
-  static func decode(_ journal: [UInt8]) -> [CacheRow] {
-    journal.withUnsafeBytes { journal in
-      var rows: [CacheRow] = []
+  /// Calls `body` with the lines of a journal, oldest first; what is no line is passed over.
+  static func forEach(in journal: [UInt8], _ body: (JournalLine) throws -> Void) rethrows {
+    try journal.withUnsafeBytes { journal in
       var place = 0
       while place < journal.count {
         let line = JournalLine(startOf: UnsafeRawBufferPointer(rebasing: journal[place...]))
-        if let row = line?.row { rows.append(row) }
+        if let line { try body(line) }
         place += line?.bytes.count ?? 8
       }
-      return rows
     }
   }
 

@@ -1,11 +1,10 @@
 import DownloadModel
 import FileReceiving
-import Glibc
 import Synchronization
 import SystemPackage
 
 /// The rows in the journals of living processes: files that SQLite does not know yet. Shared by all loops of a run.
-/// Beside other processes it is asked for each file, so it keeps most journals open, and reads only what was added.
+/// Beside other processes it is asked for each file, so it keeps the journals open, and reads only what was added.
 ///
 /// **What it promises**: a row that another process committed before this one obtained its claim on the same address is
 /// found here, or has reached the database by the time that this has answered. The claims order the two
@@ -31,18 +30,17 @@ final class LivingJournals: Sendable {
   }
 
   private struct Journal {
-    /// Nil where too many are open.
-    let file: OpenFile?
+    let file: OpenFile
     /// How many bytes of it were read: whole lines.
     var length = 0
     /// By address, oldest first.
     var rows: [String: [CacheRow]] = [:]
 
     /// At first reads only a little: nearly always it is nothing, or one line. Returns false for an unreadable journal.
-    mutating func readOn(_ descriptor: borrowing Descriptor) -> Bool {
+    mutating func readOn() -> Bool {
       var room = 512
       while length + room <= CommitJournal.longest {
-        guard let bytes = try? descriptor.read(room, at: Int64(length)) else { return false }
+        guard let bytes = try? file.descriptor.read(room, at: Int64(length)) else { return false }
         let isAll = bytes.withUnsafeBytes { bytes in
           var rest = bytes
           while let line = JournalLine(startOf: rest) {
@@ -60,17 +58,13 @@ final class LivingJournals: Sendable {
     }
   }
 
-  /// The rest is opened for each look: descriptors are for transfers.
-  private static let openAtMost = 64
-
   init(in folder: Folder, _ secret: UserSecret) {
     self.folder = folder
     self.secret = secret
   }
 
   /// The row of a request; else the youngest of the same address, in whatever folder.
-  /// - Parameter made: how many journals were ever made, read once the claim was obtained; nil to list the folder
-  ///   anyway.
+  /// - Parameter made: how many journals were ever made, read under the claim; nil to list the folder anyway.
   func row(_ key: RowKey, made: UInt64?) -> CacheRow? {
     state.withLock { state in
       update(&state, made: made)
@@ -78,7 +72,7 @@ final class LivingJournals: Sendable {
       for (name, journal) in state.journals {
         guard let rows = journal.rows[key.address] else { continue }
         // If it was removed, its rows are in the database, or were forgotten.
-        if let file = journal.file, (try? file.descriptor.linkCount()) != 1 {
+        if (try? journal.file.descriptor.linkCount()) != 1 {
           state.journals[name] = nil
           continue
         }
@@ -100,17 +94,7 @@ final class LivingJournals: Sendable {
   /// A journal that cannot be read gives no rows; then its files are asked about like any others.
   private func update(_ state: inout State, made: UInt64?) {
     if made == nil || made != state.made { list(&state, made: made) }
-    for name in Array(state.journals.keys) {
-      let isThere =
-        if let file = state.journals[name]?.file {
-          state.journals[name]?.readOn(file.descriptor)
-        } else if let file = try? CommitJournal.open(name, in: folder) {
-          state.journals[name]?.readOn(file)
-        } else {
-          false
-        }
-      if isThere != true { state.journals[name] = nil }
-    }
+    for name in Array(state.journals.keys) where state.journals[name]?.readOn() != true { state.journals[name] = nil }
   }
 
   private func list(_ state: inout State, made: UInt64?) {
@@ -118,12 +102,11 @@ final class LivingJournals: Sendable {
     guard let names = try? folder.names() else { return }
     let found = names.filter { state.journals[$0] != nil || CommitJournal.isName($0, secret) }
     for name in Array(state.journals.keys) where !found.contains(name) { state.journals[name] = nil }
-    var (isWhole, open) = (true, state.journals.values.count { $0.file != nil })
+    var isWhole = true
     for name in found where state.journals[name] == nil {
       do throws(Errno) {
-        guard let file = try CommitJournal.open(name, in: folder) else { continue }
-        state.journals[name] = Journal(file: open < Self.openAtMost ? OpenFile(file) : nil)
-        open += 1
+        guard let file = try folder.openOwn(name, closedTo: 0o077) else { continue }
+        state.journals[name] = Journal(file: OpenFile(file))
       } catch {
         // It may pass.
         isWhole = false

@@ -1,8 +1,5 @@
 import DownloadModel
 import FileReceiving
-import Glibc
-import Synchronization
-import SystemPackage
 
 /// What a run's requests depend on beside their addresses (HTTP rules 18, 29 and 30), as hashes keyed by the user's
 /// secret, so that no credential is stored. Isolated state of one cache actor.
@@ -58,7 +55,9 @@ final class RequestFingerprint {
       return isTLS ? usual.tls : usual.plain
     }
     let login = hasLogin ? logins?.login(for: address.host) : nil
-    return trust(isStranger ? strangers : own, [Self.userInfo(address), login, cookies] + lines, isTLS)
+    return trust(
+      isStranger ? strangers : own, [address.hasCredentials ? String(address.login) : nil, login, cookies] + lines,
+      isTLS)
   }
 
   /// The cookies that a host may get (RFC 6265 §5.1.3), as text; nil for none.
@@ -91,15 +90,6 @@ final class RequestFingerprint {
     return TrustMark(text: (isUnchecked ? TrustMark.unchecked : "") + secret.tag("trust", text))
   }
 
-  /// `user:password` as written, without the `@`; nil for an address without credentials.
-  private static func userInfo(_ address: Address) -> String? {
-    guard address.hasCredentials else { return nil }
-    let text = address.wireText.utf8
-    let start = text.index(text.startIndex, offsetBy: address.scheme.rawValue.utf8.count + 3)
-    let length = text.count - address.key.utf8.count
-    return String(address.wireText[start..<text.index(start, offsetBy: length)])
-  }
-
   func reuse(of row: CacheRow, under trust: RequestTrust) -> Reuse {
     let reuse = trust[row.effectiveURL].reuse(of: row.trust)
     return reuse == .asOwn && !selects(row) ? .byStrongTag : reuse
@@ -109,8 +99,7 @@ final class RequestFingerprint {
 
   /// A hash of what an answer depends on beside its trust: the harmless fields that its `Vary` names (HTTP rule 29),
   /// and all logins and cookies where redirects led to it, since any of them may have been sent to other hosts. Only
-  /// the transport knows the cookies that servers set: so an answer that varies by cookies matches within this run
-  /// alone.
+  /// the transport knows the cookies that servers set: so one that varies by cookies matches within this run alone.
   private func selection(of row: CacheRow) -> String? {
     let vary = row.freshness.vary
     if let vary, configuration.holdsCookies(), RequestFields.isCookies(vary: vary) {
@@ -143,5 +132,84 @@ final class RequestFingerprint {
     var row = row
     row.fields.selection = selection
     return row
+  }
+}
+
+/// The header lines that the user adds to every request of a run, as far as an answer may depend on them.
+///
+/// Lines that can select or unlock an answer are part of what it is kept under (HTTP rule 30). On a harmless one it
+/// depends only if its `Vary` names it (RFC 9111 §4.1; HTTP rule 29).
+struct RequestFields: Sendable {
+  private struct Field: Sendable, Equatable {
+    /// Lower case.
+    var name: String
+    var value: String
+  }
+
+  private let keyed: [Field]
+  private let harmless: [Field]
+  /// RFC 9111 §5.2.1.
+  let directives: RequestDirectives
+  /// `Cache-Control: no-store` (RFC 9111 §5.2.1.5).
+  var forbidsStoring: Bool { directives.forbidsStoring }
+
+  /// No server chooses another file because of these.
+  private static let harmlessNames: Set<String> = [
+    "user-agent", "cache-control", "pragma", "connection", "keep-alive", "proxy-connection", "te", "priority", "dnt",
+    "upgrade-insecure-requests", "traceparent", "tracestate", "x-request-id", "x-correlation-id",
+  ]
+
+  /// `lines` are `Name: value` as the user wrote them; `userAgent` is sent unless one of them gives another.
+  init(_ lines: [String] = [], userAgent: String = "") {
+    var fields: [Field] = []
+    for line in lines {
+      let field = Self.field(line)
+      // The same line in the settings file and on the command line counts once.
+      if !fields.contains(field) { fields.append(field) }
+    }
+    if !userAgent.isEmpty, !fields.contains(where: { $0.name == "user-agent" }) {
+      fields.append(Field(name: "user-agent", value: userAgent))
+    }
+    // Stable: the order of lines with one name is part of what they say (RFC 9110 §5.3).
+    let sorted = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
+    keyed = sorted.map(\.element).filter { !Self.harmlessNames.contains($0.name) }
+    harmless = sorted.map(\.element).filter { Self.harmlessNames.contains($0.name) }
+    func values(_ name: String) -> String? {
+      let values = fields.filter { $0.name == name }.map(\.value)
+      return values.isEmpty ? nil : values.joined(separator: ",")
+    }
+    directives = RequestDirectives(cacheControl: values("cache-control"), pragma: values("pragma"))
+  }
+
+  init(_ trust: Trust) { self.init(trust.headerLines, userAgent: trust.userAgent) }
+
+  /// The fields that are not harmless, as text; nil for none. May hold secrets.
+  var key: String? { keyed.isEmpty ? nil : Self.text(keyed) }
+
+  /// The values of the harmless fields that an answer's `Vary` names; nil for none.
+  func values(namedBy vary: String) -> String? {
+    let names = Set(vary.lowercased().split(separator: ",").map { String(OptionalWhiteSpace.trimmed($0)) })
+    let named = harmless.filter { names.contains($0.name) }
+    return named.isEmpty ? nil : Self.text(named)
+  }
+
+  /// `Vary: Cookie`.
+  static func isCookies(vary: String) -> Bool {
+    vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0).lowercased() == "cookie" }
+  }
+
+  /// `Vary: *`: no later request matches (RFC 9111 §4.1).
+  static func isAny(vary: String) -> Bool {
+    vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0) == "*" }
+  }
+
+  private static func text(_ fields: [Field]) -> String { fields.map { "\($0.name):\($0.value)\n" }.joined() }
+
+  private static func field(_ line: String) -> Field {
+    // A semicolon is curl's way of sending a field without a value.
+    let end = line.utf8.firstIndex { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ";") } ?? line.endIndex
+    let value = end == line.endIndex ? "" : line[line.utf8.index(after: end)...]
+    return Field(
+      name: OptionalWhiteSpace.trimmed(line[..<end]).lowercased(), value: String(OptionalWhiteSpace.trimmed(value)))
   }
 }

@@ -26,16 +26,7 @@ enum RowColumn: Int, CaseIterable, CodingKey {
     }
   }
 
-  private var mayBeNull: Bool {
-    switch self {
-    case .etag, .lastModified, .date, .cacheControl, .expires, .age, .vary, .answeredBy, .digest, .selection, .status,
-      .sum:
-      true
-    default: false
-    }
-  }
-
-  var definition: String { "\(stringValue) \(isNumber ? "INTEGER" : "TEXT")\(mayBeNull ? "" : " NOT NULL")" }
+  var definition: String { "\(stringValue) \(isNumber ? "INTEGER" : "TEXT")" }
 
   /// As a column that SQLite gives, and as a parameter that it takes.
   var place: CInt { CInt(rawValue) }
@@ -174,9 +165,13 @@ enum CacheSchema {
 
   static let count = "SELECT COUNT(*) FROM file"
 
+  static let usedBytes = """
+    SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+    """
+
   static let directories = "SELECT DISTINCT directory FROM file"
 
-  static let ownership = "SELECT device, inode, size, modified, address, requested FROM file WHERE directory = ?"
+  static let inFolder = "\(select) WHERE directory = ?"
 
   static let delete = "DELETE FROM file WHERE \(isOfKey)"
 
@@ -224,9 +219,11 @@ struct RowReader: RowSource {
 }
 
 extension Connection {
-  func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] {
+  func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] { try rows(sql, values) { $0 } }
+
+  func rows<Value>(_ sql: String, _ values: [Statement.Value], _ read: (CacheRow) -> Value) throws -> [Value] {
     var reader = RowReader(try statement(sql))
-    return try statement(sql).rows(values) { _ in try CacheRow(from: &reader) }
+    return try statement(sql).rows(values) { _ in read(try CacheRow(from: &reader)) }
   }
 }
 

@@ -27,15 +27,12 @@ public enum StoreKind: String, Sendable, CaseIterable {
 ///
 /// | step | killed after it, there is | and the next run |
 /// |---|---|---|
-/// | 1 unnamed file opened, cloned or copied | nothing | does it again when the file is fetched |
-/// | 2 line in the journal | a line | drops the line: its inode is not under its name |
-/// | 3 linked under its name, if that is free | the entry | knows it by the journal |
-/// | 3 linked as a draft, if it is not | the earlier entry, a draft | removes the draft, drops the line |
-/// | 4 draft renamed | the entry, the row of the earlier one | knows it by the journal |
-/// | 5 rows written, journal removed | the entry | knows it by the index |
+/// | 1 draft opened and locked, cloned or copied | a draft | removes it, and does it again when the file is fetched |
+/// | 2 line in the journal | a draft, a line | removes the draft, drops the line: its inode is not under its name |
+/// | 3 draft renamed | the entry, perhaps the row of an earlier one | knows it by the journal |
+/// | 4 rows written, journal removed | the entry | knows it by the index |
 ///
-/// A hard link, and a file where the disk has none without a name, is a draft from step 1 on. Drafts are in
-/// `store/new/`; a living process holds the lock of a draft that it fills.
+/// Drafts are in `store/new/`; a living process holds the lock of a draft that it fills.
 ///
 /// **Beside other processes.** Only drafts are locked. An entry that is replaced or evicted while another process
 /// copies it stays readable to that process. Where one is gone between look and copy, the file is fetched. Should an
@@ -44,21 +41,15 @@ final class FileStore: Sendable {
   static let folderName = "store"
   private let parent: Folder
   private let secret: UserSecret
-  private let usesUnnamedFiles: Bool
   private let opened = Lock<Opened?>(nil)
 
   private struct Opened {
-    let folder: Folder
+    let folder, drafts: Folder
     let path: String
-    let route: NamingRoute?
   }
 
-  /// Touches nothing on disk yet. `usesUnnamedFiles` is false as on a file system that lacks them.
-  init(in parent: Folder, _ secret: UserSecret, usesUnnamedFiles: Bool = true) {
-    self.parent = parent
-    self.secret = secret
-    self.usesUnnamedFiles = usesUnnamedFiles
-  }
+  /// Touches nothing on disk yet.
+  init(in parent: Folder, _ secret: UserSecret) { (self.parent, self.secret) = (parent, secret) }
 
   var path: FilePath { FilePath(parent.path).appending(Self.folderName) }
 
@@ -67,9 +58,9 @@ final class FileStore: Sendable {
       if let opened { return opened }
       let folder = try Folder(own: path)
       let made = Opened(
-        folder: folder, path: try folder.canonicalPath(), route: usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil)
+        folder: folder, drafts: try Folder(own: path.appending("new")), path: try folder.canonicalPath())
       opened = made
-      try removeAbandoned()
+      try removeAbandoned(made.drafts)
       return made
     }
   }
@@ -86,16 +77,7 @@ final class FileStore: Sendable {
   private func name(_ key: RowKey) -> String { secret.name("store", secret.tag("store entry", key.address)) }
   private func isName(_ name: String) -> Bool { secret.isName("store", name) }
 
-  private func freshDraftName() -> String {
-    secret.name("store draft", "\(getpid())." + String(UInt64.random(in: .min ... .max), radix: 36))
-  }
-
-  private var draftsPath: FilePath { path.appending("new") }
-  private func drafts() throws(Errno) -> Folder { try Folder(own: draftsPath) }
-
-  private func removeAbandoned() throws(Errno) {
-    if StandingFile.of(path: draftsPath.string) == nil { return }
-    let drafts = try drafts()
+  private func removeAbandoned(_ drafts: Folder) throws(Errno) {
     for name in try drafts.names() where secret.isName("store draft", name) {
       // Also a hard link to a file of the user's: only the name goes.
       guard let file = try? drafts.open(name, O_RDONLY | O_NONBLOCK), file.lock() else { continue }
@@ -124,64 +106,42 @@ final class FileStore: Sendable {
     if kind == .link {
       entry.fields.sum = try file.digest(.sha256)?.hex
       guard try source.isIntact(file.standing()) else { return nil }
-    } else if let route = store.route {
-      let copy = try store.folder.openUnnamed(mode: 0o600)
-      guard try Self.fill(copy, with: file, source, by: kind) else { return nil }
-      return try name(copy, as: entry, beforeNaming) { () throws(Errno) in
-        do throws(Errno) { try store.folder.link(copy, as: entry.name, route) } catch .fileExists {
-          let (drafts, draft) = (try drafts(), freshDraftName())
-          guard copy.lock() else { throw .resourceTemporarilyUnavailable }
-          try drafts.link(copy, as: draft, route)
-          try drafts.move(draft, to: store.folder, replacing: entry.name)
+    }
+    let draft = secret.freshName("store draft")
+    do throws(Errno) {
+      if kind == .link {
+        try store.drafts.link(path: source.path, as: draft)
+        if try store.drafts.identity(of: draft) == source.identity {
+          return try name(file, draft, as: entry, in: store, beforeNaming)
+        }
+      } else {
+        let copy = try store.drafts.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        if copy.lock(), try Self.fill(copy, with: file, source, by: kind) {
+          return try name(copy, draft, as: entry, in: store, beforeNaming)
         }
       }
+    } catch {
+      try store.drafts.remove(draft)
+      if kind == .link, error == .noSuchFileOrDirectory { return nil }
+      throw error
     }
-    return try putDraft(file, source, by: kind, as: entry, in: store, beforeNaming)
+    try store.drafts.remove(draft)
+    return nil
   }
 
   private func name(
-    _ file: borrowing Descriptor, as entry: CacheRow, _ beforeNaming: (CacheRow) -> Void,
-    _ body: () throws(Errno) -> Void
+    _ file: borrowing Descriptor, _ draft: String, as entry: CacheRow, in store: Opened,
+    _ beforeNaming: (CacheRow) -> Void
   ) throws(Errno) -> CacheRow {
     var entry = entry
     let standing = try file.standing()
     (entry.fields.identity, entry.changed) = (standing.identity, .beforeNaming(standing.changed))
     beforeNaming(entry)
-    try body()
+    try store.drafts.move(draft, to: store.folder, replacing: entry.name)
+    // rename(2) does nothing where both names are of one file: a link that is put in once more.
+    if entry.sum != nil { try store.drafts.remove(draft) }
     entry.changed = ChangeTime(of: try file.standing())
     return entry
-  }
-
-  private func putDraft(
-    _ file: borrowing Descriptor, _ source: CacheRow, by kind: StoreKind, as entry: CacheRow, in store: Opened,
-    _ beforeNaming: (CacheRow) -> Void
-  ) throws(Errno) -> CacheRow? {
-    let (drafts, draft) = (try drafts(), freshDraftName())
-    do throws(Errno) {
-      if kind == .link {
-        try drafts.link(path: source.path, as: draft)
-        if try drafts.identity(of: draft) == source.identity {
-          return try name(file, as: entry, beforeNaming) { () throws(Errno) in
-            try drafts.move(draft, to: store.folder, replacing: entry.name)
-            // rename(2) does nothing where both names are of one file: an entry that is put in once more.
-            try drafts.remove(draft)
-          }
-        }
-      } else {
-        let copy = try drafts.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        if copy.lock(), try Self.fill(copy, with: file, source, by: kind) {
-          return try name(copy, as: entry, beforeNaming) { () throws(Errno) in
-            try drafts.move(draft, to: store.folder, replacing: entry.name)
-          }
-        }
-      }
-    } catch {
-      try drafts.remove(draft)
-      if kind == .link, error == .noSuchFileOrDirectory { return nil }
-      throw error
-    }
-    try drafts.remove(draft)
-    return nil
   }
 
   /// - Returns: false if the file is no longer that of the row.
@@ -219,7 +179,7 @@ final class FileStore: Sendable {
 
   func clear(_ names: [String]) throws(Errno) {
     guard let store = try openIfThere() else { return }
-    try removeAbandoned()
+    try removeAbandoned(store.drafts)
     for name in names where isName(name) { try store.folder.remove(name) }
   }
 }

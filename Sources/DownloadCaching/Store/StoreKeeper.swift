@@ -1,6 +1,5 @@
 import DownloadModel
 import FileReceiving
-import Glibc
 import Synchronization
 import SystemPackage
 

@@ -128,8 +128,7 @@ final class RestingFile: Sendable {
   }
 }
 
-/// What is known of requests that come again, because their hosts refused them or left them unanswered, or because they
-/// failed, until they end.
+/// What is known of requests that come again, refused, left unanswered, or failed, until they end.
 struct RefusedRequests {
   struct Record {
     var count = 0
@@ -169,24 +168,22 @@ struct RefusedRequests {
     resting.append((time, file.request, 0))
   }
 
-  mutating func goOn(with file: RestingFile) {
-    records[file.request.id, default: Record()].file = file
-    hasAdvice = true
-  }
+  mutating func goOn(with file: RestingFile) { note(file.request) { $0.file = file } }
 
   /// Files that rested at least once and have not ended.
   var unfinished: [RestingFile] { records.values.compactMap(\.file) }
 
-  mutating func wasUnanswered(_ request: DownloadRequest, for time: Duration) {
-    records[request.id, default: Record()].waited = time
+  /// Notes how a request is to be asked when it comes again.
+  mutating func note(_ request: DownloadRequest, _ advice: (inout Record) -> Void) {
+    advice(&records[request.id, default: Record()])
     hasAdvice = true
   }
 
   mutating func giveUp(_ host: String, because error: DownloadError) { failures[host] = error }
 
   mutating func failFast(_ request: DownloadRequest, of host: String) {
-    records[request.id, default: Record()].failure = failures[host]
-    hasAdvice = true
+    let failure = failures[host]
+    note(request) { $0.failure = failure }
   }
 
   /// Those that have rested long enough.

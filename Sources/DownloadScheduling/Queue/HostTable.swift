@@ -148,6 +148,4 @@ struct KeyHomes {
     if young.count >= generation { (old, young) = (young, Dictionary(minimumCapacity: generation)) }
     young[number] = use.share
   }
-
-  var count: Int { inFlight.count + young.count + old.count }
 }

@@ -11,19 +11,18 @@ import Synchronization
 /// `RequestQueueState` holds the rules. This class is the lock around it, and does what they cannot: wait, read the
 /// source, tell the transports. It is no actor: while no host is full, a request then costs a lock and no job.
 public final class RequestQueue: Sendable {
-  private let source: any RequestSource
+  fileprivate let source: any RequestSource
   private let shares: Int
-  private let received: @Sendable () -> Int64
-  private let stopwatch: Stopwatch
+  fileprivate let received: @Sendable () -> Int64
+  fileprivate let stopwatch: Stopwatch
   private let random: @Sendable () -> Double
   private let limitConnections: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
-  private let state: Lock<RequestQueueState>
+  fileprivate let state: Lock<RequestQueueState>
   /// Asks the reader to wait for the source, which no lane must.
   private let reads = AsyncStream<Void>.makeStream()
   private let alarms = AsyncStream<Duration>.makeStream()
-  /// Whether there ever was advice on a request; without it, no file takes the lock for that. Written within the lock,
-  /// before the request is given out.
-  private let hasHadAdvice = Atomic<Bool>(false)
+  /// Whether there ever was advice on a request; without it, no file takes the lock for that. Written within the lock.
+  fileprivate let hasHadAdvice = Atomic<Bool>(false)
   private let lastTicket = Atomic(0)
 
   /// What must be done after the lock is released.
@@ -169,23 +168,6 @@ public final class RequestQueue: Sendable {
     }
   }
 
-  fileprivate func advice(on request: DownloadRequest) -> RefusedRequests.Record {
-    guard hasHadAdvice.load(ordering: .relaxed) else { return RefusedRequests.Record() }
-    return state.withLock { $0.refused.advice(on: request) }
-  }
-
-  fileprivate func ended(
-    _ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool, next: RestingFile?
-  ) {
-    change { [stopwatch, received, source] state in
-      let brokenAt = broke ? stopwatch.elapsed() : nil
-      // Most files need no measurement, and then no clock is read.
-      if state.ended(request, share: share, wasAsked: wasAsked, brokenAt: brokenAt, next: next) {
-        state.measure(at: stopwatch.elapsed(), received: received(), left: source.outlook.left)
-      }
-    }
-  }
-
   // MARK: Changes
 
   /// The only way to the state: after any change, waiting lanes are handed what they can have now.
@@ -248,14 +230,27 @@ public struct RequestQueueShare: RequestSource {
 
   // What follows are the rules of the same names (`RequestQueueState`), for this share and for now.
 
-  func advice(on request: DownloadRequest) -> RefusedRequests.Record { queue.advice(on: request) }
+  func advice(on request: DownloadRequest) -> RefusedRequests.Record {
+    guard queue.hasHadAdvice.load(ordering: .relaxed) else { return RefusedRequests.Record() }
+    return queue.state.withLock { $0.refused.advice(on: request) }
+  }
 
   func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false, next: RestingFile? = nil) {
-    queue.ended(request, share: index, wasAsked: wasAsked, broke: broke, next: next)
+    queue.change { [queue, index] state in
+      let brokenAt = broke ? queue.stopwatch.elapsed() : nil
+      // Most files need no measurement, and then no clock is read.
+      if state.ended(request, share: index, wasAsked: wasAsked, brokenAt: brokenAt, next: next) {
+        state.measure(at: queue.stopwatch.elapsed(), received: queue.received(), left: queue.source.outlook.left)
+      }
+    }
   }
 
   func requeue(_ request: DownloadRequest, after error: DownloadError, next: RestingFile? = nil) -> NextAttempt? {
-    queue.change { [index] in $0.requeue(request, share: index, after: error, at: $1, random: $2, next: next) }
+    queue.change { [index] state, now, random in
+      let again = state.requeue(request, share: index, after: error, at: now, random: random)
+      if again == nil { state.goOn(with: next) }
+      return again
+    }
   }
 
   func rest(_ file: RestingFile, alongEqual: Bool) -> Bool {

@@ -322,7 +322,7 @@ struct RequestQueueState {
     return measures
   }
 
-  private mutating func goOn(with next: RestingFile?) {
+  mutating func goOn(with next: RestingFile?) {
     guard let next else { return }
     refused.goOn(with: next)
     holdAgain(next.request, 0, at: hosts.host(of: next.request))
@@ -335,16 +335,7 @@ struct RequestQueueState {
   /// Requeues a request that its host refused or left unanswered, or for which this machine had no room; nil if it does
   /// not come again, but at its next address.
   mutating func requeue(
-    _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double,
-    next: RestingFile? = nil
-  ) -> NextAttempt? {
-    let again = requeueHere(request, share, after: error, at: now, random)
-    if again == nil { goOn(with: next) }
-    return again
-  }
-
-  private mutating func requeueHere(
-    _ request: DownloadRequest, _ share: Int, after error: DownloadError, at now: Duration, _ random: Double
+    _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) -> NextAttempt? {
     guard let host = hosts.known(request) else { return nil }
     end(request, share, host)
@@ -378,7 +369,7 @@ struct RequestQueueState {
   private mutating func requeue(
     _ request: DownloadRequest, _ overtaken: DownloadError.Overtaken, _ host: QueuedHost
   ) -> NextAttempt {
-    refused.wasUnanswered(request, for: overtaken.waited)
+    refused.note(request) { $0.waited = overtaken.waited }
     if overtaken.answering == nil, widths.indices.contains(overtaken.loop) {
       let ends = host.ends[overtaken.loop] + (overtaken.isIdle ? 0 : 1)
       host.requests.reserve(request, for: overtaken.loop, afterEnds: ends)

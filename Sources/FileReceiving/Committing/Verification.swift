@@ -20,8 +20,8 @@ struct DigestCheck: ~Copyable, Sendable {
     hashed += Int64(bytes.count)
   }
 
-  func verdict(of length: Int64) -> DigestVerdict {
-    guard let expected else { return .none }
+  func verdict(of length: Int64) -> DigestVerdict? {
+    guard let expected else { return nil }
     switch hasher {
     case .some(let hasher) where hashed == length: return DigestVerdict(expected: expected, found: hasher.finish())
     default: return .unread(expected)
@@ -53,7 +53,7 @@ package enum Verification {
     case .mismatch(let expected, let found):
       // Wrong from one address alone: the next is asked, and nothing of these bytes is kept.
       let goesOn = download.plan.request.atNextSource != nil && download.look { $0.resumed == 0 && $0.source == nil }
-      if download.plan.mayAsk, goesOn || !download.look({ $0.doubts.contains(.caches) }) {
+      if download.plan.shared.mayAsk, goesOn || !download.look({ $0.doubts.contains(.caches) }) {
         try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes() }
         if !goesOn { return nil }
       }

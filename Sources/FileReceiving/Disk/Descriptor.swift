@@ -140,7 +140,7 @@ extension Errno {
   package static let distrusted = Errno.notPermitted
 
   /// Whether a file cannot be opened because of its kind or owner: then it is nothing of dlm's.
-  package var isForeign: Bool {
+  var isForeign: Bool {
     [.tooManySymbolicLinkLevels, .isDirectory, .permissionDenied, .notPermitted, .noSuchAddressOrDevice].contains(self)
   }
 }
@@ -156,9 +156,7 @@ package struct FileIdentity: Sendable, Equatable {
   package init(device: Int64, inode: Int64, size: Int64, modified: Int64) {
     (self.device, self.inode, self.size, self.modified) = (device, inode, size, modified)
   }
-}
 
-extension FileIdentity {
   /// - Returns: for anything but a regular file, an identity that equals no regular file's.
   init(_ status: stat) {
     let isRegular = status.st_mode & S_IFMT == S_IFREG
@@ -218,8 +216,7 @@ package struct ChangeTime: Sendable, Equatable {
 
   package init(of file: StandingFile) { number = max(0, file.changed) }
 
-  /// Of a file that is about to get its name, which changes this time: known up to two seconds if its process is killed
-  /// before it looks again.
+  /// Of a file that is about to get its name, which changes this time: known up to two seconds after a kill.
   package static func beforeNaming(_ changed: Int64) -> ChangeTime { ChangeTime(number: -max(1, changed)) }
 
   package var isExact: Bool { number >= 0 }
@@ -227,5 +224,23 @@ package struct ChangeTime: Sendable, Equatable {
   package func isThat(of file: StandingFile) -> Bool {
     if isExact { return file.changed == number }
     return file.changed >= -number && file.changed &+ number <= 2_000_000_000
+  }
+}
+
+/// The only code of this room and of DownloadCaching that reads the clock.
+public enum WallClock {
+  /// Seconds since 1970.
+  @Sendable public static func seconds() -> Int64 { Int64(time(nil)) }
+
+  public static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
+
+  /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
+  package static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
+
+  private static func nanoseconds(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    // Fails only for an unknown clock or a bad pointer.
+    guard clock_gettime(clock, &time) == 0 else { return 0 }
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }

@@ -19,9 +19,12 @@ package actor DiskWorker {
 
   /// The digest of a file on the disk; nil if it is no longer the file of the row.
   package func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest? {
-    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch {
-      throw DownloadError(.disk, error, row.path, "reading")
-    }
+    do throws(Errno) {
+      guard let file = try Descriptor.open(row), try row.describes(file.standing()),
+        let digest = try file.digest(algorithm), try row.describes(file.standing())
+      else { return nil }
+      return digest
+    } catch { throw DownloadError(.disk, error, row.path, "reading") }
   }
 
   package func adopt(for commit: Commit, _ owners: FileOwners) throws(DownloadError) -> Commit.Committed? {
@@ -123,12 +126,6 @@ extension Descriptor {
       bytes.withUnsafeBytes { hasher.update($0) }
       offset += Int64(bytes.count)
     }
-  }
-
-  static func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
-    guard let file = try open(row), try row.describes(file.standing()), let digest = try file.digest(algorithm)
-    else { return nil }
-    return try row.describes(file.standing()) ? digest : nil
   }
 
   /// Sets the time of the last change, in seconds since 1970. A file system that does not allow that keeps its own.

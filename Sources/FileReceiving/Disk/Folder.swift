@@ -74,6 +74,35 @@ package final class Folder: Sendable {
     if status.st_mode & 0o077 != 0, fchmod(file.raw, 0o600) != 0 { throw .last }
   }
 
+  /// What stands under a name where only a file of dlm's own should.
+  enum Standing: ~Copyable {
+    case nothing
+    /// Another user's, or no regular file: nothing of dlm's.
+    case foreign
+    case own(Descriptor)
+  }
+
+  func own(_ name: String, _ flags: Int32, names: Int = 1, closedTo: mode_t = 0) throws(Errno) -> Standing {
+    do throws(Errno) {
+      let file = try open(name, flags | O_NONBLOCK)
+      return try file.isOwn(closedTo: closedTo, names: names) ? .own(file) : .foreign
+    } catch {
+      if error == .noSuchFileOrDirectory { return .nothing }
+      if error.isForeign { return .foreign }
+      throw error
+    }
+  }
+
+  /// Opens a file of dlm's own; nil where there is none.
+  package func openOwn(
+    _ name: String, _ flags: Int32 = O_RDONLY, names: Int = 1, closedTo: mode_t = 0
+  ) throws(Errno) -> Descriptor? {
+    switch try own(name, flags, names: names, closedTo: closedTo) {
+    case .own(let file): return file
+    default: return nil
+    }
+  }
+
   private static func check(_ name: String) throws(Errno) {
     guard FileNaming.isName(name) else { throw .invalidArgument }
   }
@@ -195,14 +224,12 @@ package final class Folder: Sendable {
   /// Removes a file under a name that only this user's dlm can compute, if the file is the user's own.
   /// - Returns: false if something else stands there, which stays.
   package func removeOwn(_ name: String) throws(Errno) -> Bool {
-    do throws(Errno) {
-      guard try open(name, O_RDONLY | O_NONBLOCK).isOwn() else { return false }
+    switch try own(name, O_RDONLY) {
+    case .nothing: return true
+    case .foreign: return false
+    case .own:
       try remove(name)
       return true
-    } catch {
-      if error == .noSuchFileOrDirectory { return true }
-      guard [.tooManySymbolicLinkLevels, .permissionDenied, .noSuchAddressOrDevice].contains(error) else { throw error }
-      return false
     }
   }
 

@@ -12,7 +12,6 @@ final class NumberedNames: Sendable {
     var next: [[UInt8]: Int] = [:]
     /// Files from before the run, by name and by what they look like, with their numbers in order.
     var standing: [[UInt8]: [Likeness: [Int]]] = [:]
-    var kept = 0
   }
 
   private let state = Lock(State())
@@ -20,7 +19,6 @@ final class NumberedNames: Sendable {
   private let opened: Int64
 
   private static let limit = 1024
-  private static let keptFiles = 1 << 16
   /// After this many free numbers in a row, the search ends.
   private static let gap = 16
 
@@ -38,8 +36,7 @@ final class NumberedNames: Sendable {
     }
   }
 
-  /// The numbers under which files that look alike stood before the run, in order; 0 is the name itself. Reads the disk
-  /// once for each name.
+  /// The numbers under which files that look alike stood before the run; 0 is the name itself. Read once for each name.
   func numbers(of name: String, like likeness: Likeness) -> [Int] {
     state.withLock { $0.standing[Array(name.utf8)]?[likeness] } ?? look(at: name)[likeness] ?? []
   }
@@ -52,7 +49,7 @@ final class NumberedNames: Sendable {
   private func look(at name: String) -> [Likeness: [Int]] {
     if let known = state.withLock({ $0.standing[Array(name.utf8)] }) { return known }
     var found: [Likeness: [Int]] = [:]
-    var (number, missing, count) = (0, 0, 0)
+    var (number, missing) = (0, 0)
     while missing < Self.gap {
       let candidate = FileNaming.alternative(name, number)
       // A file that cannot be examined is not a twin.
@@ -62,7 +59,6 @@ final class NumberedNames: Sendable {
           let likeness = try? folder.open(candidate, O_RDONLY | O_NONBLOCK).likeness(there.identity.size)
         {
           found[likeness, default: []].append(number)
-          count += 1
         }
       } else {
         missing += 1
@@ -71,11 +67,8 @@ final class NumberedNames: Sendable {
     }
     let all = found
     state.withLock { state in
-      if state.kept + count > Self.keptFiles || state.standing.count >= Self.limit {
-        (state.standing, state.kept) = ([:], 0)
-      }
+      if state.standing.count >= Self.limit { state.standing = [:] }
       state.standing[Array(name.utf8)] = all
-      state.kept += count
     }
     return found
   }

@@ -9,7 +9,8 @@ package final class OutputDirectory: Sendable {
   package let canonicalPath: String
   /// How a nameless file gets its name here; nil where files need a name from the start.
   let route: NamingRoute?
-  let claims = NameReservations()
+  /// The names of this process's downloads in flight, so that two addresses with one name do not share a part.
+  fileprivate let reserved = Lock<Set<String>>([])
   let space: SpaceLedger
   /// Held from the last check of a foreign file to its replacement: of two loops, the second sees what the first put.
   let replacing = Lock(())
@@ -70,6 +71,11 @@ package final class OutputDirectory: Sendable {
 
   package func path(of name: String) -> String { prefix + name }
 
+  /// Reserves the name until the reservation is dropped; nil if it is reserved already.
+  func reserve(_ name: String) -> NameReservation? {
+    reserved.withLock { $0.insert(name).inserted } ? NameReservation(name: name, directory: self) : nil
+  }
+
   /// Whether metadata may stand there. What another process makes later is locked, or is met when a part is shown.
   func mayHoldMetadata(_ names: PartialName) -> Bool {
     metadata.withLock { metadata in
@@ -95,9 +101,9 @@ package final class OutputDirectory: Sendable {
     }
   }
 
-  func noteMetadata(_ name: String) { metadata.withLock { $0.note(name) } }
-
-  func forgetMetadata(_ name: String) { metadata.withLock { $0.forget(name) } }
+  // What was not read yet will be seen on the disk.
+  func noteMetadata(_ name: String) { metadata.withLock { _ = $0.names?.insert(Array(name.utf8)) } }
+  func forgetMetadata(_ name: String) { metadata.withLock { _ = $0.names?.remove(Array(name.utf8)) } }
 
   /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. The folder
   /// is not read before metadata is to be written: ten thousand names cost a twentieth of a run that writes none.
@@ -105,7 +111,7 @@ package final class OutputDirectory: Sendable {
     private var isRead = false
     /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Nil until the
     /// folder is read, and where it has too many names for that.
-    private var names: Set<[UInt8]>?
+    var names: Set<[UInt8]>?
     /// Reading this many names costs some milliseconds, once.
     private static let readable = 10_000
 
@@ -113,19 +119,15 @@ package final class OutputDirectory: Sendable {
     mutating func read(in folder: Folder) -> Set<[UInt8]>? {
       if !isRead {
         // Descriptors may be short for a moment: until then, each file's own names are looked for on the disk.
-        do throws(Errno) { names = try folder.names(atMost: Self.readable).map(Self.metadata) } catch { return nil }
+        do throws(Errno) {
+          names = try folder.names(atMost: Self.readable).map {
+            Set($0.filter(PartialName.isMetadata).map { Array($0.utf8) })
+          }
+        } catch { return nil }
         isRead = true
       }
       return names
     }
-
-    private static func metadata(_ names: [String]) -> Set<[UInt8]> {
-      Set(names.filter(PartialName.isMetadata).map { Array($0.utf8) })
-    }
-
-    // What was not read yet will be seen on the disk.
-    mutating func note(_ name: String) { names?.insert(Array(name.utf8)) }
-    mutating func forget(_ name: String) { names?.remove(Array(name.utf8)) }
   }
 
   /// Notes that this run gave the file to an address. Called for files with another number than the list gave, for
@@ -165,7 +167,7 @@ package final class OutputDirectory: Sendable {
 
 extension DownloadError {
   /// A failed system call on the disk, which is temporary where something is in short supply for a moment.
-  init(_ code: Code, _ errno: Errno, _ path: String, _ activity: String) {
+  package init(_ code: Code, _ errno: Errno, _ path: String, _ activity: String) {
     let isShortage = DownloadError.isShortage(errno.rawValue)
     self.init(
       isShortage ? .resources : code, cause: .errno(errno.rawValue), path: path, activity: activity,
@@ -174,25 +176,55 @@ extension DownloadError {
   }
 }
 
-/// The names of this process's downloads in flight, so that two addresses with one name do not share a part.
-final class NameReservations: Sendable {
-  private let names = Lock<Set<String>>([])
-
-  /// Reserves the name until the reservation is dropped; nil if it is reserved already.
-  func take(_ name: String) -> NameReservation? {
-    guard names.withLock({ $0.insert(name).inserted }) else { return nil }
-    return NameReservation(name: name, owner: self)
-  }
-
-  var count: Int { names.withLock { $0.count } }
-
-  fileprivate func release(_ name: String) { names.withLock { _ = $0.remove(name) } }
-}
-
 /// A reserved name; dropping the value frees the name on every path through the code.
 struct NameReservation: ~Copyable, Sendable {
   fileprivate let name: String
-  fileprivate let owner: NameReservations
+  fileprivate let directory: OutputDirectory
 
-  deinit { owner.release(name) }
+  deinit { directory.reserved.withLock { _ = $0.remove(name) } }
+}
+
+/// The output folder, and the folders below it that requests name, for all loops of a run.
+package final class OpenFolders: Sendable {
+  package let root: OutputDirectory
+  private let state = Lock(State())
+
+  private struct State {
+    // By bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Weak, because ten
+    // thousand folders would hold as many descriptors.
+    var all: [[UInt8]: Weak] = [:]
+    /// Opened last, and kept open, since the next lines of a list mostly name the same folders.
+    var recent: [OutputDirectory] = []
+    var forgetsAt = 1024
+  }
+
+  private struct Weak { weak var directory: OutputDirectory? }
+
+  private static let mostRecent = 16
+
+  package init(_ root: OutputDirectory) { self.root = root }
+
+  /// Opens the folder where it is not open, and makes it where missing.
+  /// - Throws: `.folder` with its path, `.resources`.
+  package func directory(of request: DownloadRequest) throws(DownloadError) -> OutputDirectory {
+    guard let path = request.folder else { return root }
+    return try open(path)
+  }
+
+  @inline(never)
+  private func open(_ path: String) throws(DownloadError) -> OutputDirectory {
+    let key = Array(path.utf8)
+    return try state.withLock { state throws(DownloadError) in
+      if let directory = state.all[key]?.directory { return directory }
+      let directory = try OutputDirectory(path, below: root)
+      if state.all.count >= state.forgetsAt {
+        state.all = state.all.filter { $0.value.directory != nil }
+        state.forgetsAt = max(1024, 2 * state.all.count)
+      }
+      state.all[key] = Weak(directory: directory)
+      if state.recent.count >= Self.mostRecent { state.recent.removeFirst() }
+      state.recent.append(directory)
+      return directory
+    }
+  }
 }

@@ -3,8 +3,7 @@ import Glibc
 import Synchronization
 package import SystemPackage
 
-/// Which requests this user's processes have under way, so that two `dlm get` of one list do not fetch it twice (HTTP
-/// rule 19).
+/// Which requests this user's processes have under way, so that no two fetch a file at once (HTTP rule 19).
 ///
 /// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request under
 /// way. To claim one, a process writes it into a slot of its own and then looks whether another section has it too: of
@@ -90,8 +89,7 @@ package final class ProcessClaims: Sendable {
     self.table = Lock(table)
   }
 
-  /// Whether another process was alive when this one began, or has begun since: files that it fetched may not be in the
-  /// index yet.
+  /// Whether another process was alive when this one began, or has begun since: its files may not be in the index yet.
   package var hasCompany: Bool {
     cameToOthers || table.withLock { $0.words[2].load(ordering: .sequentiallyConsistent) != arrival }
   }

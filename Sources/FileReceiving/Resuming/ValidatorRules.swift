@@ -101,7 +101,7 @@ package struct KnownVersion: Sendable, Equatable {
     if changed == known { return true }
     guard let changed = HTTPDate(changed), let known = HTTPDate(known) else { return false }
     // The tag decided, because a file may be touched without a change.
-    return validator.etag == nil ? changed == known : changed >= known
+    return validator.etag == nil ? changed == known : changed.seconds >= known.seconds
   }
 }
 

@@ -1,6 +1,3 @@
-import DownloadModel
-import SystemPackage
-
 /// The names beside a final name under which its bytes wait: `x.part`, and its metadata `x.part.json`.
 package struct PartialName: Sendable, Equatable {
   private let name: String

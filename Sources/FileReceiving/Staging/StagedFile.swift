@@ -75,7 +75,7 @@ struct StagedFile: ~Copyable {
   private mutating func claimCandidate() throws(DownloadError) -> Bool {
     let name = FileNaming.alternative(base, number)
     names = PartialName(name)
-    claim = directory.claims.take(name)
+    claim = directory.reserve(name)
     return claim != nil
   }
 
@@ -88,33 +88,16 @@ struct StagedFile: ~Copyable {
 
   // MARK: What an earlier run left
 
-  private enum Standing: ~Copyable {
-    case nothing
-    case foreign
-    case own(Descriptor)
-  }
-
-  private func open(_ name: String, _ flags: Int32, names: Int = 1) throws(Errno) -> Standing {
-    do throws(Errno) {
-      let file = try directory.folder.open(name, flags | O_NONBLOCK)
-      return try file.isOwn(names: names) ? .own(file) : .foreign
-    } catch {
-      if error == .noSuchFileOrDirectory { return .nothing }
-      if error.isForeign { return .foreign }
-      throw error
-    }
-  }
-
   /// - Returns: false if the candidate is foreign, or in use by another process.
   private mutating func inspect() throws(DownloadError) -> Bool {
     guard directory.mayHoldMetadata(names) else { return true }
     do throws(Errno) {
-      switch try open(names.metadata, O_RDONLY) {
+      switch try directory.folder.own(names.metadata, O_RDONLY) {
       case .nothing: return true
       case .foreign: return false
       case .own(let metadata):
         // Two names: killed in step 6.
-        switch try open(names.part, O_RDWR, names: 2) {
+        switch try directory.folder.own(names.part, O_RDWR, names: 2) {
         case .nothing: return try removeOrphan(metadata)
         case .foreign: return false
         case .own(let part): return try take(part)
@@ -159,10 +142,8 @@ struct StagedFile: ~Copyable {
   }
 
   private func readMetadata() throws(Errno) -> ResumeMetadata? {
-    switch try open(names.metadata, O_RDONLY) {
-    case .own(let file): try ResumeMetadata.read(file, directory.secret)
-    default: nil
-    }
+    guard let file = try directory.folder.openOwn(names.metadata) else { return nil }
+    return try ResumeMetadata.read(file, directory.secret)
   }
 
   // MARK: Opening and showing
@@ -192,10 +173,8 @@ struct StagedFile: ~Copyable {
       } catch .fileExists {
         // An empty file is what dlm leaves if it is killed between making the part and its metadata.
         guard try directory.folder.identity(of: names.part)?.size == 0 else { return false }
-        switch try open(names.part, O_RDWR) {
-        case .own(let file): descriptor = file
-        default: return false
-        }
+        guard let file = try directory.folder.openOwn(names.part, O_RDWR) else { return false }
+        descriptor = file
       }
       guard try descriptor.isOwn(), descriptor.lock(), let there = try directory.folder.identity(of: names.part),
         there.size == 0, there.isSameFile(as: try descriptor.identity())
@@ -303,8 +282,7 @@ struct StagedFile: ~Copyable {
     } catch { throw directory.failure(error, "removing", names.part) }
   }
 
-  /// Closes the file and frees its name. Closing would not end the lock while a process that is just being started has
-  /// a copy of the descriptor.
+  /// Closes the file and frees its name. Closing alone would leave the lock to a process that is just being started.
   mutating func release() {
     if isNamed, descriptor.isOpen { descriptor.unlock() }
     descriptor = .closed

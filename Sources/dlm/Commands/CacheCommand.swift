@@ -66,9 +66,9 @@ struct CacheCommand: AsyncParsableCommand {
     func run() async throws {
       let folders = CacheAtHand.folders()
       try await CacheAtHand.use { [json, key = address.key] cache in
-        let files = try await cache.details(of: key)
+        let files = try await cache.entries(of: key)
         let unfinished = try await cache.unfinished(in: folders, of: [key])
-        if json { try StandardOutput.write(CacheJSON.known(key, files, unfinished)) }
+        if json { try StandardOutput.write(CacheJSON.known(key, files, unfinished, now: WallClock.seconds())) }
         guard !files.isEmpty || !unfinished.isEmpty else {
           StandardError.say([
             "dlm: nothing is known of \(key): it was not fetched, or not with the cache, or was forgotten; dlm cache "

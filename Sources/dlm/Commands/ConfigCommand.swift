@@ -66,7 +66,7 @@ struct SettingInForce {
     case "header":
       OptionTable.lines(of: text).map(HeaderArgument.init).map { $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)" }
         .joined(separator: ", ")
-    case "proxy": ProxyAddress.redacted(text)
+    case "proxy": Redaction.withoutLogin(text)
     default: Redaction.redacted(text)
     }
   }

@@ -96,7 +96,7 @@ enum CacheMessages {
   }
 
   /// - Parameter now: seconds since 1970.
-  static func known(_ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile], now: Int64) -> [String] {
+  static func known(_ address: String, _ files: [CacheEntry], _ unfinished: [UnfinishedFile], now: Int64) -> [String] {
     [address] + files.flatMap { lines($0, now) }
       + unfinished.map { file in
         "  Unfinished: \(held(file)) in \(file.path)" + (file.isKeyed ? ", \(keyed)" : "")
@@ -105,21 +105,21 @@ enum CacheMessages {
 
   private static let keyed = "asked for with its own login, certificate or header lines"
 
-  private static func lines(_ file: CacheDetail, _ now: Int64) -> [String] {
-    let entry = file.entry
-    let isFresh = file.freshUntil.map { $0 > now } ?? false
+  private static func lines(_ file: CacheEntry, _ now: Int64) -> [String] {
+    let freshUntil = file.freshUntil(at: now)
+    let isFresh = freshUntil.map { $0 > now } ?? false
     let facts: [(String, String?)] = [
-      ("Fetched", TimeText.local(seconds: entry.fetchedAt)),
-      (isFresh ? "Fresh until" : "Stale since", file.freshUntil.map { TimeText.local(seconds: $0) }),
+      ("Fetched", TimeText.local(seconds: file.fetchedAt)),
+      (isFresh ? "Fresh until" : "Stale since", freshUntil.map { TimeText.local(seconds: $0) }),
       ("Last used", TimeText.local(seconds: file.usedAt)),
       ("Key", file.isKeyed ? keyed : nil), ("Name chosen", file.chosenName),
-      ("Status", file.status.map { "\($0)" }), ("ETag", entry.validator.etag),
-      ("Last-Modified", entry.validator.lastModified), ("Date", entry.validator.date),
+      ("Status", file.status.map { "\($0)" }), ("ETag", file.validator.etag),
+      ("Last-Modified", file.validator.lastModified), ("Date", file.validator.date),
       ("Cache-Control", file.cacheControl), ("Expires", file.expires), ("Age", file.age), ("Vary", file.vary),
       ("Answered by", file.effectiveURL), ("Checksum", file.digest),
     ]
     let own = file.isStored ? ", the cache's own copy" : ""
-    return ["  \(entry.path): \(Quantity.bytes(entry.size)), \(entry.condition.rawValue)\(own)"]
+    return ["  \(file.path): \(Quantity.bytes(file.size)), \(file.condition.rawValue)\(own)"]
       + facts.compactMap { name, value in value.map { "    \(name): \($0)" } }
   }
 
@@ -161,9 +161,10 @@ enum CacheJSON {
     ])
   }
 
-  static func known(_ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile]) -> String {
+  static func known(_ address: String, _ files: [CacheEntry], _ unfinished: [UnfinishedFile], now: Int64) -> String {
     line([
-      "url": text(address), "files": .list(files.map { value($0) }), "unfinished": .list(unfinished.map { value($0) }),
+      "url": text(address), "files": .list(files.map { value($0, now) }),
+      "unfinished": .list(unfinished.map { value($0) }),
     ])
   }
 
@@ -202,12 +203,12 @@ enum CacheJSON {
     ])
   }
 
-  private static func value(_ file: CacheDetail) -> JSONValue {
-    let (entry, validator) = (file.entry, file.entry.validator)
+  private static func value(_ file: CacheEntry, _ now: Int64) -> JSONValue {
+    let validator = file.validator
     return .object([
-      "path": text(entry.path.string), "size": .of(entry.size), "condition": .text(entry.condition.rawValue),
-      "fetchedAt": time(entry.fetchedAt), "usedAt": time(file.usedAt),
-      "freshUntil": file.freshUntil.map { time($0) } ?? .null, "keyed": .flag(file.isKeyed),
+      "path": text(file.path.string), "size": .of(file.size), "condition": .text(file.condition.rawValue),
+      "fetchedAt": time(file.fetchedAt), "usedAt": time(file.usedAt),
+      "freshUntil": file.freshUntil(at: now).map { time($0) } ?? .null, "keyed": .flag(file.isKeyed),
       "stored": .flag(file.isStored), "chosenName": text(file.chosenName), "status": .of(file.status),
       "etag": text(validator.etag), "lastModified": text(validator.lastModified), "date": text(validator.date),
       "cacheControl": text(file.cacheControl), "expires": text(file.expires), "age": text(file.age),

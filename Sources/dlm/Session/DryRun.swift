@@ -44,8 +44,8 @@ struct DryRun {
   mutating func plan(_ request: DownloadRequest) async -> File {
     let (address, path) = (request.address, renamed[request.key] ?? output.path(of: request))
     var file = File(address: address.redacted, path: path, size: request.expectedSize)
-    let known = (try? await cache?.details(of: address.resource)) ?? []
-    if let own = known.first(where: { isHere($0.entry.path, request) && $0.chosenName == request.outputName })?.entry,
+    let known = (try? await cache?.entries(of: address.resource)) ?? []
+    if let own = known.first(where: { isHere($0.path, request) && $0.chosenName == request.outputName }),
       own.condition == .intact
     {
       file.path = output.path(of: request, named: own.path.lastComponent?.string)

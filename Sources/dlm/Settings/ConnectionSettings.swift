@@ -125,7 +125,7 @@ struct ConnectionSettings {
   private static func address(_ text: String, from place: String) throws -> ProxyAddress {
     do {
       return try ProxyAddress(text)
-    } catch { throw ValidationError("\(place) \"\(ProxyAddress.redacted(text))\": \(UsageMessages.text(error)).") }
+    } catch { throw ValidationError("\(place) \"\(Redaction.withoutLogin(text))\": \(UsageMessages.text(error)).") }
   }
 }
 

@@ -174,11 +174,11 @@ struct FreshnessTests {
     var request: String?
     var pragma: String?
     var age: Int64
-    var use: Freshness.Use?
+    var use: CacheLookup.Basis?
 
     init(
       _ what: String, _ answer: String, request: String?, pragma: String? = nil, age: Int64,
-      _ use: Freshness.Use?
+      _ use: CacheLookup.Basis?
     ) {
       testDescription = what
       (self.answer, self.request, self.pragma, self.age, self.use) = (answer, request, pragma, age, use)

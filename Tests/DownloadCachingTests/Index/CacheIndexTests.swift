@@ -104,7 +104,7 @@ struct CacheIndexTests {
 
   @Test func anotherTableIsDamageAsWell() async throws {
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
-    let database = try Connection(folder.path("cache/index.sqlite"), .readWrite)
+    let database = try Connection(folder.path("cache/index.sqlite"), writes: true)
     try database.execute("DROP TABLE file; CREATE TABLE file (other INTEGER)")
     database.close()
     let run = Run(in: folder, server)
@@ -115,7 +115,7 @@ struct CacheIndexTests {
   @Test(arguments: ["PRAGMA user_version = 99", "PRAGMA user_version = 0"])
   func anIndexOfAnotherVersionIsSetAside(sql: String) async throws {
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
-    let database = try Connection(folder.path("cache/index.sqlite"), .readWrite)
+    let database = try Connection(folder.path("cache/index.sqlite"), writes: true)
     try database.execute(sql)
     database.close()
     // A file as young as the run may be the run's own, and is not adopted: the clock that stamps files goes on first.
@@ -287,7 +287,7 @@ struct CacheIndexTests {
 
   /// SQLite planned each statement anew at each look, because changes were forbidden by a setting before it.
   @Test func aLookPlansNothingAnew() throws {
-    let connection = try Connection(folder.path("x.sqlite"), .readWrite)
+    let connection = try Connection(folder.path("x.sqlite"), writes: true)
     try connection.write { try connection.execute("CREATE TABLE t (x)") }
     let count = "SELECT COUNT(*) FROM t"
     for _ in 0..<3 { #expect(try connection.look { try connection.number(count) } == 0) }
@@ -302,7 +302,7 @@ struct CacheIndexTests {
   /// What is no text sorts behind all texts, so that a page began with it again and again.
   @Test(arguments: ["address", "directory", "requested"]) func aKeyThatIsNoText(column: String) async throws {
     for name in ["x", "y"] { _ = try await Run(in: folder, server).getAndClose("http://host/\(name)") }
-    let database = try Connection(folder.path("cache/index.sqlite"), .readWrite)
+    let database = try Connection(folder.path("cache/index.sqlite"), writes: true)
     try database.execute("UPDATE OR IGNORE file SET \(column) = x'ff00ff'")
     database.close()
     let cache = Run(in: folder, server).administration

@@ -46,13 +46,13 @@ struct IndexPagesTests {
       }
       var row = JournalTests.row("other\(number)", directory: "/nowhere")
       row.fields.usedAt = 1 << 40
-      let connection = try Connection(path, .readWrite)
+      let connection = try Connection(path, writes: true)
       try connection.write { try IndexDatabase.store([row], in: connection) }
     }
 
     var count: Int { writes.withLock { $0 } }
 
-    func number(_ sql: String) throws -> Int { Int(try Connection(path, .readOnly).number(sql) ?? 0) }
+    func number(_ sql: String) throws -> Int { Int(try Connection(path, writes: false).number(sql) ?? 0) }
   }
 
   /// It ended in a VACUUM, for which all others waited.

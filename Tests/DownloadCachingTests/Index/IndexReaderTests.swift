@@ -85,7 +85,7 @@ struct IndexReaderTests {
 
   @Test func whatItCannotReadIsLeftToTheIndex() async throws {
     let reader = try await reader([JournalTests.row("x"), JournalTests.row("y")])
-    let database = try Connection(folder.path("cache/index.sqlite"), .readWrite)
+    let database = try Connection(folder.path("cache/index.sqlite"), writes: true)
     try database.execute("UPDATE file SET inode = 'many' WHERE name = 'x'")
     #expect(reader.rows(JournalTests.row("x").key) == nil)
     #expect(reader.rows(JournalTests.row("y").key) == [JournalTests.row("y")])
@@ -117,7 +117,7 @@ struct IndexReaderTests {
     let reader = try await reader(all)
     for row in all + all { #expect(reader.own(row.key) == row) }
     #expect(reader.own(JournalTests.row("y").key) == nil)
-    #expect(reader.plansMade == 0)
+    #expect(reader.ownLookup.plansMade == 0)
   }
 
   @Test func thereIsNoneForAFileThatIsNoIndex() throws {

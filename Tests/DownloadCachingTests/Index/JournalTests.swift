@@ -202,7 +202,7 @@ struct JournalTests {
     try living.note(Self.row("living"))
     do { try CommitJournal(in: folder, secret).note(Self.row("dead")) }
     var adopted: [String] = []
-    try CommitJournal.forEachAbandoned(in: folder, secret) { adopted += $0.map(\.name) }
+    try CommitJournal.forEachAbandoned(in: folder, secret) { adopted += JournalLine.decode($0).map(\.name) }
     #expect(adopted == ["dead"])
     #expect(try temporary.names().count == 1)
     try living.note(Self.row("still living"))

@@ -17,9 +17,7 @@ struct FileStoreTests {
     folder = try Folder(temporary.filePath.appending("cache"), mode: 0o700)
   }
 
-  private func store(usesUnnamedFiles: Bool = true) -> FileStore {
-    FileStore(in: folder, secret, usesUnnamedFiles: usesUnnamedFiles)
-  }
+  private func store() -> FileStore { FileStore(in: folder, secret) }
 
   /// A finished file of the user's.
   private func file(_ name: String = "x", _ text: String = "text") throws -> CacheRow {
@@ -38,9 +36,9 @@ struct FileStoreTests {
       ? [] : temporary.names(in: "cache/store/new")
   }
 
-  @Test(arguments: [StoreKind.copy, .link], [false, true])
-  func aFileIsPutInAndReplaced(kind: StoreKind, usesUnnamedFiles: Bool) throws {
-    let store = store(usesUnnamedFiles: usesUnnamedFiles)
+  @Test(arguments: [StoreKind.copy, .link])
+  func aFileIsPutInAndReplaced(kind: StoreKind) throws {
+    let store = store()
     for text in ["first", "second", "second"] {
       let row = try file("x", text)
       var line: CacheRow?
@@ -87,7 +85,7 @@ struct FileStoreTests {
   /// What a kill left goes; what a living process holds, and what is not dlm's, stays.
   @Test func abandonedDraftsAreRemoved() throws {
     let row = try file()
-    let living = store(usesUnnamedFiles: false)
+    let living = store()
     _ = try living.put(row, by: .copy) { _ in }
     var heldNames: [String] = []
     _ = try living.put(row, by: .copy) { _ in

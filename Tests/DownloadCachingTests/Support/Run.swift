@@ -1,3 +1,4 @@
+import CSQLite
 import DownloadModel
 import SystemPackage
 import TestSupport
@@ -85,7 +86,7 @@ struct Run: Sendable {
 
 extension DownloadCache {
   var worker: DiskWorker { resources.worker }
-  var pending: Int { index.pending }
+  var isBatchFull: Bool { index.isFull }
 
   func remember(atMost limit: Int) { hits.memory = MemoryCache(limit: limit) }
   func waiting(for key: DownloadRequest.Key) -> Int { inFlight.count(for: key) }
@@ -94,4 +95,32 @@ extension DownloadCache {
 extension TemporaryFolder {
   /// Its path, as the room takes paths.
   var filePath: FilePath { FilePath(path) }
+}
+
+extension Statement {
+  /// How often SQLite has planned it anew.
+  var plansMade: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0) }
+}
+
+extension JournalLine {
+  static func encode(_ row: CacheRow) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: room(for: row)) { bytes, count in
+      count = write(row, into: UnsafeMutableRawBufferPointer(bytes))
+    }
+  }
+
+  static func decode(_ journal: [UInt8]) -> [CacheRow] {
+    var rows: [CacheRow] = []
+    forEach(in: journal) { rows += $0.row.map { [$0] } ?? [] }
+    return rows
+  }
+}
+
+extension IndexDatabase {
+  static func store(_ rows: [CacheRow], in connection: Connection) throws {
+    let statement = try connection.statement(CacheSchema.insert)
+    for row in rows {
+      try JournalLine.encode(row).withUnsafeBytes { try JournalLine(startOf: $0)?.insert(by: statement) }
+    }
+  }
 }

@@ -114,16 +114,18 @@ struct FolderTests {
     #expect(isFree)
   }
 
-  @Test func claimsAreFreeWhenTheyGo() throws {
-    let claims = NameReservations()
+  @Test func reservedNamesAreFreeWhenTheyGo() throws {
+    let temporary = try TemporaryFolder()
+    let directory = try OutputDirectory(temporary.filePath)
     do {
-      let claim = claims.take("a")
-      let again = claims.take("a")
+      let claim = directory.reserve("a")
+      let again = directory.reserve("a")
       let (isTaken, isTakenTwice) = (claim != nil, again != nil)
       #expect(isTaken && !isTakenTwice)
-      #expect(claims.count == 1)
     }
-    #expect(claims.count == 0)
+    let later = directory.reserve("a")
+    let isFree = later != nil
+    #expect(isFree)
   }
 
   @Test func anIdentityTellsChangesAndKinds() throws {

@@ -9,17 +9,16 @@ import Testing
 struct SpaceLedgerTests {
   /// Whether so much would be promised now; nothing is kept of it.
   private func takes(_ bytes: Int64, _ ledger: SpaceLedger, free: Int64) -> Bool {
-    let promise = ledger.promise(bytes, free: free)
-    return promise != nil
+    var promise = SpaceReservation(ledger)
+    return promise.take(bytes, free: free)
   }
 
   @Test func promises() {
     let ledger = SpaceLedger()
     func first() {
-      guard var promise = ledger.promise(60, free: 100) else {
-        Issue.record("60 of 100 are free")
-        return
-      }
+      var promise = SpaceReservation(ledger)
+      let isPromised = promise.take(60, free: 100)
+      #expect(isPromised)
       #expect(ledger.promised == 60)
       #expect(!takes(41, ledger, free: 100))
       promise.use(50)
@@ -48,8 +47,8 @@ struct SpaceLedgerTests {
     // As many threads as there are processors at the least, each asking for more than half.
     DispatchQueue.concurrentPerform(iterations: 8) { _ in
       for _ in 0..<100_000 {
-        let promise = ledger.promise(60, free: 100)
-        guard promise != nil else { continue }
+        var promise = SpaceReservation(ledger)
+        guard promise.take(60, free: 100) else { continue }
         let now = holders.add(1, ordering: .sequentiallyConsistent).newValue
         most.max(now, ordering: .sequentiallyConsistent)
         granted.add(1, ordering: .relaxed)
@@ -64,7 +63,10 @@ struct SpaceLedgerTests {
 
   @Test func aFileThatEndsEarlyGivesBackTheRest() {
     let ledger = SpaceLedger()
-    _ = ledger.promise(60, free: nil)
+    var promise = SpaceReservation(ledger)
+    let isPromised = promise.take(60, free: nil)
+    #expect(isPromised)
+    _ = consume promise
     #expect(ledger.promised == 0)
   }
 }

@@ -15,6 +15,12 @@ struct Bench: Sendable {
       folder.filePath, secret: .forThisProcess(), usesUnnamedFiles: usesUnnamedFiles)
   }
 
+  /// Whether no download under way has the name.
+  func isFree(_ name: String) -> Bool {
+    let claim = directory.reserve(name)
+    return claim != nil
+  }
+
   /// Another process's look at the same folder: its own claims, its own locks.
   /// - Parameter secret: that of another user; nil for the same one.
   func anotherProcess(usesUnnamedFiles: Bool = true, secret: UserSecret? = nil) throws -> Bench {
