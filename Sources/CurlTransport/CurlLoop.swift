@@ -9,9 +9,9 @@ import Synchronization
 ///
 /// `@unchecked Sendable` is sound because: `inbox` and `lateJobs` are Sendable and `owner` is an Atomic. Every other
 /// property is written before the thread starts, and after that is used on the thread alone: by its turns, by libcurl's
-/// callbacks, which the turns cause and which assert it (`assertOnLoop`), and by the agent, whose executor this is. Jobs
-/// of the agent that come after the thread's end run one at a time, and after everything that the thread did with these
-/// properties (the inbox's lock orders them).
+/// callbacks, which the turns cause and which assert it (`assertOnLoop`), and by the agent, whose executor this is.
+/// Jobs of the agent that come after the thread's end run one at a time, and after everything that the thread did with
+/// these properties (the inbox's lock orders them).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
