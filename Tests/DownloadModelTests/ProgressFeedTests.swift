@@ -163,9 +163,9 @@ struct ProgressFeedTests {
   }
 
   /// Only something that an event holds tells whether the feed still has it.
-  private func postOne(to feed: ProgressFeed) throws -> Weak {
+  private func post(one id: Int, to feed: ProgressFeed) throws -> Weak {
     let wishes = DownloadRequest.Wishes(outputName: "x")
-    _ = feed.start(DownloadRequest(id: 0, address: try Address("http://a/x"), wishes: wishes))
+    _ = feed.start(DownloadRequest(id: id, address: try Address("http://a/x"), wishes: wishes))
     return Weak(wishes: wishes)
   }
 
@@ -176,10 +176,10 @@ struct ProgressFeedTests {
     let feed = ProgressFeed()
     let alone = feed.reader(of: .files)
     _ = alone.take()
-    #expect(try postOne(to: feed).wishes == nil)
+    #expect(try post(one: 100, to: feed).wishes == nil)
     let quick = feed.reader(of: .events)
     var slow: ProgressReader? = feed.reader(of: .events)
-    let event = try postOne(to: feed)
+    let event = try post(one: 101, to: feed)
     #expect(event.wishes != nil)
     _ = quick.take()
     #expect(slow != nil && event.wishes != nil)
