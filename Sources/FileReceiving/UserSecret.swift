@@ -86,7 +86,8 @@ package final class UserSecret: Sendable {
   private static func read(_ folder: Folder) throws(Errno) -> [UInt8]? {
     do throws(Errno) {
       let file = try folder.open(fileName, O_RDONLY | O_NONBLOCK)
-      guard try file.isOwn(closedTo: 0o077) else { throw .notPermitted }
+      // Two names: of a process that was killed on the way from its draft's name to this one.
+      guard try file.isOwn(closedTo: 0o077, names: 2) else { throw .notPermitted }
       let bytes = try file.read(length + 1)
       guard bytes.count == length else { throw .invalidArgument }
       return bytes
@@ -95,16 +96,22 @@ package final class UserSecret: Sendable {
     }
   }
 
-  /// Named only when whole; a kill before that leaves a draft that nobody reads.
+  /// Named only when whole, so that a kill leaves nothing where the disk has files without names.
   private static func write(_ bytes: [UInt8], into folder: Folder) throws(Errno) {
+    let route = folder.routeForUnnamedFiles()
     let draft = "\(fileName).\(random(16).hexadecimal)"
     do throws(Errno) {
-      let file = try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+      let file =
+        if route == nil {
+          try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        } else {
+          try folder.openUnnamed(mode: 0o600)
+        }
       try file.write(bytes)
       try file.sync()
-      try folder.rename(draft, toFree: fileName)
+      if let route { try folder.link(file, as: fileName, route) } else { try folder.rename(draft, toFree: fileName) }
     } catch {
-      try folder.remove(draft)
+      if route == nil { try folder.remove(draft) }
       if error != .fileExists { throw error }
     }
   }
