@@ -136,7 +136,6 @@ struct ModeResultTests {
     let milliseconds: [Int]
     let warnings: [MeasurementWarning]
     var unevenIn: Int?
-    var delay: Delay?
   }
 
   @Test(arguments: [
@@ -152,37 +151,14 @@ struct ModeResultTests {
     Row(milliseconds: [100, 101, 200, 102, 100], warnings: [], unevenIn: 3),
     Row(milliseconds: [100, 100, 100, 92], warnings: []),
     Row(milliseconds: [100, 110, 120, 130, 140], warnings: [], unevenIn: 5),
-    Row(milliseconds: [200, 100, 100], warnings: [], unevenIn: 1, delay: .first),
+    Row(milliseconds: [200, 100, 100], warnings: [], unevenIn: 1),
     Row(milliseconds: [100, 100, 20], warnings: [], unevenIn: 3),
   ])
   func warnsOfWhatMakesTheNumbersDoubtful(row: Row) throws {
     let result = try #require(
       ModeResult(mode: .parallel, runs: measured(.parallel, milliseconds: row.milliseconds)))
-    let uneven = row.unevenIn.map { [MeasurementWarning.uneven(result.times, round: $0, row.delay)] } ?? []
+    let uneven = row.unevenIn.map { [MeasurementWarning.uneven(result.times, round: $0)] } ?? []
     #expect(result.warnings == row.warnings + uneven)
-  }
-
-  @Test("what an odd run had that the usual one had not")
-  func whyItWasSlow() throws {
-    func run(_ round: Int, _ wall: Int, firstByte: Int = 20, end: Int = 50, retries: Int = 0) -> RunMeasurement {
-      var details = DrawingTests.details([
-        ("http://h/a", begin: 0, connected: 10, firstByte: firstByte, end: end),
-        ("http://h/b", begin: 0, connected: 10, firstByte: 20, end: 50),
-      ])
-      details.retries = retries
-      return RunMeasurement(
-        mode: .parallel, round: round, wall: .milliseconds(wall), files: 2, bytes: 2, details: details)
-    }
-    func delay(_ odd: RunMeasurement) -> Delay? { Delay(in: [run(9, 55), odd]) }
-    let waited = Delay.file(address: "http://h/a", .waiting, .milliseconds(300))
-    #expect(delay(run(2, 355, firstByte: 320, end: 350)) == waited)
-    #expect(
-      delay(run(2, 355, end: 350)) == .file(address: "http://h/a", .receiving, .milliseconds(300)))
-    // One file's delay says more than that something was tried again, which the pause between the attempts shows.
-    #expect(delay(run(2, 355, firstByte: 320, end: 350, retries: 1)) == waited)
-    #expect(delay(run(2, 1055, retries: 2)) == .retries(2))
-    #expect(delay(run(1, 1055)) == .first)
-    #expect(delay(run(2, 1055)) == nil && delay(run(1, 40, retries: 1)) == nil)
   }
 
   @Test func rateIsBytesByTheMedianTime() throws {

@@ -7,7 +7,7 @@ import Testing
 struct KeyDecoderTests {
   private static func keys(_ text: String) -> [TerminalKey] {
     var decoder = KeyDecoder()
-    return text.utf8.flatMap { decoder.take($0) }
+    return text.utf8.compactMap { decoder.take($0) }
   }
 
   @Test(
@@ -28,19 +28,19 @@ struct KeyDecoderTests {
   /// Escape alone begins like an arrow: only time tells.
   @Test func escapeByItself() {
     var decoder = KeyDecoder()
-    #expect(decoder.take(0x1B) == [])
+    #expect(decoder.take(0x1B) == nil)
     #expect(decoder.isWithin)
-    #expect(decoder.flush() == [.escape])
+    #expect(decoder.flush() == .escape)
     #expect(!decoder.isWithin)
-    #expect(decoder.flush() == [])
-    #expect(decoder.take(UInt8(ascii: "[")) == [.text("[")])
+    #expect(decoder.flush() == nil)
+    #expect(decoder.take(UInt8(ascii: "[")) == .text("["))
   }
 
   @Test func brokenCharacters() {
     var decoder = KeyDecoder()
-    #expect([0xC3, 0x61].flatMap { decoder.take($0) } == [.text("a")])
-    #expect([0x80, 0xFF, 0x62].flatMap { decoder.take($0) } == [.text("b")])
-    #expect([0xF0, 0x9F, 0x98, 0x1B, 0x5B, 0x41].flatMap { decoder.take($0) } == [.up])
+    #expect([0xC3, 0x61].compactMap { decoder.take($0) } == [.text("a")])
+    #expect([0x80, 0xFF, 0x62].compactMap { decoder.take($0) } == [.text("b")])
+    #expect([0xF0, 0x9F, 0x98, 0x1B, 0x5B, 0x41].compactMap { decoder.take($0) } == [.up])
   }
 
   /// Whatever comes, it neither crashes nor waits for ever. The cursor once stood behind the end, where a
@@ -59,14 +59,14 @@ struct KeyDecoderTests {
       case 1: bytes = Array("\u{1B}[0;5~ABCDHF".utf8).randomElement(using: &random).map { [$0] } ?? []
       default: bytes = Array((pieces.randomElement(using: &random) ?? "").utf8)
       }
-      for key in bytes.flatMap({ decoder.take($0) }) { _ = editor.take(key) }
+      for key in bytes.compactMap({ decoder.take($0) }) { _ = editor.take(key) }
       #expect(editor.cursor >= 0 && editor.cursor <= editor.text.count)
       #expect(editor.beforeCursor + editor.afterCursor == editor.text)
     }
     _ = decoder.take(0x1B)
     for byte in "[201~".utf8 { _ = decoder.take(byte) }
     _ = decoder.flush()
-    #expect(decoder.take(UInt8(ascii: "z")) == [.text("z")])
+    #expect(decoder.take(UInt8(ascii: "z")) == .text("z"))
   }
 }
 

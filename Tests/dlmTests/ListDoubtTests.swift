@@ -6,8 +6,8 @@ import Testing
 
 @Suite("What is read as a list, and is none")
 struct ListDoubtTests {
-  private static func bad(_ line: Int) -> ListDoubt.BadLine {
-    ListDoubt.BadLine(line: line, text: "x", reason: .malformed(.noScheme))
+  private static func bad(_ line: Int) -> Rejection {
+    Rejection(list: "list", line: line, text: "x", reason: .malformed(.noScheme))
   }
 
   @Test func badLinesBeforeAnAddressWait() throws {

@@ -38,7 +38,7 @@ struct RunHistoryTests {
         RememberedOptions(try GetCommand.parse([list])), RunLog(isVerbose: false), directory: folder.path,
         mode: .parallel)
     }
-    let reading = ListReader.Reading(count: 1, isWhole: true, listDigest: "d")
+    let reading = ListReader.Reading(count: 1, listDigest: "d")
     let first = try memory()
     #expect(first.read(reading) == nil)
     var tally = ProgressTally()
@@ -47,8 +47,8 @@ struct RunHistoryTests {
       mode: .parallel, jobs: 1, tally: tally, received: 900, elapsed: .seconds(1), failures: [], rejections: [])
     #expect(first.ended(report, listDigest: "d", isTrial: false))
     #expect(try memory().read(reading) == ExpectedSizes(files: 3, bytes: 700))
-    #expect(try memory().read(ListReader.Reading(count: 1, isWhole: true, listDigest: "other")) == nil)
-    #expect(try memory().read(ListReader.Reading(count: 1, isWhole: false)) == nil)
+    #expect(try memory().read(ListReader.Reading(count: 1, listDigest: "other")) == nil)
+    #expect(try memory().read(ListReader.Reading(count: 1)) == nil)
   }
 
   // MARK: What events come to

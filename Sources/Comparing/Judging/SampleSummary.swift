@@ -43,52 +43,21 @@ public enum MeasurementWarning: Sendable, Equatable {
   /// Fewer than three runs: no scatter to speak of.
   case fewRuns(Int)
   /// The spread, as a part of the median, is above a tenth. With the run that lies farthest from the median.
-  case uneven(SampleSummary, round: Int, Delay?)
+  case uneven(SampleSummary, round: Int)
   /// The median is under twenty milliseconds: starting up weighs more than downloading.
   case tooShort(Duration)
 
   static func all(for runs: [RunMeasurement], times: SampleSummary) -> [MeasurementWarning] {
     let isShort = times.median < shortestRun
     func distance(_ run: RunMeasurement) -> Duration { run.wall.distance(to: times.median) }
-    let sorted = runs.sorted { (distance($0), $0.wall) < (distance($1), $1.wall) }
+    let odd = runs.max { (distance($0), $0.wall) < (distance($1), $1.wall) }
     return [
       times.count < 3 ? .fewRuns(times.count) : nil,
       isShort ? .tooShort(times.median) : nil,
-      times.isUneven && !isShort ? .uneven(times, round: sorted[runs.count - 1].round, Delay(in: sorted)) : nil,
+      times.isUneven && !isShort ? odd.map { .uneven(times, round: $0.round) } : nil,
     ].compactMap(\.self)
   }
 
   /// Below it connecting, threads and the clock are a good part of what is measured.
   static let shortestRun = Duration.milliseconds(20)
-}
-
-/// What an odd run had and a usual one of its mode had not.
-public enum Delay: Sendable, Equatable {
-  case retries(Int)
-  /// A file was so much longer about one thing, which is most of what the run was slower.
-  case file(address: String, FilePhase, Duration)
-  /// It was the mode's first, and nothing else is known.
-  case first
-
-  /// - Parameter runs: the usual one first, the odd one last.
-  /// - Returns: nil for a run that was no slower, or that does not show why.
-  init?(in runs: [RunMeasurement]) {
-    guard let usual = runs.first, let odd = runs.last, odd.wall > usual.wall else { return nil }
-    func times(_ run: RunMeasurement) -> [String: TimeShares] {
-      Dictionary(FileTimeline.all(run.details).map { ($0.address, TimeShares([$0])) }) { first, _ in first }
-    }
-    let before = times(usual)
-    let longer = times(odd).flatMap { address, times in
-      FilePhase.allCases.dropFirst().map { (address, $0, times[$0] - (before[address]?[$0] ?? .zero)) }
-    }
-    if let most = longer.max(by: { $0.2 < $1.2 }), most.2 > (odd.wall - usual.wall) / 2 {
-      self = .file(address: most.0, most.1, most.2)
-    } else if odd.details.retries > usual.details.retries {
-      self = .retries(odd.details.retries)
-    } else if odd.round == 1 {
-      self = .first
-    } else {
-      return nil
-    }
-  }
 }

@@ -125,10 +125,9 @@ struct GetCommand: AsyncParsableCommand {
     let failures = FailureLog()
     let cacheFolder = settings.output.usesCache ? XDGFolders(environment).cache : nil
     let marks = RequestMarks(form: settings.form, outputName: settings.output.name, indexFolder: cacheFolder)
-    let source = ListSource(
-      ListReader(
-        sources, marks, fetching: fetching, onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } },
-        onReject: { failures.add($0) }))
+    let source = ListReader(
+      sources, marks, fetching: fetching, onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } },
+      onReject: { failures.add($0) })
     var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
     let asJSON = settings.progress == .json
     while let request = await source.next() {

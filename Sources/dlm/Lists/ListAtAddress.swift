@@ -48,50 +48,37 @@ final class ListAtAddress: Sendable {
   deinit { fetching.cancel() }
 
   private static func fetch(_ address: Address, _ how: Fetching, into arriving: ArrivingBytes) async {
+    let start = ContinuousClock.now
+    let request = TransferRequest(
+      address: address, headerLines: how.version?.conditions ?? [], provenance: how.provenance)
+    var (failures, end) = (0, Result<Void, DownloadError>?.none)
     do throws(DownloadError) {
       let transport = try CurlTransport(how.transport)
       arriving.pace { transport.hold($0) }
-      let result = await fetch(address, how, transport, into: arriving)
-      await transport.shutdown()
-      arriving.end(result)
-    } catch {
-      arriving.end(.failure(error))
-    }
-  }
-
-  private static func fetch(
-    _ address: Address, _ how: Fetching, _ transport: CurlTransport, into arriving: ArrivingBytes
-  ) async -> Result<Void, DownloadError> {
-    var failures = 0
-    let start = ContinuousClock.now
-    while true {
-      arriving.begin()
-      do throws(DownloadError) {
-        let request = TransferRequest(
-          address: address, headerLines: how.version?.conditions ?? [], provenance: how.provenance)
-        _ = try await transport.fetch(request, into: arriving)
-        try arriving.finish()
-        return .success(())
-      } catch {
-        // The server may have given up on a reader that was held.
-        failures = arriving.takeWasHeld() ? 1 : failures + 1
-        guard let delay = how.delay(error, failures, start.duration(to: .now)) else {
-          return .failure(error.at(address))
+      while end == nil {
+        do throws(DownloadError) {
+          _ = try await transport.fetch(request, into: arriving)
+          try arriving.finish()
+          end = .success(())
+        } catch {
+          // The server may have given up on a reader that was held.
+          failures = arriving.takeWasHeld() ? 1 : failures + 1
+          let delay = how.delay(error, failures, start.duration(to: .now))
+          if delay == nil { end = .failure(error.at(address)) }
+          try? await Task.sleep(for: delay ?? .zero)  // cancelled: the next attempt sees that itself
         }
-        try? await Task.sleep(for: delay)  // cancelled: the next attempt sees that itself
       }
+      await transport.shutdown()
+    } catch {
+      end = .failure(error)
     }
+    arriving.end(end)
   }
 }
 
 /// The validators of a list at an address that was read last.
 final class ListVersion: Sendable {
-  private struct State {
-    var read: [String] = []
-    var arriving: [String] = []
-  }
-
-  private let state = Lock(State())
+  private let state = Lock((read: [String](), arriving: [String]()))
 
   /// Header lines that ask for another version only (RFC 9110 §13.1).
   var conditions: [String] { state.withLock { $0.read } }
@@ -119,7 +106,8 @@ final class ArrivingBytes: ByteSink {
 
   private let address: Address
   private let how: ListAtAddress.Fetching
-  private let pipe: WakePipe
+  /// Readable when something has happened since the last `read`.
+  let pipe: WakePipe
   private let state: Lock<State>
 
   private struct State {
@@ -161,15 +149,13 @@ final class ArrivingBytes: ByteSink {
 
   fileprivate func pace(_ hold: @escaping @Sendable (Bool) -> Void) { state.withLock { $0.hold = hold } }
 
-  fileprivate func begin() { state.withLock { $0.position = 0 } }
-
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
     guard head.isWhole else { throw how.failure(head) }
     try how.check(head.contentLength ?? 0)
     how.version?.note(head)
     // A redirect within the origin keeps the login of the address.
     let place = head.effectiveURL.flatMap { AddressReference.resolve($0, against: address) }
-    state.withLock { ($0.base, $0.next) = (place ?? $0.base, head.next) }
+    state.withLock { ($0.base, $0.next, $0.position) = (place ?? $0.base, head.next, 0) }
     return .write
   }
 
@@ -187,11 +173,7 @@ final class ArrivingBytes: ByteSink {
           }
           bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
         }
-        while !bytes.isEmpty {
-          let count = try state.file.write(toAbsoluteOffset: state.length, bytes)
-          state.length += Int64(count)
-          bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
-        }
+        state.length += Int64(try state.file.writeAll(toAbsoluteOffset: state.length, bytes))
         state.position = end
         state.pace()
       }
@@ -218,15 +200,12 @@ final class ArrivingBytes: ByteSink {
     DownloadError(.range, cause: .detail("it has changed since it broke off"), activity: "reading the list")
   }
 
-  fileprivate func end(_ result: Result<Void, DownloadError>) {
+  fileprivate func end(_ result: Result<Void, DownloadError>?) {
     state.withLock { $0.end = result }
     pipe.wake()
   }
 
   // MARK: For the reader
-
-  /// Readable when something has happened since the last `read`.
-  var descriptor: Int32 { pipe.descriptor }
 
   /// The place where it was found, to which its lines are relative.
   var base: Address { state.withLock { $0.base } }

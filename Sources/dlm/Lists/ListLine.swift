@@ -138,20 +138,17 @@ struct LineSplitter {
 
   /// - Parameter block: an empty one is the end, and gives the last line if it had no LF.
   mutating func take(_ block: [UInt8]) -> [[UInt8]] {
-    var lines: [[UInt8]] = []
-    if block.isEmpty {
-      if !rest.isEmpty { lines.append(rest) }
-      rest = []
-    }
-    var start = 0
-    while start < block.count {
-      guard let end = block[start...].firstIndex(of: 0x0A) else { break }
+    var (lines, start) = ([[UInt8]](), 0)
+    while let end = block[start...].firstIndex(of: 0x0A) {
       append(block[start..<end])
       lines.append(rest)
-      rest = []
-      start = end + 1
+      (rest, start) = ([], end + 1)
     }
     append(block[start...])
+    if block.isEmpty, !rest.isEmpty {
+      lines.append(rest)
+      rest = []
+    }
     if isFirst, !lines.isEmpty {
       isFirst = false
       if lines[0].starts(with: [0xEF, 0xBB, 0xBF]) { lines[0].removeFirst(3) }
@@ -193,12 +190,6 @@ struct PlainLines: ListFormatReader {
 /// Judges by its first bytes, and by how many lines are addresses, whether it is a list. A film that was meant to be
 /// downloaded would else be refused line by line.
 struct ListDoubt {
-  struct BadLine: Equatable {
-    let line: Int
-    let text: String
-    let reason: Rejection.Reason
-  }
-
   /// Bad lines before the first address.
   static let mostAtStart = 8
   /// Bad lines that are slips in a long list, as long as most lines are addresses.
@@ -208,16 +199,16 @@ struct ListDoubt {
 
   private var addresses = 0
   private var bad = 0
-  private var held: [BadLine] = []
+  private var held: [Rejection] = []
 
-  mutating func address() -> [BadLine] {
+  mutating func address() -> [Rejection] {
     addresses += 1
     return held.isEmpty ? [] : release()
   }
 
   /// - Returns: the bad lines to be told now; none as long as it is in doubt.
   /// - Throws: if it is no list.
-  mutating func take(_ line: BadLine) throws(Rejection.NoList) -> [BadLine] {
+  mutating func take(_ line: Rejection) throws(Rejection.NoList) -> [Rejection] {
     bad += 1
     let isTooMany =
       addresses == 0 ? bad >= Self.mostAtStart : bad > Self.mostLater && bad / Self.badPerAddress > addresses
@@ -227,16 +218,14 @@ struct ListDoubt {
     return []
   }
 
-  mutating func release() -> [BadLine] {
+  mutating func release() -> [Rejection] {
     defer { held = [] }
     return held
   }
 
-  static func look(at start: some Collection<UInt8>) -> Rejection.NoList? {
+  static func look(at start: [UInt8]) -> Rejection.NoList? {
     if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return .utf16 }
-    let text = start.prefix(1024).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
-    let head = text.prefix(14).map { $0 < 0x80 ? $0 | 0x20 : $0 }
-    if head.starts(with: "<!doctype html".utf8.map { $0 | 0x20 }) || head.starts(with: "<html".utf8) { return .page }
+    if MarkupList.isPage(start, takesPages: true) == true { return .page }
     return start.contains(0) ? .binary : nil
   }
 }

@@ -2,12 +2,14 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 import Glibc
+import Synchronization
 import SystemPackage
 
 // Long because: the way from a list's bytes to its requests, page by page, and what may go wrong on it, stand here.
 
-/// Reads sources a block at a time, on a thread that may wait for a pipe.
-actor ListReader {
+/// The requests of a run, in the order in which sources were named. Lists are read in blocks as requests are wanted, so
+/// that a slow pipe holds up nothing else and an endless one is never held in memory; on a thread that may wait.
+actor ListReader: RequestSource {
   private nonisolated let executor = BlockingExecutor(label: "list-reader")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -18,17 +20,22 @@ actor ListReader {
   private let onRead: @Sendable (Reading) -> Void
   private let onFormat: @Sendable (String) -> Void
   private let onReject: @Sendable (Rejection) -> Void
-  private let interruption = Interruption()
+  private nonisolated let interruption = Interruption()
+  private nonisolated let buffer = Lock(Buffer())
   nonisolated let names: NameNumbers
   private var made: ListedRequests
   private var open: OpenList?
-  private var isBrokenOff = false
+
+  private struct Buffer {
+    /// The next one is last, to be taken without a copy.
+    var requests: [DownloadRequest] = []
+    var isComplete = false
+    var outlook = SourceOutlook(goesOn: true, hasFirst: false)
+  }
 
   struct Reading: Sendable {
     var count: Int
-    /// The last source was read to its end, and none broke off.
-    var isWhole: Bool
-    /// Nil unless it is whole.
+    /// Nil unless the last source was read to its end, and none broke off.
     var listDigest: String?
     /// The list from standard input is kept.
     var isKept = false
@@ -78,9 +85,8 @@ actor ListReader {
   }
 
   nonisolated func all() async -> [DownloadRequest] {
-    let source = ListSource(self)
     var requests: [DownloadRequest] = []
-    while let request = await source.next() { requests.append(request) }
+    while let request = await next() { requests.append(request) }
     return requests
   }
 
@@ -88,8 +94,7 @@ actor ListReader {
     of sources: [Source], _ form: ListForm = ListForm(), fetching: ListAtAddress.Fetching? = nil
   ) async -> String {
     let reader = ListReader(sources, RequestMarks(form: form), fetching: fetching)
-    let source = ListSource(reader)
-    while await source.next() != nil {}
+    while await reader.next() != nil {}
     return await reader.listDigest
   }
 
@@ -99,27 +104,57 @@ actor ListReader {
   /// Lists from https that name files by http.
   var downgrading: Set<String> { made.downgrading }
 
-  var isWhole: Bool { open == nil && sources.isEmpty && !isBrokenOff }
+  var isWhole: Bool { open == nil && sources.isEmpty && !made.isBrokenOff }
 
-  /// From any thread; the rest of the list is not read.
-  nonisolated func interrupt() { interruption.raise() }
+  // MARK: What was read
 
-  func refill(_ source: ListSource) {
-    guard source.isEmpty else { return }
+  nonisolated(nonsending) func next() async -> DownloadRequest? {
+    while true {
+      let (request, isComplete) = buffer.withLock { ($0.requests.popLast(), $0.isComplete) }
+      if request != nil || isComplete { return request }
+      await withTaskCancellationHandler {
+        await refill()
+      } onCancel: {
+        interruption.raise()
+      }
+    }
+  }
+
+  nonisolated func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.requests.popLast() } }
+
+  nonisolated var outlook: SourceOutlook {
+    buffer.withLock { buffer in
+      var outlook = buffer.outlook
+      if outlook.left != nil { outlook.left = buffer.requests.count }
+      return outlook
+    }
+  }
+
+  /// The rest of the list is not read.
+  nonisolated func stop() {
+    interruption.raise()
+    put(Buffer(isComplete: true))
+  }
+
+  /// A stopped source stays stopped, also if a block was on its way.
+  private nonisolated func put(_ more: Buffer) { buffer.withLock { if !$0.isComplete { $0 = more } } }
+
+  private func refill() {
+    // Another lane may have done so.
+    guard buffer.withLock({ $0.requests.isEmpty && !$0.isComplete }) else { return }
     var requests: [DownloadRequest] = []
     while mayRead(beyond: requests.count), let more = readBlock() { requests += more }
     let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
     feed.listed(made.count, complete: isComplete)
     feed.expect(made.expected)
-    if isBrokenOff || interruption.isRaised { made.spool?.discard() } else if isComplete { made.spool?.close() }
+    if made.isBrokenOff || interruption.isRaised { made.spool?.discard() } else if isComplete { made.spool?.close() }
     if isComplete { made.end() }
     let outlook = SourceOutlook(
       goesOn: isComplete || isReadableAtOnce, hasFirst: made.hasFirst, left: isComplete ? requests.count : nil)
-    source.put(requests, isComplete: requests.isEmpty && isComplete, outlook)
-    let isRead = isWhole && !interruption.isRaised
+    put(Buffer(requests: requests.reversed(), isComplete: requests.isEmpty && isComplete, outlook: outlook))
     onRead(
       Reading(
-        count: made.count, isWhole: isRead, listDigest: isRead ? listDigest : nil,
+        count: made.count, listDigest: isWhole && !interruption.isRaised ? listDigest : nil,
         isKept: made.spool?.isKept ?? false, spooledLogins: made.spool?.hadLogins ?? false))
   }
 
@@ -141,69 +176,55 @@ actor ListReader {
 
   /// Nil at the end of the last source.
   private func readBlock() -> [DownloadRequest]? {
-    if open == nil {
-      guard let source = sources.popFirst() else { return nil }
-      switch source {
-      case .address(let text): return requests(at: text, source)
-      case .standardInput: open = OpenList(source: source, bytes: .file(.standardInput), form: made.form)
-      case .list(let path): open = openList(path, source)
-      case .listAt(let text): open = openList(at: text, source)
-      }
-    }
+    guard let source = open?.source ?? sources.popFirst() else { return nil }
+    if case .address(let text) = source { return requests(at: text, source) }
+    var requests: [DownloadRequest] = []
+    do { if open == nil { open = try opened(source) } } catch { breakOff(source, error) }
     guard var list = open else { return [] }
     open = nil
-    var requests: [DownloadRequest] = []
     do {
       try read(&list, into: &requests)
       if !list.hasEnded || list.decoder.isPending {
         open = list
         return requests
       }
-      tell(list.doubt.release(), of: list.source)
+      tell(list.doubt.release())
       open = try nextPage(of: list)
-      if open == nil { tellUnwrapped(of: list.source) }
-    } catch let what as Rejection.NoList {
-      breakOff(list.source, .noList(what))
+      if open == nil { tellUnwrapped(of: source) }
     } catch {
-      tell(list.doubt.release(), of: list.source)
-      breakOff(list, error)
+      if !(error is Rejection.NoList) { tell(list.doubt.release()) }
+      breakOff(source, after: list.reader?.line, error)
     }
-    if list.source != .standardInput, case .file(let file) = list.bytes {
+    if source != .standardInput, case .file(let file) = list.bytes {
       try? file.close()  // it was only read, so a failing close loses nothing
     }
     return requests
   }
 
-  private func openList(_ path: String, _ source: Source) -> OpenList? {
-    do {
+  private func opened(_ source: Source) throws -> OpenList? {
+    switch source {
+    case .address: return nil
+    case .standardInput: return OpenList(source: source, bytes: .file(.standardInput), form: made.form)
+    case .list(let path):
       // A pipe without a writer is waited for where that can be interrupted, and then read as any other.
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
       _ = fcntl(file.rawValue, F_SETFL, 0)
       return OpenList(source: source, bytes: .file(file), form: made.form)
-    } catch {
-      breakOff(source, .unreadable(errno: Errno(error).rawValue))
+    case .listAt(let text):
+      let named = Preset.named(by: text)
+      switch ListLine(Array((named?.address ?? text).utf8)) {
+      case .bad(let reason, let shown):
+        made.isBrokenOff = true
+        tell([Rejection(list: Source.address(text).name, line: nil, text: shown, reason: reason)])
+      case .address(let address, _):
+        guard let fetching else { return nil }
+        let form = named.map { $0.preset.form(made.form, id: $0.id) } ?? made.form
+        let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, fetching))
+        return OpenList(source: source, bytes: bytes, address: address, form: form)
+      case .blank: break
+      }
       return nil
     }
-  }
-
-  private func openList(at text: String, _ source: Source) -> OpenList? {
-    guard let fetching else { return nil }
-    let named = Preset.named(by: text)
-    switch ListLine(Array((named?.address ?? text).utf8)) {
-    case .blank: return nil
-    case .bad(let reason, let shown):
-      isBrokenOff = true
-      reject(.address(text), line: nil, shown, reason)
-    case .address(let address, _):
-      do throws(DownloadError) {
-        let form = named.map { $0.preset.form(made.form, id: $0.id) } ?? made.form
-        return OpenList(
-          source: source, bytes: .arriving(try ListAtAddress(address, fetching)), address: address, form: form)
-      } catch {
-        breakOff(source, .unfetched(error))
-      }
-    }
-    return nil
   }
 
   private static let mostPages = 10_000
@@ -244,18 +265,15 @@ actor ListReader {
       switch entry.content {
       case .blank: break
       case .address(let address, let options):
-        let held = list.doubt.address()
-        if !held.isEmpty { tell(held, of: list.source) }
-        if let request = made.request(address, options, from: list.source, at: list.address) {
+        tell(list.doubt.address())
+        if let request = request(address, options, line: entry.line, of: list.source, at: list.address) {
           requests.append(request)
-        } else {
-          reject(list.source, line: entry.line, address.redacted, .otherHeaders)
         }
       case .bad(.damaged(let why), _):
         throw DownloadError(.badResponse, cause: .detail(why), activity: "decoding")
       case .bad(let reason, let text):
-        let line = ListDoubt.BadLine(line: entry.line, text: text, reason: reason)
-        tell(try list.doubt.take(line), of: list.source)
+        let rejection = Rejection(list: list.source.name, line: entry.line, text: text, reason: reason)
+        tell(try list.doubt.take(rejection))
       }
     }
   }
@@ -304,23 +322,33 @@ actor ListReader {
         switch try arriving.bytes.read(at: list.offset, FileDescriptor.blockSize) {
         case .bytes(let block): return block
         case .end: return []
-        case .wait: guard interruption.waitUntilReadable(arriving.bytes.descriptor) else { return nil }
+        case .wait: guard interruption.waitUntilReadable(arriving.bytes.pipe.descriptor) else { return nil }
         }
       }
     }
   }
 
   private func requests(at text: String, _ source: Source) -> [DownloadRequest] {
-    defer { made.digestKeys() }
-    switch ListLine(Array(text.utf8)) {
-    case .blank: break
-    case .address(let address, let options):
-      defer { tellUnwrapped(of: source) }
-      if let request = made.request(address, options, from: source) { return [request] }
-      reject(source, line: nil, address.redacted, .otherHeaders)
-    case .bad(let reason, let text): reject(source, line: nil, text, reason)
+    defer {
+      made.digestKeys()
+      tellUnwrapped(of: source)
     }
-    return []
+    let line = ListLine(Array(text.utf8))
+    if case .bad(let reason, let text) = line {
+      tell([Rejection(list: source.name, line: nil, text: text, reason: reason)])
+    }
+    guard case .address(let address, let options) = line else { return [] }
+    return request(address, options, line: nil, of: source).map { [$0] } ?? []
+  }
+
+  private func request(
+    _ address: Address, _ options: LineOptions?, line: Int?, of source: Source, at list: Address? = nil
+  ) -> DownloadRequest? {
+    let request = made.request(address, options, from: source, at: list)
+    if request == nil {
+      tell([Rejection(list: source.name, line: line, text: address.redacted, reason: .otherHeaders)])
+    }
+    return request
   }
 
   private func tellUnwrapped(of source: Source) {
@@ -332,28 +360,25 @@ actor ListReader {
 
   // MARK: What is wrong
 
-  private func breakOff(_ list: OpenList, _ error: any Error) {
+  /// - Parameter line: the last one that was read.
+  private func breakOff(_ source: Source, after line: Int? = nil, _ error: any Error) {
+    made.isBrokenOff = true
+    var rejection = Rejection(list: source.name, line: nil, text: "", reason: .unreadable(errno: Errno(error).rawValue))
     switch error {
+    case let what as Rejection.NoList: rejection.reason = .noList(what)
     case let error as DownloadError where error.activity == "decoding":
-      breakOff(list.source, line: (list.reader?.line ?? 0) + 1, .damaged(error.reason))
-    case let error as DownloadError: breakOff(list.source, .unfetched(error))
-    default: breakOff(list.source, .unreadable(errno: Errno(error).rawValue))
+      (rejection.line, rejection.reason) = ((line ?? 0) + 1, .damaged(error.reason))
+    case let error as DownloadError: rejection.reason = .unfetched(error)
+    default: break
     }
+    tell([rejection])
   }
 
-  private func breakOff(_ source: Source, line: Int? = nil, _ reason: Rejection.Reason) {
-    isBrokenOff = true
-    reject(source, line: line, "", reason)
-  }
-
-  private func tell(_ lines: [ListDoubt.BadLine], of source: Source) {
-    for line in lines { reject(source, line: line.line, line.text, line.reason) }
-  }
-
-  private func reject(_ source: Source, line: Int?, _ text: String, _ reason: Rejection.Reason) {
-    let rejection = Rejection(list: source.name, line: line, text: text, reason: reason)
-    feed.reject(rejection)
-    onReject(rejection)
+  private func tell(_ rejections: [Rejection]) {
+    for rejection in rejections {
+      feed.reject(rejection)
+      onReject(rejection)
+    }
   }
 }
 
@@ -391,6 +416,8 @@ private struct ListedRequests: ~Copyable {
   let spool: ListSpool?
   private lazy var sizes = marks.indexFolder.flatMap { IndexedSizes(in: $0) }
   private(set) var count: Int
+  /// Whether a source could not be read to its end.
+  var isBrokenOff = false
   private(set) var hasFirst = false
   private(set) var expected = ExpectedSizes()
   private(set) var downgrading: Set<String> = []

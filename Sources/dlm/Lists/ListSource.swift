@@ -1,6 +1,5 @@
 import DownloadModel
 import Glibc
-import Synchronization
 
 /// One SOURCE of the command line, known by its form alone.
 enum Source: Equatable, Sendable {
@@ -24,9 +23,7 @@ enum Source: Equatable, Sendable {
     }
   }
 
-  static func isFetchable(_ text: String) -> Bool {
-    if case .address = ListLine(Array(text.utf8)) { true } else { false }
-  }
+  static func isFetchable(_ text: String) -> Bool { ListLine(Array(text.utf8)).address != nil }
 
   var isAddress: Bool { if case .address = self { true } else { false } }
 
@@ -41,62 +38,6 @@ enum Source: Equatable, Sendable {
     case .list(let path): path
     case .listAt(let text):
       Preset.named(by: text).map { "\($0.preset.name): \($0.address)" } ?? Redaction.redactedAddress(text)
-    }
-  }
-}
-
-/// The requests of a run, in the order in which sources were named. Lists are read in blocks as requests are wanted, so
-/// that a slow pipe holds up nothing else and an endless one is never held in memory.
-final class ListSource: RequestSource {
-  private let buffer = Lock(Buffer())
-  private let reader: ListReader
-
-  private struct Buffer {
-    /// The next one is last, to be taken without a copy.
-    var requests: [DownloadRequest] = []
-    var isComplete = false
-    var outlook = SourceOutlook(goesOn: true, hasFirst: false)
-  }
-
-  init(_ reader: ListReader) { self.reader = reader }
-
-  nonisolated(nonsending) func next() async -> DownloadRequest? {
-    while true {
-      let (request, isComplete) = buffer.withLock { ($0.requests.popLast(), $0.isComplete) }
-      if request != nil || isComplete { return request }
-      await withTaskCancellationHandler {
-        await reader.refill(self)
-      } onCancel: {
-        reader.interrupt()
-      }
-    }
-  }
-
-  func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.requests.popLast() } }
-
-  var outlook: SourceOutlook {
-    buffer.withLock { buffer in
-      var outlook = buffer.outlook
-      if outlook.left != nil { outlook.left = buffer.requests.count }
-      return outlook
-    }
-  }
-
-  func stop() {
-    reader.interrupt()
-    put([], isComplete: true)
-  }
-
-  /// Whether the list goes on and nothing is buffered; another lane may have refilled it.
-  var isEmpty: Bool { buffer.withLock { $0.requests.isEmpty && !$0.isComplete } }
-
-  func put(
-    _ requests: [DownloadRequest], isComplete: Bool,
-    _ outlook: SourceOutlook = SourceOutlook(goesOn: true, hasFirst: false)
-  ) {
-    buffer.withLock { buffer in
-      // A stopped source stays stopped, also if a block was on its way.
-      if !buffer.isComplete { buffer = Buffer(requests: requests.reversed(), isComplete: isComplete, outlook: outlook) }
     }
   }
 }

@@ -185,19 +185,10 @@ struct ComparisonMessages {
   private static func text(_ warning: MeasurementWarning) -> String {
     switch warning {
     case .fewRuns(let count): "\(count) \(count == 1 ? "run says" : "runs say") little; try --runs 3 or more"
-    case .uneven(let times, let round, let delay):
+    case .uneven(let times, let round):
       "uneven, from \(Quantity.measurement(times.minimum)) to \(Quantity.measurement(times.maximum)): round \(round) "
-        + (delay.map(text) ?? "is far from the others; is something else going on?")
+        + "is far from the others; is something else going on?"
     case .tooShort: "runs under 20 ms are too short to compare; a longer list says more"
-    }
-  }
-
-  private static func text(_ delay: Delay) -> String {
-    switch delay {
-    case .retries(let count): "had \(Quantity.count(count, "retry", "retries"))"
-    case .first: "was the first, when a server or a name is often slow"
-    case .file(let address, let phase, let time):
-      "had \(RowNames([address], cells: 40, more: "…")[address]) \(Quantity.measurement(time)) longer \(phase.name)"
     }
   }
 

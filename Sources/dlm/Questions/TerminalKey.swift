@@ -72,123 +72,90 @@ struct TypingRule: Sendable {
 /// From the bytes that a terminal sends to keys (ECMA-48; xterm's control sequences). Escape alone begins like an
 /// arrow, so whoever reads calls `flush` when nothing has followed for a moment.
 struct KeyDecoder: Sendable {
-  private enum State: Equatable {
-    case plain
-    case escape
-    /// After `ESC [` or `ESC O`: the parameters so far.
-    case sequence([UInt8])
-    case paste([UInt8])
-  }
-
-  private var state = State.plain
-  private var character: [UInt8] = []
+  /// Of a sequence or a character that has begun.
+  private var pending: [UInt8] = []
+  private var paste: [UInt8]?
 
   private static let longest = 32
   /// So that a paste without its end does not swallow every key.
   private static let longestPaste = 65_536
   private static let endOfPaste = Array("\u{1B}[201~".utf8)
 
+  private var isCharacter: Bool { pending.first.map { $0 >= 0x80 } ?? false }
   /// Whether `flush` would end something.
-  var isWithin: Bool { state == .escape || !character.isEmpty }
+  var isWithin: Bool { pending == [0x1B] || isCharacter }
 
-  mutating func take(_ byte: UInt8) -> [TerminalKey] {
-    switch state {
-    case .plain: return plain(byte)
-    case .escape: return afterEscape(byte)
-    case .sequence(var parameters):
-      // Parameters and intermediates, then a final byte.
-      if byte >= 0x20, byte < 0x40, parameters.count < Self.longest {
-        parameters.append(byte)
-        state = .sequence(parameters)
-        return []
-      }
-      state = .plain
-      return ended(byte, String(decoding: parameters, as: UTF8.self))
-    case .paste(var bytes):
-      bytes.append(byte)
-      let isWhole = bytes.suffix(Self.endOfPaste.count).elementsEqual(Self.endOfPaste)
-      guard isWhole || bytes.count >= Self.longestPaste else {
-        state = .paste(bytes)
-        return []
-      }
-      state = .plain
-      return [.paste(Self.lines(bytes.dropLast(isWhole ? Self.endOfPaste.count : 0)))]
+  mutating func take(_ byte: UInt8) -> TerminalKey? {
+    if paste != nil { return ofPaste(byte) }
+    // Any other byte ends a character that was cut short.
+    if isCharacter, byte & 0xC0 != 0x80 { pending = [] }
+    pending.append(byte)
+    if pending[0] == 0x1B { return ofSequence(byte) }
+    if let text = String(validating: pending, as: UTF8.self) {
+      pending = []
+      return byte >= 0x20 && byte != 0x7F ? .text(text) : Self.ofControl(byte)
     }
+    if pending.count >= 4 || pending[0] & 0xC0 == 0x80 { pending = [] }
+    return nil
   }
 
   /// Escape was meant by itself; half a character is dropped.
-  mutating func flush() -> [TerminalKey] {
-    character = []
-    guard state == .escape else { return [] }
-    state = .plain
-    return [.escape]
+  mutating func flush() -> TerminalKey? {
+    defer { if isWithin { pending = [] } }
+    return pending == [0x1B] ? .escape : nil
   }
 
-  private mutating func plain(_ byte: UInt8) -> [TerminalKey] {
-    if !character.isEmpty || byte >= 0x80 { return ofCharacter(byte) }
+  private static func ofControl(_ byte: UInt8) -> TerminalKey? {
     switch byte {
-    case 0x1B:
-      state = .escape
-      return []
-    case 0x0D, 0x0A: return [.enter]
-    case 0x09: return [.tab]
-    case 0x08, 0x7F: return [.backspace]
-    case 0x01...0x1A: return [.control(Character(Unicode.Scalar(byte + 0x60)))]
-    case 0..<0x20: return []
-    default: return [.text(String(Unicode.Scalar(byte)))]
+    case 0x0D, 0x0A: .enter
+    case 0x09: .tab
+    case 0x08, 0x7F: .backspace
+    case 0x01...0x1A: .control(Character(Unicode.Scalar(byte + 0x60)))
+    default: nil
     }
   }
 
-  private mutating func ofCharacter(_ byte: UInt8) -> [TerminalKey] {
-    // Any other byte ends a character that was cut short.
-    if !character.isEmpty, byte & 0xC0 != 0x80 {
-      character = []
-      return plain(byte)
-    }
-    character.append(byte)
-    if let text = String(validating: character, as: UTF8.self) {
-      character = []
-      return [.text(text)]
-    }
-    if character.count >= 4 || character[0] & 0xC0 == 0x80 { character = [] }
-    return []
+  private mutating func ofPaste(_ byte: UInt8) -> TerminalKey? {
+    paste?.append(byte)
+    guard let bytes = paste else { return nil }
+    let isWhole = bytes.suffix(Self.endOfPaste.count).elementsEqual(Self.endOfPaste)
+    guard isWhole || bytes.count >= Self.longestPaste else { return nil }
+    paste = nil
+    // Terminals send a pasted line end as CR.
+    let text = bytes.dropLast(isWhole ? Self.endOfPaste.count : 0).map { $0 == 0x0D ? 0x0A : $0 }
+    return .paste(String(decoding: text, as: UTF8.self))
   }
 
-  private mutating func afterEscape(_ byte: UInt8) -> [TerminalKey] {
-    switch byte {
-    case UInt8(ascii: "["), UInt8(ascii: "O"):
-      state = .sequence([])
-      return []
-    case 0x1B: return [.escape]
-    case UInt8(ascii: "b"): state = .plain; return [.wordLeft]
-    case UInt8(ascii: "f"): state = .plain; return [.wordRight]
-    default:
+  private mutating func ofSequence(_ byte: UInt8) -> TerminalKey? {
+    guard pending.count > 1 else { return nil }
+    guard "[O".utf8.contains(pending[1]) else {
+      pending = byte == 0x1B ? [byte] : []
+      switch byte {
+      case 0x1B: return .escape
+      case UInt8(ascii: "b"): return .wordLeft
+      case UInt8(ascii: "f"): return .wordRight
       // Alt with a key counts as the key.
-      state = .plain
-      return plain(byte)
+      default: return take(byte)
+      }
     }
-  }
-
-  private mutating func ended(_ final: UInt8, _ parameters: String) -> [TerminalKey] {
+    // Parameters and intermediates, then a final byte.
+    if pending.count == 2 || 0x20..<0x40 ~= byte && pending.count < Self.longest { return nil }
+    let parameters = String(decoding: pending.dropFirst(2).dropLast(), as: UTF8.self)
+    pending = []
     // `CSI 1;5D` is Ctrl with the left arrow, `CSI 1;3D` Alt with it.
     let isByWord = parameters.hasSuffix(";5") || parameters.hasSuffix(";3")
-    switch (final, parameters.split(separator: ";").first.map(String.init) ?? "") {
-    case (UInt8(ascii: "A"), _): return [.up]
-    case (UInt8(ascii: "B"), _): return [.down]
-    case (UInt8(ascii: "C"), _): return [isByWord ? .wordRight : .right]
-    case (UInt8(ascii: "D"), _): return [isByWord ? .wordLeft : .left]
-    case (UInt8(ascii: "H"), _), (UInt8(ascii: "~"), "1"), (UInt8(ascii: "~"), "7"): return [.home]
-    case (UInt8(ascii: "F"), _), (UInt8(ascii: "~"), "4"), (UInt8(ascii: "~"), "8"): return [.end]
-    case (UInt8(ascii: "~"), "3"): return [.delete]
+    switch (byte, parameters.split(separator: ";").first.map(String.init) ?? "") {
+    case (UInt8(ascii: "A"), _): return .up
+    case (UInt8(ascii: "B"), _): return .down
+    case (UInt8(ascii: "C"), _): return isByWord ? .wordRight : .right
+    case (UInt8(ascii: "D"), _): return isByWord ? .wordLeft : .left
+    case (UInt8(ascii: "H"), _), (UInt8(ascii: "~"), "1"), (UInt8(ascii: "~"), "7"): return .home
+    case (UInt8(ascii: "F"), _), (UInt8(ascii: "~"), "4"), (UInt8(ascii: "~"), "8"): return .end
+    case (UInt8(ascii: "~"), "3"): return .delete
     case (UInt8(ascii: "~"), "200"):
-      state = .paste([])
-      return []
-    default: return []
+      paste = []
+      return nil
+    default: return nil
     }
-  }
-
-  /// Terminals send a pasted line end as CR.
-  private static func lines(_ bytes: some Sequence<UInt8>) -> String {
-    String(decoding: bytes.map { $0 == 0x0D ? 0x0A : $0 }, as: UTF8.self)
   }
 }

@@ -3,11 +3,20 @@ import Glibc
 import SystemPackage
 import TerminalProgress
 
-/// The keys typed at the terminal, which the screen has set to give each at once, without echo. While a question is
-/// asked they are its answer, else commands.
-final class TerminalKeys: Sendable {
-  private let reader: KeyReader
-  private let state = Waiters(State())
+/// The keys typed at the controlling terminal, which the screen has set to give each at once, without echo. While a
+/// question is asked they are its answer, else commands. On a thread of its own, because reading waits.
+actor TerminalKeys {
+  private nonisolated let executor = BlockingExecutor(label: "dlm.keys")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private nonisolated let descriptor: Int32
+  private nonisolated let interruption = Interruption()
+  private nonisolated let state = Waiters(State())
+  private var decoder = KeyDecoder()
+  /// What follows Escape within this time belongs to it: an arrow's bytes come together.
+  private static let escapeTime = Duration.milliseconds(50)
+  /// Between two looks whether the terminal is ours again.
+  private static let foregroundTime = Duration.milliseconds(50)
 
   private struct State {
     /// Whether a question has the keys, and how many questions there were.
@@ -19,70 +28,6 @@ final class TerminalKeys: Sendable {
 
   /// - Returns: nil where there is no terminal.
   init?() {
-    guard let reader = KeyReader() else { return nil }
-    self.reader = reader
-  }
-
-  /// Runs until the task is cancelled or the terminal is gone.
-  /// - Parameter press: gets the keys that answer no question.
-  func run(_ press: @Sendable (TerminalKey) async -> Void) async {
-    var rule = TypingRule()
-    let start = ContinuousClock.now
-    while let (keys, asked) = await reader.next(
-      within: rule.due.map { $0 - start.duration(to: .now) }, asked: { state.withLock { $0.asked } })
-    {
-      let free = keys.filter { !answer($0, asked) }
-      for key in rule.take(free, at: start.duration(to: .now)) { await press(key) }
-    }
-    state.withLock { $0.hasEnded = true }
-  }
-
-  /// - Returns: whether a question took or dropped it.
-  private func answer(_ key: TerminalKey, _ asked: Int) -> Bool {
-    state.withLock { state in
-      // A key typed before the question appeared was meant for something else.
-      if state.isAsking, asked == state.asked { state.typed.append(key) }
-      return state.isAsking
-    }
-  }
-
-  // MARK: For questions, one at a time
-
-  /// What was typed before is forgotten.
-  func ask() {
-    reader.forget()
-    state.withLock { state in
-      state.asked += 1
-      (state.isAsking, state.typed) = (true, [])
-    }
-  }
-
-  /// Nil once the task is cancelled, or there are no more keys.
-  func next() async -> TerminalKey? {
-    await state.wait { state -> TerminalKey?? in
-      if state.hasEnded { return .some(nil) }
-      if state.typed.isEmpty { return nil }
-      return state.typed.removeFirst()
-    } ?? nil
-  }
-
-  func release() { state.withLock { ($0.isAsking, $0.typed) = (false, []) } }
-}
-
-/// Reads the controlling terminal, on a thread of its own, because that waits.
-private actor KeyReader {
-  private nonisolated let executor = BlockingExecutor(label: "dlm.keys")
-  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-  private let descriptor: Int32
-  private nonisolated let interruption = Interruption()
-  private var decoder = KeyDecoder()
-  /// What follows Escape within this time belongs to it: an arrow's bytes come together.
-  private static let escapeTime = Duration.milliseconds(50)
-  /// Between two looks whether the terminal is ours again.
-  private static let foregroundTime = Duration.milliseconds(50)
-
-  init?() {
     guard let descriptor = TerminalPrompt.open() else { return nil }
     // What is forgotten between a look and a read is not waited for. The open file is this reader's alone.
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -91,34 +36,44 @@ private actor KeyReader {
 
   deinit { close(descriptor) }
 
-  /// - Parameter time: nil for as long as it takes.
-  /// - Returns: what came at once, nothing after the time, and how many questions there were; nil if nothing comes.
-  func next(within time: Duration?, asked: @Sendable () -> Int) async -> (keys: [TerminalKey], asked: Int)? {
+  /// Runs until the task is cancelled or the terminal is gone.
+  /// - Parameter press: gets the keys that answer no question.
+  func run(_ press: @Sendable (TerminalKey) async -> Void) async {
     await withTaskCancellationHandler {
-      _ = self
-      while true {
-        if decoder.isWithin, !interruption.waitUntilReadable(descriptor, within: Self.escapeTime) {
-          let keys = decoder.flush()
-          if !keys.isEmpty { return (keys, asked()) }
-          continue
-        }
-        guard interruption.waitUntilReadable(descriptor, within: time) else {
-          return time == nil || interruption.isRaised ? nil : ([], asked())
-        }
-        // In the background, what is typed is the shell's.
-        guard isInForeground else {
-          _ = interruption.waitUntilReadable(-1, within: Self.foregroundTime)
-          continue
-        }
-        let before = asked()
-        guard let keys = read() else {
-          if isInForeground { return nil }
-          continue
-        }
-        if !keys.isEmpty { return (keys, before) }
+      var rule = TypingRule()
+      let start = ContinuousClock.now
+      while let (keys, asked) = read(within: rule.due.map { $0 - start.duration(to: .now) }) {
+        let free = keys.filter { !answer($0, asked) }
+        for key in rule.take(free, at: start.duration(to: .now)) { await press(key) }
       }
     } onCancel: {
       interruption.raise()
+    }
+    state.withLock { $0.hasEnded = true }
+  }
+
+  /// - Parameter time: nil for as long as it takes.
+  /// - Returns: what came at once, nothing after the time, and how many questions there were; nil if nothing comes.
+  private func read(within time: Duration?) -> (keys: [TerminalKey], asked: Int)? {
+    while true {
+      if decoder.isWithin, !interruption.waitUntilReadable(descriptor, within: Self.escapeTime) {
+        if let key = decoder.flush() { return ([key], asked) }
+        continue
+      }
+      guard interruption.waitUntilReadable(descriptor, within: time) else {
+        return time == nil || interruption.isRaised ? nil : ([], asked)
+      }
+      // In the background, what is typed is the shell's.
+      guard isInForeground else {
+        _ = interruption.waitUntilReadable(-1, within: Self.foregroundTime)
+        continue
+      }
+      let before = asked
+      guard let keys = read() else {
+        if isInForeground { return nil }
+        continue
+      }
+      if !keys.isEmpty { return (keys, before) }
     }
   }
 
@@ -129,10 +84,41 @@ private actor KeyReader {
     var bytes = [UInt8](repeating: 0, count: 1024)
     let count = Glibc.read(descriptor, &bytes, bytes.count)
     guard count > 0 else { return count < 0 && (errno == EINTR || errno == EAGAIN) ? [] : nil }
-    return bytes[..<count].flatMap { decoder.take($0) }
+    return bytes[..<count].compactMap { decoder.take($0) }
   }
 
-  nonisolated func forget() { tcflush(descriptor, TCIFLUSH) }
+  private nonisolated var asked: Int { state.withLock { $0.asked } }
+
+  /// - Returns: whether a question took or dropped it.
+  private nonisolated func answer(_ key: TerminalKey, _ asked: Int) -> Bool {
+    state.withLock { state in
+      // A key typed before the question appeared was meant for something else.
+      if state.isAsking, asked == state.asked { state.typed.append(key) }
+      return state.isAsking
+    }
+  }
+
+  // MARK: For questions, one at a time
+
+  /// What was typed before is forgotten.
+  nonisolated func ask() {
+    tcflush(descriptor, TCIFLUSH)
+    state.withLock { state in
+      state.asked += 1
+      (state.isAsking, state.typed) = (true, [])
+    }
+  }
+
+  /// Nil once the task is cancelled, or there are no more keys.
+  nonisolated func next() async -> TerminalKey? {
+    await state.wait { state -> TerminalKey?? in
+      if state.hasEnded { return .some(nil) }
+      if state.typed.isEmpty { return nil }
+      return state.typed.removeFirst()
+    } ?? nil
+  }
+
+  nonisolated func release() { state.withLock { ($0.isAsking, $0.typed) = (false, []) } }
 }
 
 enum TerminalPrompt {

@@ -258,15 +258,14 @@ struct DownloadSession: Sendable {
   }
 
   private func fetchAll() async -> RunWidth {
-    let source = ListSource(reader)
-    return await wiring.run(source) { request, result in
+    await wiring.run(reader) { request, result in
       log.ended(request, result)
       observers.recorder?.ended(request, result)
       trial?.fetched.ended(request, result)
       if questions?.ended(request, result) != true { observers.settled(request, result) }
       guard case .failure(let error) = result else { return }
       failures.add(error.of(request))
-      if error.stopsWriting { source.stop() }
+      if error.stopsWriting { reader.stop() }
     }
   }
 

@@ -62,7 +62,7 @@ final class RunMemory: Sendable {
   @discardableResult
   func read(_ reading: ListReader.Reading) -> ExpectedSizes? {
     let isNew = state.withLock { state in
-      guard !state.isRemembered, reading.count > 0, !isPiped || reading.isWhole && reading.isKept else { return false }
+      guard !state.isRemembered, reading.count > 0, !isPiped || reading.isKept else { return false }
       if reading.spooledLogins { state.command.withheld.append(.addressLogins) }
       state.isRemembered = true
       return true

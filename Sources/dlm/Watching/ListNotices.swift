@@ -59,23 +59,18 @@ actor ListNotices {
     }
   }
 
+  /// inotify(7): watch, mask, cookie, length of the name, name.
   private func take() -> [Told] {
     var told: [Told] = []
-    while let queue, let bytes = try? queue.block(), !bytes.isEmpty { told += self.told(bytes) }
-    return told
-  }
-
-  /// inotify(7): watch, mask, cookie, length of the name, name.
-  private func told(_ bytes: [UInt8]) -> [Told] {
-    var told: [Told] = []
-    var offset = 0
-    bytes.withUnsafeBytes { bytes in
-      while offset + 16 <= bytes.count {
-        let watch = bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)
-        let mask = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-        let length = Int(bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
-        let name = bytes[(offset + 16)..<min(offset + 16 + length, bytes.count)].prefix { $0 != 0 }
-        offset += 16 + length
+    while let queue, let bytes = try? queue.block(), !bytes.isEmpty {
+      var rest = bytes[...]
+      while rest.count >= 16 {
+        let (watch, mask, length) = rest.withUnsafeBytes { head in
+          func number(_ place: Int) -> UInt32 { head.loadUnaligned(fromByteOffset: place, as: UInt32.self) }
+          return (Int32(bitPattern: number(0)), number(4), Int(number(12)))
+        }
+        let name = rest.dropFirst(16).prefix(length).prefix { $0 != 0 }
+        rest = rest.dropFirst(16 + length)
         let place = places[watch]?[String(decoding: name, as: UTF8.self)]
         let lists = mask & UInt32(IN_Q_OVERFLOW) == 0 ? place ?? [] : Set(paths.indices)
         if let notice = Self.notice(mask) { told += lists.map { ($0, notice) } }

@@ -100,7 +100,7 @@ struct ListWatcher: Sendable {
     // If it changed while it was read, it is looked at again, and nothing is missed by then.
     let isStill = list.standingNow == list.standing
     lines.read(requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
-    onRead(ListReader.Reading(count: lines.count, isWhole: true))
+    onRead(ListReader.Reading(count: lines.count))
   }
 
   private func say(_ why: Rejection, of list: inout List) {

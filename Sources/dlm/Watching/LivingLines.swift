@@ -130,7 +130,7 @@ struct LivingLines {
     passOn(&effects, isUnderWay)
     // What the run has not taken ends here.
     for request in waiting where effects.cancel.remove(request.id) != nil {
-      end(request.id, .failure(.cancelled), &effects)
+      effects.removed += ended(request.id, .failure(.cancelled)).removed
     }
     waiting.removeAll { lines[$0.id] == nil }
     return effects
@@ -181,23 +181,19 @@ struct LivingLines {
 
   mutating func ended(_ id: Int, _ result: Result) -> Effects {
     var effects = Effects()
-    end(id, result, &effects)
-    return effects
-  }
-
-  private mutating func end(_ id: Int, _ result: Result, _ effects: inout Effects) {
-    guard var line = lines[id] else { return }
+    guard var line = lines[id] else { return effects }
     active -= 1
     let last = line.result
     (line.life, line.result) = (.ended, result)
     if line.isCutShort, last != nil { line.result = last }
     lines[id] = line
-    guard line.isLeaving else { return }
+    guard line.isLeaving else { return effects }
     drop(line, &effects)
     let address = line.request.address
     leaving[address]?.count -= 1
-    guard leaving[address]?.count == 0 else { return }
+    guard leaving[address]?.count == 0 else { return effects }
     for next in leaving.removeValue(forKey: address)?.behind ?? [] { start(next) }
+    return effects
   }
 }
 

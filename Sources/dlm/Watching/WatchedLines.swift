@@ -14,9 +14,10 @@ final class WatchedLines: RequestSource {
 
   private struct State {
     var lines: LivingLines
-    var rejections: [[Rejection]]
-    /// Why a list was never read; nil for one that was.
-    var unread: [Rejection?]
+    /// By list.
+    var rejections: [Int: [Rejection]] = [:]
+    /// Why a list was never read.
+    var unread: [Int: Rejection] = [:]
     var hasBegun = false
     var isStopped = false
     var nextLook: ContinuousClock.Instant?
@@ -29,10 +30,7 @@ final class WatchedLines: RequestSource {
   init(_ sources: [Source], _ numbers: NameNumbers, _ feed: ProgressFeed) {
     let names = sources.map(\.name) + ["what was added"]
     (self.names, self.feed, self.numbers) = (names, feed, numbers)
-    state = Waiters(
-      State(
-        lines: LivingLines(lists: names.count), rejections: Array(repeating: [], count: names.count),
-        unread: Array(repeating: nil, count: names.count)))
+    state = Waiters(State(lines: LivingLines(lists: names.count)))
     feed.watch { [self] in state.withLock { status($0) } }
   }
 
@@ -107,7 +105,7 @@ final class WatchedLines: RequestSource {
   /// Tells of new bad lines.
   /// - Returns: how many are gone.
   private func reject(_ now: [Rejection], of list: Int, _ state: inout State) -> Int {
-    var known = Dictionary(grouping: state.rejections[list], by: \.text)
+    var known = Dictionary(grouping: state.rejections[list] ?? [], by: \.text)
     for rejection in now where known[rejection.text]?.popLast() == nil { feed.reject(rejection) }
     state.rejections[list] = now
     return known.values.joined().count
@@ -143,7 +141,9 @@ final class WatchedLines: RequestSource {
   var failures: [DownloadError] { state.withLock { $0.lines.failures } }
 
   var rejections: [Rejection] {
-    state.withLock { zip($0.unread, $0.rejections).flatMap { unread, lines in (unread.map { [$0] } ?? []) + lines } }
+    state.withLock { state in
+      names.indices.flatMap { list in (state.unread[list].map { [$0] } ?? []) + (state.rejections[list] ?? []) }
+    }
   }
 
   /// If so, a signal cuts nothing short.

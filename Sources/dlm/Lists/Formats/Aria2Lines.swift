@@ -18,8 +18,7 @@ struct Aria2Lines: LineRule {
     return !rule.unknown.isEmpty
       || lines.contains { line in
         switch line {
-        case .address(_, let options): options != nil
-        case .bad(.field, _): true
+        case .address(_, _?), .bad(.field, _): true
         default: false
         }
       }

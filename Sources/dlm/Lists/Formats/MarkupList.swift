@@ -32,6 +32,9 @@ struct MarkupList: ListFormatReader {
   private var pageBase: Address?
   private var pageLinks: Set<String> = []
   private var isDamaged = false
+  private var base: Address?
+  /// What the present block gave so far.
+  private var entries: [ListEntry] = []
   private static let deepest = 128
   private(set) var line = 0
 
@@ -55,31 +58,29 @@ struct MarkupList: ListFormatReader {
   }
 
   mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
-    var entries: [ListEntry] = []
+    (self.base, entries) = (base, [])
     let trouble = try parser.take(block) { event, line in
       if isDamaged { return }
       self.line = line - 1
-      if path.count > Self.deepest { return damaged("its elements are nested too deeply", &entries) }
+      if path.count > Self.deepest { return damaged("its elements are nested too deeply") }
       switch event {
-      case .start(let name, let attributes): try start(name, attributes, base, &entries)
+      case .start(let name, let attributes): try start(name, attributes)
       case .text(let more):
         // What is too long is no address, and is refused as one.
         if let text, text.utf8.count <= ListLine.limit { self.text = text + more }
-      case .end(let name): end(name, base, &entries)
+      case .end(let name): end(name)
       }
     }
-    if let trouble, !isDamaged { damaged(trouble, &entries) }
+    if let trouble, !isDamaged { damaged(trouble) }
     return entries
   }
 
-  private mutating func damaged(_ why: String, _ entries: inout [ListEntry]) {
+  private mutating func damaged(_ why: String) {
     isDamaged = true
-    entries.append(ListEntry(line: line + 1, content: .bad(.damaged(why), text: "")))
+    add(.bad(.damaged(why), text: ""))
   }
 
-  private mutating func start(
-    _ name: Substring, _ attributes: [String: String], _ base: Address?, _ entries: inout [ListEntry]
-  ) throws(Rejection.NoList) {
+  private mutating func start(_ name: Substring, _ attributes: [String: String]) throws(Rejection.NoList) {
     if kind == nil {
       guard let kind = Kind(rawValue: String(name)), kind != .html else { throw Rejection.NoList.markup("\(name)") }
       self.kind = kind
@@ -90,26 +91,25 @@ struct MarkupList: ListFormatReader {
     text = ["loc", "url", "size", "hash"].contains(name) ? "" : nil
     switch (kind, name) {
     case (.metalink, "file"): file = MetalinkFile(name: attributes["name"])
-    case (.rss, "enclosure"): add(attributes["url"], size: attributes["length"], base, &entries)
+    case (.rss, "enclosure"): add(attributes["url"], size: attributes["length"])
     case (.feed, "link") where attributes["rel"] == "enclosure":
-      add(attributes["href"], size: attributes["length"], base, &entries)
-    case (.html, "base"):
-      pageBase = attributes["href"].flatMap { Self.line($0, base).address } ?? pageBase
-    case (.html, "a"), (.html, "area"): try addLink(attributes["href"], pageBase ?? base, &entries)
+      add(attributes["href"], size: attributes["length"])
+    case (.html, "base"): pageBase = attributes["href"].flatMap { Self.line($0, base).address } ?? pageBase
+    case (.html, "a"), (.html, "area"): try addLink(attributes["href"])
     case (.html, "img"), (.html, "source"), (.html, "audio"), (.html, "video"):
-      try addLink(attributes["src"], pageBase ?? base, &entries)
+      try addLink(attributes["src"])
     default: break
     }
   }
 
-  private mutating func end(_ name: Substring, _ base: Address?, _ entries: inout [ListEntry]) {
+  private mutating func end(_ name: Substring) {
     let parent = path.dropLast().last
     if !isPage { path.removeLast() }
     defer { text = nil }
     switch (kind, name, text) {
     case (.urlset, "loc", let text?) where parent == "url", (.sitemapindex, "loc", let text?) where parent == "sitemap":
-      add(text, base, &entries)
-    case (.metalink, "file", _): entries.append(ListEntry(line: line + 1, content: file.content(base)))
+      add(text)
+    case (.metalink, "file", _): add(file.content(base))
     case (.metalink, "size", let text?) where parent == "file": file.size = text
     case (.metalink, "url", let text?): file.add(text, attributes)
     // Those of pieces have another parent.
@@ -119,19 +119,18 @@ struct MarkupList: ListFormatReader {
     }
   }
 
-  private func add(_ text: String?, size: String? = nil, _ base: Address?, _ entries: inout [ListEntry]) {
+  private mutating func add(_ text: String?, size: String? = nil) {
     guard let text else { return }
-    var content = Self.line(text, base)
-    if case .address(let address, _) = content, let size, let bytes = Int64(size), bytes > 0 {
-      content = .address(address, LineOptions(size: bytes))
-    }
-    entries.append(ListEntry(line: line + 1, content: content))
+    let content = Self.line(text, base)
+    guard let address = content.address, let bytes = size.flatMap({ Int64($0) }), bytes > 0 else { return add(content) }
+    add(.address(address, LineOptions(size: bytes)))
   }
 
+  private mutating func add(_ content: ListLine) { entries.append(ListEntry(line: line + 1, content: content)) }
+
   /// What is not to be fetched (`mailto:`), a folder, and the page's order by date are no links to a file.
-  private mutating func addLink(
-    _ text: String?, _ base: Address?, _ entries: inout [ListEntry]
-  ) throws(Rejection.NoList) {
+  private mutating func addLink(_ text: String?) throws(Rejection.NoList) {
+    let base = pageBase ?? base
     guard let text, !text.isEmpty, text.utf8.first != UInt8(ascii: "#") else { return }
     guard let address = Self.line(text, base).address else {
       if base == nil, !text.utf8.contains(UInt8(ascii: ":")) { throw .noBase }
@@ -140,7 +139,7 @@ struct MarkupList: ListFormatReader {
     guard !address.lastPathSegment.isEmpty, accepted.isEmpty || accepted.contains(where: { $0.matches(address) }),
       pageLinks.count >= 1 << 16 || pageLinks.insert(address.key).inserted
     else { return }
-    entries.append(ListEntry(line: line + 1, content: .address(address, nil)))
+    add(.address(address, nil))
   }
 
   /// An address may stand on lines of its own, indented.

@@ -57,9 +57,7 @@ struct RowFields: Sendable {
   }
 
   private func line(_ value: ArraySlice<UInt8>, _ base: Address?) -> ListLine {
-    let isAddress =
-      value.starts(with: "http://".utf8) || value.starts(with: "https://".utf8) || value.starts(with: "data:".utf8)
-    if isAddress || value.isEmpty || value.firstRange(of: "://".utf8) != nil { return ListLine(value, base: base) }
+    if value.isEmpty || Self.holdsAddress(value) { return ListLine(value, base: base) }
     if let prefix {
       // What would end a path, or change it, is encoded.
       return ListLine(
@@ -68,6 +66,10 @@ struct RowFields: Sendable {
     let host = value.prefix { $0 != UInt8(ascii: "/") }
     let isHost = base == nil && host.count < value.count && host.dropFirst().contains(UInt8(ascii: "."))
     return isHost ? ListLine("https://".utf8 + value) : ListLine(value, base: base)
+  }
+
+  static func holdsAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.firstRange(of: "://".utf8) != nil || bytes.starts(with: "data:".utf8)
   }
 
   static func shown(_ bytes: some Collection<UInt8>) -> String {

@@ -56,10 +56,7 @@ struct TableRows: ListFormatReader {
   /// - Parameter isAsked: whether the user named a column.
   /// - Returns: nil for what may be a plain list, whatever its name is.
   static func format(of start: [UInt8], named name: String, isAsked: Bool) -> ListFormat? {
-    func holdsAddress(_ text: ArraySlice<UInt8>) -> Bool {
-      text.firstRange(of: "://".utf8) != nil || text.starts(with: "data:".utf8)
-    }
-    let header = start.prefix { $0 != 0x0A }
+    let (header, holdsAddress) = (start.prefix { $0 != 0x0A }, RowFields.holdsAddress)
     let isPlain = header.contains(UInt8(ascii: "=")) || header.first == UInt8(ascii: "#") || holdsAddress(header)
     if isPlain, !isAsked { return nil }
     let file = name.prefix { $0 != "?" && $0 != "#" }.lowercased().replacing(".gz", with: "")
