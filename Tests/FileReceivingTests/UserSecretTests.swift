@@ -40,6 +40,15 @@ struct UserSecretTests {
     #expect(try folder.names() == [UserSecret.fileName])
   }
 
+  /// A process that was killed between naming its draft and removing the draft's name once left a secret that no later
+  /// run trusted: each went without the cache, for ever.
+  @Test func oneOfAKilledProcessIsTrusted() throws {
+    let tag = UserSecret(in: folder.filePath).tag("a", "x")
+    #expect(link(folder.path(UserSecret.fileName), folder.path("\(UserSecret.fileName).draft")) == 0)
+    let next = UserSecret(in: folder.filePath)
+    #expect(next.tag("a", "x") == tag && next.takeFailure() == nil)
+  }
+
   /// What others could have written, or read, is no secret: it is left as it is, and one of this process
   /// serves.
   @Test(arguments: [0o666, 0o644, 0o620] as [mode_t])
