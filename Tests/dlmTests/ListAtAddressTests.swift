@@ -204,36 +204,6 @@ struct ListAtAddressTests {
     #expect(try await place.dlm("get", address, "--list", "--max-filesize", "400K").status == 0)
   }
 
-  /// Its server waits where the reader does. As a clock the same bytes are fetched twice meanwhile. A turn of
-  /// the loop reads less under a rate limit: without one, libcurl reads up to 50 MiB in one call.
-  @Test(.timeLimit(.minutes(5))) func isHeldWhileItsReaderIsBehind() async throws {
-    let origin = try Self.origin()
-    defer { origin.stop() }
-    let gate = try Gate()
-    let first = (0..<4096).map { _ in "a.bin" }.joined(separator: "\n") + "\nb.bin\n"
-    let comment = Array(("#" + String(repeating: "-", count: 16_382) + "\n").utf8)
-    let list = Array(first.utf8) + Array(repeatElement(comment, count: 48 * 64).joined())
-    origin.route("/files/a.bin", .late([1], until: gate))
-    origin.route("/files/urls.txt", .file(list))
-    origin.route("/files/clock", .file(list))
-    let place = try Workplace()
-    let run = try place.start([
-      "get", origin.url("/files/urls.txt"), "--list", "-m", "sequential", "--limit-rate", "400M",
-    ])
-    try await origin.wait(forRequests: 1, path: "/files/a.bin")
-    try await origin.wait(path: "/files/urls.txt", bodyBytesSent: 16 << 20)
-    for _ in 0..<2 {
-      let clock = try await CurlCommand.result(["-o", "/dev/null", origin.url("/files/clock")])
-      #expect(clock.status == 0, "\(clock.errorText)")
-    }
-    let sent = try #require(origin.record.bodyBytesSent["/files/urls.txt"])
-    #expect(sent < 36 << 20, "\(sent)")
-    gate.open()
-    let result = try await run.waitForExit()
-    #expect(result.status == 0, "\(result.errorText)")
-    #expect(try place.names() == ["a.bin", "b.bin"])
-  }
-
   /// Nothing of it is kept on the disk, so there is no answer, and no question either.
   @Test(arguments: [[], ["--dry-run"]])
   func offline(more: [String]) async throws {

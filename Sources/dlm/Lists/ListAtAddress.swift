@@ -3,8 +3,8 @@ import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// A list at an address (`--list`), read while it arrives into a file without a name, as reading may take hours. It is
-/// held while much waits to be read; a transfer that breaks off starts again, and must bring the same bytes.
+/// A list at an address (`--list`), read while it arrives into a file without a name, as reading may take hours. A
+/// transfer that breaks off starts again, and must bring the same bytes.
 final class ListAtAddress: Sendable {
   /// `Wiring` makes it, so that lists are fetched as files are.
   struct Fetching: Sendable {
@@ -33,9 +33,6 @@ final class ListAtAddress: Sendable {
   let bytes: ArrivingBytes
   private let fetching: Task<Void, Never>
 
-  /// Bytes that may wait to be read before the transfer is held: some hundred thousand lines.
-  static let window: Int64 = 16 << 20
-
   /// - Throws: when the temporary folder cannot be written, or no server may be asked.
   init(_ address: Address, _ how: Fetching) throws(DownloadError) {
     if let refusal = how.refusal { throw refusal.at(address) }
@@ -54,15 +51,13 @@ final class ListAtAddress: Sendable {
     var (failures, end) = (0, Result<Void, DownloadError>?.none)
     do throws(DownloadError) {
       let transport = try CurlTransport(how.transport)
-      arriving.pace { transport.hold($0) }
       while end == nil {
         do throws(DownloadError) {
           _ = try await transport.fetch(request, into: arriving)
           try arriving.finish()
           end = .success(())
         } catch {
-          // The server may have given up on a reader that was held.
-          failures = arriving.takeWasHeld() ? 1 : failures + 1
+          failures += 1
           let delay = how.delay(error, failures, start.duration(to: .now))
           if delay == nil { end = .failure(error.at(address)) }
           try? await Task.sleep(for: delay ?? .zero)  // cancelled: the next attempt sees that itself
@@ -118,18 +113,6 @@ final class ArrivingBytes: ByteSink {
     var end: Result<Void, DownloadError>?
     var base: Address
     var next: String?
-    var read: Int64 = 0
-    var isHeld = false
-    var wasHeld = false
-    var hold: (@Sendable (Bool) -> Void)?
-
-    /// Holds the transfer while the reader is behind, until half of that was read.
-    mutating func pace() {
-      let isBehind = length - read > (isHeld ? ListAtAddress.window / 2 : ListAtAddress.window)
-      guard isBehind != isHeld else { return }
-      (isHeld, wasHeld) = (isBehind, wasHeld || isBehind)
-      hold?(isBehind)
-    }
   }
 
   init(_ address: Address, _ how: ListAtAddress.Fetching) throws(DownloadError) {
@@ -146,8 +129,6 @@ final class ArrivingBytes: ByteSink {
   deinit { state.withLock { try? $0.file.close() } }  // it is read no more
 
   // MARK: For the transfer
-
-  fileprivate func pace(_ hold: @escaping @Sendable (Bool) -> Void) { state.withLock { $0.hold = hold } }
 
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
     guard head.isWhole else { throw how.failure(head) }
@@ -175,20 +156,12 @@ final class ArrivingBytes: ByteSink {
         }
         state.length += Int64(try state.file.writeAll(toAbsoluteOffset: state.length, bytes))
         state.position = end
-        state.pace()
       }
     } catch {
       throw DownloadError(ofFile: error, activity: "keeping the list")
     }
     pipe.wake()
     return .more
-  }
-
-  fileprivate func takeWasHeld() -> Bool {
-    state.withLock { state in
-      defer { state.wasHeld = state.isHeld }
-      return state.wasHeld
-    }
   }
 
   /// - Throws: if an earlier attempt brought more than this one, which has come to its end.
@@ -224,12 +197,7 @@ final class ArrivingBytes: ByteSink {
     pipe.drain()
     do {
       return try state.withLock { state in
-        if offset < state.length {
-          let bytes = try Self.read(state.file, at: offset, count)
-          state.read = offset + Int64(bytes.count)
-          state.pace()
-          return .bytes(bytes)
-        }
+        if offset < state.length { return .bytes(try Self.read(state.file, at: offset, count)) }
         guard let end = state.end else { return .wait }
         try end.get()
         return .end
