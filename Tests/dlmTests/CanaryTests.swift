@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Secrets have many spellings, and there are many ways to end: each of one through each of the other.
-@Suite("A secret is found nowhere but where its user put it", .serialized)
+@Suite("A secret is found nowhere but where its user put it")
 struct CanaryTests {
   /// Unlike anything else that may stand in an output or a file.
   private static let canary = "kAnaRy7f3a91"

@@ -5,7 +5,7 @@ import Testing
 
 /// Each step of a run on the disk is a system call. strace makes one of them fail, or ends the process with it;
 /// which one, is counted up until a run has no more of them.
-@Suite("A fault, and SIGKILL, at each call of a commit", .serialized)
+@Suite("A fault, and SIGKILL, at each call of a commit")
 struct CommitFaultTests {
   private static let bodies: [String: [UInt8]] = [
     "small": SplitMix64.bytes(count: 5000, seed: 1), "empty": [],

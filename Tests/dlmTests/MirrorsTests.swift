@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A line's mirrors", .serialized)
+@Suite("A line's mirrors")
 struct MirrorsTests {
   private static let body = SplitMix64.bytes(count: 3 << 20, seed: 71)
   private static let wrong = SplitMix64.bytes(count: 3 << 20, seed: 72)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import dlm
 
-@Suite("Files that options name: none is written that is read, and none keeps dlm from ending", .serialized)
+@Suite("Files that options name: none is written that is read, and none keeps dlm from ending")
 struct NamedFilesTests {
   private static let written = OptionTable.rows.filter { $0.file != nil && $0.file != .read }.map(\.name)
   private static let read = OptionTable.rows.filter { $0.file == .read }.map(\.name)

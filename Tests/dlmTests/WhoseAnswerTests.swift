@@ -10,7 +10,7 @@ import Testing
 
 /// HTTP rules 18, 29, 30 and 32: which file it is, the address says, and nothing else; for whom it may be
 /// used, and how it is asked about, what the request had beside that.
-@Suite("A file is its address's, and an answer is whose it was", .serialized)
+@Suite("A file is its address's, and an answer is whose it was")
 struct WhoseAnswerTests {
   private static let one = SplitMix64.bytes(count: 200_000, seed: 31)
   private static let two = SplitMix64.bytes(count: 200_000, seed: 32)
