@@ -95,28 +95,35 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
 
   /// Hands addresses to the run, in a file that it removes once its answer stands there.
   /// - Returns: how many it did not have, and how many it had; nil if it is over.
-  public func add(_ addresses: [String], in path: FilePath) async -> (added: Int, known: Int)? {
+  /// - Throws: why the file cannot be written, which then is not left behind.
+  public func add(_ addresses: [String], in path: FilePath) async throws(Errno) -> (added: Int, known: Int)? {
     var file = Descriptor.closed
-    while let folder = try? Folder(own: path) {
+    let inbox = Self.inbox(of: process)
+    while true {
+      let folder = try Folder(own: path)
       // Where its process has ended it takes nothing any more, so that is looked at first.
       let isAlive = Self.all(in: path).contains { $0.process == process }
-      if file.isOpen, (try? file.linkCount()) == 0 {
-        let answer = String(decoding: (try? file.read(64)) ?? [], as: UTF8.self).prefix { $0 != "\n" }
+      if file.isOpen, try file.linkCount() == 0 {
+        let answer = String(decoding: try file.read(64), as: UTF8.self).prefix { $0 != "\n" }
         let counts = answer.split(separator: " ").compactMap { Int($0) }
         return counts.count == 2 ? (counts[0], counts[1]) : nil
       }
       if !isAlive {
-        if file.isOpen { try? folder.remove(Self.inbox(of: process)) }
+        if file.isOpen { try folder.remove(inbox) }
         return nil
       }
-      // It fails while another process is adding.
-      if !file.isOpen, let new = try? folder.open(Self.inbox(of: process), O_RDWR | O_CREAT | O_EXCL, mode: 0o600) {
-        try? new.write(Array((addresses.joined(separator: "\n") + Self.end).utf8))
-        file = new
+      if !file.isOpen {
+        do {
+          file = try folder.open(inbox, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+          try file.write(Array((addresses.joined(separator: "\n") + Self.end).utf8))
+        } catch {
+          if file.isOpen { try folder.remove(inbox) }
+          // Another process is adding just now.
+          guard error == .fileExists else { throw error }
+        }
       }
-      try? await Task.sleep(for: .milliseconds(50))
+      guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { throw .canceled }
     }
-    return nil
   }
 
   fileprivate var json: [UInt8] {
@@ -162,7 +169,8 @@ public actor RunningDownloadsFile {
   public func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
     let inbox = RunningDownloads.inbox(of: getpid())
     guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.open(inbox, O_RDWR | O_NONBLOCK),
-      (try? file.isOwn()) == true, let text = (try? file.read(1 << 20)).map({ String(decoding: $0, as: UTF8.self) }),
+      (try? file.isOwn()) == true,
+      let text = (try? file.read(Int(file.identity().size))).map({ String(decoding: $0, as: UTF8.self) }),
       text.hasSuffix(RunningDownloads.end)
     else { return }
     let counts = await add(text.split(separator: "\n").map(String.init))

@@ -78,6 +78,22 @@ struct AddCommandTests {
     #expect(try run.place.names(in: "out") == ["big"])
   }
 
+  /// It once waited for the end of the run, and then said that there was none.
+  @Test func whatCannotBeHandedOverIsSaid() async throws {
+    let run = try await Run()
+    defer { run.origin.stop() }
+    let words = [try DLMExecutable.path(), "add", "-d", "out", run.origin.url("/a")]
+    let said = try await run.place.start(
+      "/bin/sh", ["-c", #"trap "" XFSZ; ulimit -f 0; exec "$@""#, "sh"] + words
+    ).waitForExit()
+    #expect(said.status == 74, "\(said.errorText)")
+    #expect(said.errorText.contains("dlm/running cannot be written: File too large; mend that"), "\(said.errorText)")
+    #expect(try run.place.folder.names(in: "home/state/dlm/running") == ["\(run.run.processID).json"])
+    #expect(try await run.add("a").status == 0)
+    run.gate.open()
+    #expect(try await run.run.waitForExit().status == 0)
+  }
+
   /// Neither of the two is the worse for a SIGKILL of the other.
   @Test func killed() async throws {
     let run = try await Run()

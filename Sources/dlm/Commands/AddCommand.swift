@@ -1,6 +1,7 @@
 import ArgumentParser
 import DownloadCaching
 import FoundationEssentials
+import SystemPackage
 
 struct AddCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -24,16 +25,27 @@ struct AddCommand: AsyncParsableCommand {
     let get = try GetCommand.parse(directory.map { ["--directory=\($0)"] } ?? [])
     let folder = try Settings(get, [], .load(environment: environment)).output.directory
     let path = RunMemory.canonical(folder) ?? folder
+    guard let state = XDGFolders(environment).state.map(RunningSnapshots.folder(below:)) else {
+      throw ValidationError(UsageMessages.noRun(in: folder))
+    }
     // One that has just begun is found after its first second.
     for _ in 0..<30 {
-      for run in CacheAtHand.running() where run.directory == path {
-        guard let state = XDGFolders(environment).state,
-          let files = await run.add(addresses, in: RunningSnapshots.folder(below: state))
-        else { continue }
-        return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")])
+      for run in RunningDownloads.all(in: state) where run.directory == path {
+        if let files = try await add(to: run, in: state) {
+          return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")])
+        }
       }
       try await Task.sleep(for: .milliseconds(50))
     }
     throw ValidationError(UsageMessages.noRun(in: folder))
+  }
+
+  private func add(
+    to run: RunningDownloads, in state: FilePath
+  ) async throws(ExitCode) -> (added: Int, known: Int)? {
+    do throws(Errno) { return try await run.add(addresses, in: state) } catch {
+      StandardError.say([CacheMessages.notAdded(state, error)])
+      throw ExitCode(ExitStatus.diskFailed.rawValue)
+    }
   }
 }
