@@ -60,3 +60,9 @@ build_packages="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libidn2-dev libsql
 # of them can be read-only (full RELRO). Package.swift may not ask for it: a package that does could be no dependency of
 # another.
 swift_flags='-Xlinker -z -Xlinker now'
+
+# How the tests are built: not optimized, so that it takes half the time, but without DEBUG, with which the argument
+# parser proves its own definitions several times at each start: a third of all that the tests computed, in some
+# thousand processes. A folder of their own keeps them apart from Config/build's.
+test_flags='-c release --scratch-path .build/tests -debug-info-format none -Xswiftc -Onone -Xswiftc -enable-testing
+  -Xswiftc -no-whole-module-optimization -Xswiftc -enable-batch-mode -Xswiftc -incremental'

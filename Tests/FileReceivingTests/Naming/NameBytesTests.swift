@@ -110,7 +110,7 @@ struct NameBytesTests {
   }
 }
 
-@Suite("A hundred thousand names that someone made up")
+@Suite("Thirty thousand names that someone made up")
 struct RandomNamesTests {
   private static let pieces: [String] =
     [
@@ -166,7 +166,7 @@ struct RandomNamesTests {
   private static func failuresOfAddresses() throws -> [String] {
     var random = SplitMix64(seed: 20_261_122)
     var failures: [String] = []
-    for _ in 0..<100_000 {
+    for _ in 0..<30_000 {
       let text = "http://h/" + Self.encoded(Self.text(&random), &random)
       let address = try Address(text)
       // A dot that the user can see in the address is the user's.
@@ -181,14 +181,14 @@ struct RandomNamesTests {
   @Test func contentDispositions() async throws {
     let (failures, understood) = try await offThePool { Self.failuresOfHeaders() }
     #expect(failures.prefix(5) == [])
-    #expect(understood > 70_000, "the fields are to be read, not refused")
+    #expect(understood > 21_000, "the fields are to be read, not refused")
   }
 
   private static func failuresOfHeaders() -> (failures: [String], understood: Int) {
     var random = SplitMix64(seed: 22_112_026)
     var failures: [String] = []
     var understood = 0
-    for _ in 0..<100_000 {
+    for _ in 0..<30_000 {
       let text = Self.text(&random)
       let octets = Self.encoded(text, &random).utf8.map { byte in
         // What stands in a quoted or extended value, and would only end it.
