@@ -164,6 +164,8 @@ public actor Downloader {
     case .giveUp: throw error
     case .atOnce: return nil
     case .after(let next):
+      // Of an address that gave nothing, nothing is lost if another is asked; one that gave bytes may go on with them.
+      if request.atNextSource != nil, error.isOfSource, meter.phase != .receiving { throw error }
       feed.retry(request, next, error: error.at(request.address))
       news.onRetry(request, next, error)
       if Task.isCancelled || givenUp[request.id] != nil { throw .cancelled }

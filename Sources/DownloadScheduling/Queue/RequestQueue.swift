@@ -247,7 +247,8 @@ public struct RequestQueueShare: RequestSource {
 
   func requeue(_ request: DownloadRequest, after error: DownloadError, next: RestingFile? = nil) -> NextAttempt? {
     queue.change { [index] state, now, random in
-      let again = state.requeue(request, share: index, after: error, at: now, random: random)
+      let again = state.requeue(
+        request, share: index, after: error, hasMirror: next != nil, at: now, random: random)
       if again == nil { state.goOn(with: next) }
       return again
     }

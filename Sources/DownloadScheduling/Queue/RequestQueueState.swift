@@ -335,7 +335,8 @@ struct RequestQueueState {
   /// Requeues a request that its host refused or left unanswered, or for which this machine had no room; nil if it does
   /// not come again, but at its next address.
   mutating func requeue(
-    _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
+    _ request: DownloadRequest, share: Int, after error: DownloadError, hasMirror: Bool = false, at now: Duration,
+    random: Double
   ) -> NextAttempt? {
     guard let host = hosts.known(request) else { return nil }
     end(request, share, host)
@@ -350,9 +351,9 @@ struct RequestQueueState {
       host.limiter.drop()
       return nil
     }
-    // Without a connection the host alone decides how often that is tried.
+    // Without a connection the host alone decides how often that is tried, and another one is asked at once.
     guard let time = refuse(host, error, at: now, random, mayGiveUp: true),
-      record.count <= most || HostLimiter.isOfHost(error)
+      HostLimiter.isOfHost(error) ? !hasMirror : record.count <= most
     else { return nil }
     let failures = min(record.count - 1, Self.failuresOfRest, retry.retries)
     let pause = retry.delay(after: error, failures: max(1, failures), elapsed: .zero, random: random) ?? .zero
