@@ -16,7 +16,7 @@ struct Completion {
     _ download: FileDownload, _ proof: Proof, copyOf source: CacheRow? = nil
   ) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
-    try configuration.expectedTypes?.check(download)
+    try plan.expectedTypes?.check(download)
     // An asynchronous call without need costs half a per cent of a small file's time.
     var verdict = download.verdict
     if case .unread(let expected) = verdict { verdict = try await resources.worker.verdict(on: download, expected) }

@@ -22,6 +22,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// Below the run's own folder, without a slash at either end; nil for that folder itself.
   public var folder: String? { key.wishes?.folder }
   public var checksum: ContentDigest? { key.wishes?.checksum }
+  public var expectedTypes: ExpectedTypes? { key.wishes?.expectedTypes }
   /// For this address's server only, beside those of the run.
   public var headerLines: [String] { key.wishes?.headerLines ?? [] }
   /// Other addresses of the same file, to be tried in this order.
@@ -76,6 +77,7 @@ public struct DownloadRequest: Sendable, Identifiable {
     /// As the list says it, in bytes.
     public let size: Int64?
     public let checksum: ContentDigest?
+    public let expectedTypes: ExpectedTypes?
     public let headerLines: [String]
     public let mirrors: [Address]
     public let provenance: Provenance
@@ -84,9 +86,11 @@ public struct DownloadRequest: Sendable, Identifiable {
 
     public init(
       outputName: String? = nil, folder: String? = nil, size: Int64? = nil, checksum: ContentDigest? = nil,
-      headerLines: [String] = [], mirrors: [Address] = [], provenance: Provenance = .user
+      expectedTypes: ExpectedTypes? = nil, headerLines: [String] = [], mirrors: [Address] = [],
+      provenance: Provenance = .user
     ) {
       (self.outputName, self.folder, self.size, self.checksum) = (outputName, folder, size, checksum)
+      self.expectedTypes = expectedTypes
       (self.headerLines, self.mirrors, self.provenance) = (headerLines, mirrors, provenance)
     }
 
@@ -97,6 +101,28 @@ public struct DownloadRequest: Sendable, Identifiable {
       outputName == other.outputName && folder == other.folder && checksum == other.checksum
         && provenance == other.provenance
     }
+  }
+}
+
+/// The media types that a file may have (`--expect`, or the line's own `expect=`).
+public struct ExpectedTypes: Sendable, Equatable, CustomStringConvertible {
+  /// Such as `image/*`, in lower case.
+  package let types: [String]
+  public var description: String { types.joined(separator: ",") }
+
+  /// - Parameter text: types, with commas between them; nil for what are none.
+  public init?(argument text: String) {
+    types = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.name($0) }
+    guard types.allSatisfy({ $0.wholeMatch(of: /[^\/ ]+\/[^\/ ]+/) != nil }) else { return nil }
+  }
+
+  package static func name(_ field: some StringProtocol) -> String {
+    let name = OptionalWhiteSpace.trimmed(Substring(field.prefix { $0 != ";" })).lowercased()
+    return name == "image/jpg" ? "image/jpeg" : name
+  }
+
+  package func allow(_ type: String) -> Bool {
+    types.contains { $0 == type || $0.hasSuffix("/*") && type.hasPrefix($0.dropLast()) }
   }
 }
 

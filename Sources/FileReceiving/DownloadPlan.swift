@@ -47,6 +47,7 @@ package final class DownloadPlan: Sendable {
   package var elsewhere: CacheRow? { files.elsewhere }
   var rules: ReceivingRules { shared.rules }
   package var address: Address { request.address }
+  package var expectedTypes: ExpectedTypes? { request.expectedTypes ?? rules.expectedTypes }
 
   // MARK: Names
 

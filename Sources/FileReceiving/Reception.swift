@@ -183,7 +183,7 @@ struct Reception: ~Copyable {
     let name = plan.wantedName(head)
     if let name { part.name = name }
     if try standsAside() { return .drain }
-    try plan.rules.expectedTypes?.check(head)
+    try plan.expectedTypes?.check(head)
     let coded = CodedBody.decide(head, name: part.name)
     // The length that the server gave is that of the coded body.
     let total = coded == .decode ? nil : total

@@ -35,4 +35,34 @@ struct ExpectTests {
     let bad = try await place.dlm("get", "urls.txt", "--expect", "png")
     #expect(bad.status == 64 && bad.errorText.contains("--expect"), "\(bad.errorText)")
   }
+
+  /// A line's own goes before the run's, and what is written of it says it again.
+  @Test func theLinesOwn() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for path in ["/a.png", "/b.png", "/c.html"] { origin.route(path, .file(Self.page, Self.type("text/html"))) }
+    origin.route("/good.png", .file(Self.png, Self.type(nil)))
+    let place = try Workplace()
+    let failing = "\(origin.url("/a.png"))\texpect=image/*"
+    _ = try place.list([
+      failing, origin.url("/b.png"), "\(origin.url("/c.html"))\texpect=text/html,text/plain",
+      "\(origin.url("/good.png"))\texpect=image/*",
+    ])
+    let run = try await place.dlm(
+      "get", "urls.txt", "--expect", "application/pdf", "--failed", "failed", "--write-list", "right", "--no-cache")
+    #expect(run.status == 1, "\(run.errorText)")
+    #expect(run.errorText.contains("text/html came, image/* was wanted"), "\(run.errorText)")
+    #expect(run.errorText.contains("text/html came, application/pdf was wanted"), "\(run.errorText)")
+    #expect(try place.names() == ["c.html", "failed", "good.png", "right", "urls.txt"])
+    let failed = try String(decoding: place.file("failed"), as: UTF8.self)
+    #expect(failed.contains("\n\(failing)\n") && failed.contains("\n\(origin.url("/b.png"))\n"), "\(failed)")
+    let right = try String(decoding: place.file("right"), as: UTF8.self)
+    #expect(right.contains("\texpect=text/html,text/plain\n") && right.contains("\texpect=image/*\n"), "\(right)")
+    // Without the run's own, only the line's is left to fail.
+    let again = try await place.dlm("get", "failed", "--progress", "none")
+    #expect(again.status == 1 && again.errorText.contains("image/* was wanted"), "\(again.errorText)")
+    #expect(try place.names().contains("b.png") && !place.names().contains("a.png"))
+    let elsewhere = try await place.dlm("get", "right", "-d", "elsewhere", "--no-cache")
+    #expect(elsewhere.status == 0, "\(elsewhere.errorText)")
+  }
 }

@@ -35,6 +35,8 @@ struct LineOptionsTests {
     Row("sha256=\(sum)\tmd5=\(sum.prefix(32))") { $0.checksum = ContentDigest(.sha256, hex: sum) },
     Row("md5=\(sum.prefix(32))\tsha256=\(sum)") { $0.checksum = ContentDigest(.sha256, hex: sum) },
     Row("header=Accept: x\theader=X-Y: a=b") { $0.headerLines = ["Accept: x", "X-Y: a=b"] },
+    Row("expect=Image/*,image/jpg") { $0.expectedTypes = ExpectedTypes(argument: "image/*,image/jpeg") },
+    Row("expect=png", nil), Row("expect=", nil),
     Row("mirror=http://m/x") { $0.mirrors = (try? Address("http://m/x")).map { [$0] } ?? [] },
     Row("out=/etc/passwd", nil), Row("out=../x", nil), Row("dir=..", nil), Row("dir=a//b", nil), Row("out=", nil),
     Row("out=x.part.json", nil), Row("sha256=ab", nil), Row("sha3=\(sum)", nil), Row("mirror=ftp://m/x", nil),

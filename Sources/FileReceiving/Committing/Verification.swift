@@ -94,27 +94,8 @@ package enum Verification {
   }
 }
 
-/// The media types that files may have (`--expect`), as their first bytes tell, and else the server.
-public struct ExpectedTypes: Sendable, CustomStringConvertible {
-  /// Such as `image/*`, in lower case.
-  private let types: [String]
-  public var description: String { types.joined(separator: ",") }
-
-  /// - Parameter text: types, with commas between them; nil for what are none.
-  public init?(argument text: String) {
-    types = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.name($0) }
-    guard types.allSatisfy({ $0.wholeMatch(of: /[^\/ ]+\/[^\/ ]+/) != nil }) else { return nil }
-  }
-
-  private static func name(_ field: some StringProtocol) -> String {
-    let name = OptionalWhiteSpace.trimmed(Substring(field.prefix { $0 != ";" })).lowercased()
-    return name == "image/jpg" ? "image/jpeg" : name
-  }
-
-  private func allow(_ type: String) -> Bool {
-    types.contains { $0 == type || $0.hasSuffix("/*") && type.hasPrefix($0.dropLast()) }
-  }
-
+/// Told by a file's first bytes, and else by its server.
+extension ExpectedTypes {
   /// What servers call files that they know nothing of.
   private static let generic: Set = ["", "application/octet-stream", "binary/octet-stream"]
 

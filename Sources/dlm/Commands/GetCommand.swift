@@ -12,10 +12,10 @@ struct GetCommand: AsyncParsableCommand {
     _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
       A SOURCE is a list file (one address per line, which may be followed by first=yes, size=BYTES, out=NAME, \
-      dir=FOLDER, sha256=HEX, header=LINE or mirror=ADDRESS, each after a tab; a line that starts with # is a \
-      comment), - for standard input, or an address. Without one: the list that \
-      the last get in this folder used, with its options; what is given now wins, and secrets (-H, logins) must be \
-      given again. Standard input is read for - only.
+      dir=FOLDER, sha256=HEX, expect=TYPE, header=LINE or mirror=ADDRESS, each after a tab; a line that starts with # \
+      is a comment), - for standard input, or an address. Without one: the list that the last get in this folder \
+      used, with its options; what is given now wins, and secrets (-H, logins) must be given again. Standard input is \
+      read for - only.
 
       If the last run succeeded in another mode, the list is downloaded again to compare: into a scratch folder, which \
       is compared with the files here and removed. Your files stay as they are, and the end says how the two modes \

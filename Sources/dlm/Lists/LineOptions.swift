@@ -13,11 +13,12 @@ struct LineOptions: Equatable {
   /// Below the run's own.
   var folder: String?
   var checksum: ContentDigest?
+  var expectedTypes: ExpectedTypes?
   var headerLines: [String] = []
   var mirrors: [Address] = []
 
   static let help =
-    "first=yes, size=12M, out=NAME, dir=FOLDER, sha256=HEX (and other sums), header=LINE, mirror=ADDRESS"
+    "first=yes, size=12M, out=NAME, dir=FOLDER, sha256=HEX (and other sums), expect=TYPE, header=LINE, mirror=ADDRESS"
 
   struct Unknown: Error, Equatable { let text: String }
 
@@ -39,6 +40,9 @@ struct LineOptions: Equatable {
       // Also above those of a name that stands before it.
       folder = name == nil ? value : folder.map { "\(value)/\($0)" } ?? value
       return true
+    case "expect":
+      expectedTypes = ExpectedTypes(argument: value)
+      return expectedTypes != nil
     case "header":
       // A list names no file that is read.
       let header = HeaderArgument(argument: value)
@@ -76,6 +80,7 @@ struct LineOptions: Equatable {
     let words: [(String, String?)] = [
       ("first", isFirst.map { $0 ? "yes" : "no" }), ("size", size.map { "\($0)" }), ("by", provenance?.rawValue),
       ("dir", folder), ("out", name), (checksum?.algorithm.rawValue ?? "", checksum?.hex),
+      ("expect", expectedTypes?.description),
     ]
     let own = words.compactMap { name, value in value.map { "\t\(name)=\(Self.encoded($0))" } }
     return (own + mirrors.map { "\tmirror=\(Self.encoded($0.key))" }).joined()
@@ -90,7 +95,7 @@ extension LineOptions {
   init(_ wishes: DownloadRequest.Wishes) {
     self.init(
       size: wishes.size, provenance: wishes.provenance == .user ? nil : wishes.provenance, name: wishes.outputName,
-      folder: wishes.folder, checksum: wishes.checksum, mirrors: wishes.mirrors)
+      folder: wishes.folder, checksum: wishes.checksum, expectedTypes: wishes.expectedTypes, mirrors: wishes.mirrors)
   }
 
   /// - Parameter text: words, each after a tab; values may hold `%09` for a tab, `%25` for a percent sign.

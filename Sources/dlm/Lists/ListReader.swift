@@ -405,7 +405,8 @@ struct RequestMarks: Sendable {
     }
     return DownloadRequest.Wishes(
       outputName: name, folder: folder, size: options?.size, checksum: options?.checksum ?? checksum,
-      headerLines: options?.headerLines ?? [], mirrors: options?.mirrors ?? [], provenance: provenance)
+      expectedTypes: options?.expectedTypes, headerLines: options?.headerLines ?? [], mirrors: options?.mirrors ?? [],
+      provenance: provenance)
   }
 }
 

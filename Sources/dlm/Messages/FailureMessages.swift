@@ -84,7 +84,7 @@ struct FailureMessages {
     case .range: "the server sent another range than it was asked for"
     case .tooLarge: "the file is too large"
     case .tooSlow: error.isTransient ? "the transfer was too slow" : "the file took too long"
-    case .wrongType: "the file has another type than --expect allows"
+    case .wrongType: "the file has another type than was expected"
     case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
       "too many files and connections are open"
     case .resources: "this machine is short of memory"
@@ -183,7 +183,7 @@ struct FailureMessages {
     case .tooSlow:
       "what came is kept; run it again, or allow "
         + (error.isTransient ? "less with --min-rate" : "more with --max-time")
-    case .wrongType: "open the address in a browser; to take it as it is, leave out --expect"
+    case .wrongType: "open the address in a browser; to take it as it is, leave out --expect (or expect= of its line)"
     case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
     case .diskFull:
       "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"

@@ -58,7 +58,8 @@ struct FileLists: Sendable {
     guard address.scheme == .data || address.redacted == address.key else { return nil }
     let options = LineOptions(
       size: file.outcome.size, provenance: provenance == .user ? nil : provenance, name: file.outcome.name,
-      folder: file.request.folder, checksum: ContentDigest(.sha256, hex: hash))
+      folder: file.request.folder, checksum: ContentDigest(.sha256, hex: hash),
+      expectedTypes: file.request.expectedTypes)
     return "\(address.key)\(options.text)\n"
   }
 
