@@ -11,6 +11,8 @@ public struct DownloadRequest: Sendable, Identifiable {
   public var isRepeat: Bool
   /// Whether it goes before others (`--first`, or the line's own `first=yes`).
   public let isFirst: Bool
+  /// No part of the key, which is kept longer.
+  public var pieces: PieceHashes?
   /// Which of its addresses is asked: 0 for its own, else a mirror's place from 1 on.
   public private(set) var mirror: UInt16 = 0
   /// -1 for unknown, because an optional would take twice the room in every request.
@@ -34,9 +36,9 @@ public struct DownloadRequest: Sendable, Identifiable {
 
   public init(
     id: Int, address: Address, wishes: Wishes? = nil, nameNumber: Int = 0, isRepeat: Bool = false,
-    isFirst: Bool = false, expectedSize: Int64? = nil
+    isFirst: Bool = false, expectedSize: Int64? = nil, pieces: PieceHashes? = nil
   ) {
-    self.id = id
+    (self.id, self.pieces) = (id, pieces)
     key = Key(address: address, wishes: wishes)
     (self.nameNumber, self.isRepeat, self.isFirst, expected) = (nameNumber, isRepeat, isFirst, expectedSize ?? -1)
   }

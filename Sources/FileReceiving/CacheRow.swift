@@ -130,12 +130,12 @@ package struct CacheRow: Sendable, Equatable {
     switch proof {
     case .nothing, .framing: proof.rawValue
     case .length: nil
-    case .digest: checksum.map { "\($0)" }
+    case .digest: checksum.map { "\($0)" } ?? proof.rawValue
     }
   }
 
-  /// `algorithm:hex`, once something has proved it.
-  package var checksum: String? { proof == .digest ? self.digest : nil }
+  /// `algorithm:hex`, once something but its pieces has proved it.
+  package var checksum: String? { self.digest.flatMap { Proof(rawValue: $0) == nil ? $0 : nil } }
 
   /// Whether a use is worth a write: at most once a day.
   package func isUsedAgain(at now: Int64) -> Bool { abs(now - self.usedAt) >= 86_400 }

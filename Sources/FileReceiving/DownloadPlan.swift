@@ -98,9 +98,10 @@ package final class DownloadPlan: Sendable {
     request.checksum ?? rules.checksums?.digest(of: name())
   }
 
-  /// The checksum to meet, in the order of trust (HTTP rule 23): the user's, the list's, the server's own.
+  /// The checksum to meet, in the order of trust (HTTP rule 23): the user's, the list's, that of its pieces, which is
+  /// none of the whole, the server's own.
   package func expectedDigest(named name: @autoclosure () -> String, _ head: ResponseHead?) -> ContentDigest? {
-    userDigest(named: name()) ?? head?["repr-digest"].flatMap(ReprDigest.strongest)
+    userDigest(named: name()) ?? (request.pieces == nil ? head?["repr-digest"].flatMap(ReprDigest.strongest) : nil)
   }
 }
 

@@ -160,7 +160,8 @@ extension Reception {
     case .asked(.rest), .receiving, .finished, .closed: break
     }
     let isProvedByItsEnd = part.segments.total == nil && plan.rules.requiredProof > .nothing
-    guard part.comparedDigest == nil, !isProvedByItsEnd, let there = part.segments.done.first, there.lowerBound == 0,
+    guard part.comparedDigest == nil, plan.request.pieces == nil, !isProvedByItsEnd,
+      let there = part.segments.done.first, there.lowerBound == 0,
       there.upperBound >= count
     else { return [] }
     let size = Int(min(there.upperBound + 1 - count, 1 << 20))

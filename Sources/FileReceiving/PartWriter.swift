@@ -76,6 +76,13 @@ struct PartWriter: ~Copyable {
     digest = DigestCheck(nil)
   }
 
+  /// Makes wrong bytes of a whole file missing ones.
+  mutating func drop(_ ranges: [Range<Int64>]) throws(DownloadError) {
+    segments.drop(ranges)
+    digest = DigestCheck(digest.expected)
+    try writeMetadata()
+  }
+
   mutating func begin(_ version: HeldPart, name: String?) {
     self.version = version
     if let name { self.name = name }
@@ -245,7 +252,7 @@ struct PartWriter: ~Copyable {
   /// Keeps the part under its visible name if it can be resumed, and nothing else; returns how many bytes that are.
   mutating func leave() throws(DownloadError) -> Int64 {
     guard isOpen else { return 0 }
-    if segments.length == 0 {
+    if written == 0 {
       if staged?.foundLength == 0 { try discard() }
       return 0
     }

@@ -100,12 +100,14 @@ struct Reception: ~Copyable {
     return request
   }
 
-  /// Whether the held bytes came from another of the file's addresses, and a strong checksum will prove the whole.
+  /// Whether the held bytes came from another of the file's addresses, and a strong checksum will prove the whole; or
+  /// each of its pieces will be proved.
   private var isProvedByDigest: Bool {
     let request = plan.request
+    if let total = part.segments.total, request.pieces?.cover(total) == true { return part.written > 0 }
     let source = request.isAtMirror ? EffectiveURL.name(request.source.key) : nil
     guard !request.mirrors.isEmpty, part.version.effectiveURL != source else { return false }
-    return (plan.userDigest(named: part.name)?.algorithm.length ?? 0) >= ContentDigest.Algorithm.sha256.length
+    return part.written > 0 && plan.userDigest(named: part.name)?.algorithm.findsForgery == true
   }
 
   private mutating func furtherTransfer(_ id: Int) throws(DownloadError) -> TransferRequest? {
@@ -230,7 +232,7 @@ struct Reception: ~Copyable {
   private mutating func expectDigest(_ head: ResponseHead) -> Bool {
     let expected = expectedDigest(head)
     part.compare(with: expected)
-    guard expected == nil, plan.rules.requiredProof == .digest else { return true }
+    guard expected == nil, plan.request.pieces == nil, plan.rules.requiredProof == .digest else { return true }
     state.refuse(.rejected(Verification.unproven(.nothing, .digest)))
     return false
   }
@@ -362,7 +364,12 @@ struct Reception: ~Copyable {
     if part.isNamed { try part.writeMetadata() }
   }
 
-  mutating func startAgainAfterWrongBytes() throws(DownloadError) {
+  /// - Parameter ranges: those that are wrong; empty for all.
+  mutating func startAgainAfterWrongBytes(in ranges: [Range<Int64>] = []) throws(DownloadError) {
+    if !ranges.isEmpty, source == nil {
+      try state.startAgain(without: .caches)
+      return try part.drop(ranges)
+    }
     doubted = source ?? doubted
     try startAgain(without: [.caches, .knownVersion])
   }

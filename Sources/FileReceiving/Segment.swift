@@ -62,6 +62,13 @@ struct SegmentMap: Sendable, Equatable {
     (total, isSplit) = (nil, false)
   }
 
+  /// Makes bytes of a whole file missing ones.
+  mutating func drop(_ ranges: [Range<Int64>]) {
+    let starts = [0] + ranges.map(\.upperBound)
+    let done = zip(starts, ranges.map(\.lowerBound) + [length]).filter(<).map { $0...$1 - 1 }
+    if let rest = SegmentMap(done: done, total: length) { self = rest }
+  }
+
   // MARK: What is there
 
   /// Bytes in the file, from its start on.

@@ -238,7 +238,9 @@ package struct Commit: Sendable {
         kind: kind, path: directory.path(of: name), size: size, transferred: reception.transferred,
         resumed: reception.resumed, proof: proof)
       if kind == .fetched { outcome.remark = reception.remark }
-      if proof == .digest { outcome.algorithm = reception.part.comparedDigest?.algorithm }
+      if proof == .digest {
+        outcome.algorithm = reception.part.comparedDigest?.algorithm ?? plan.request.pieces?.algorithm
+      }
       return outcome
     }
   }

@@ -33,6 +33,8 @@ package enum DigestVerdict: Sendable, Equatable {
   case none
   case match
   case mismatch(expected: ContentDigest, found: ContentDigest)
+  /// Which bytes are wrong, or none to fetch the whole anew; and what is said of it.
+  case wrongPieces([Range<Int64>], String)
   /// Some bytes came before this run, so the file must be read.
   case unread(ContentDigest)
 
@@ -51,22 +53,30 @@ package enum Verification {
     switch verdict {
     case .match: return .digest
     case .mismatch(let expected, let found):
-      // Wrong from one address alone: the next is asked, and nothing of these bytes is kept.
-      let goesOn = download.plan.request.atNextSource != nil && download.look { $0.resumed == 0 && $0.source == nil }
-      if download.plan.shared.mayAsk, goesOn || !download.look({ $0.doubts.contains(.caches) }) {
-        try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes() }
-        if !goesOn { return nil }
-      }
-      throw DownloadError(
-        .digest, cause: .detail("wanted \(expected.algorithm):\(expected.hex), got \(found.hex)"),
-        address: download.plan.address.key,
-        path: download.plan.rules.reader == nil && !goesOn ? try setAside(download) : nil,
-        activity: "comparing checksums")
+      return try reject(download, [], "wanted \(expected.algorithm):\(expected.hex), got \(found.hex)")
+    case .wrongPieces(let ranges, let what): return try reject(download, ranges, what)
     case .none, .unread:
       let required = download.plan.rules.requiredProof
       guard proof >= required else { throw unproven(proof, required) }
       return proof
     }
+  }
+
+  private static func reject(
+    _ download: FileDownload, _ ranges: [Range<Int64>], _ what: String
+  ) throws(DownloadError) -> Proof? {
+    // Wrong from one address alone: the next is asked, and nothing of these bytes is kept, except good pieces.
+    let goesOn =
+      download.plan.request.atNextSource != nil
+      && download.look { $0.source == nil && ($0.resumed == 0 || !ranges.isEmpty) }
+    if download.plan.shared.mayAsk, goesOn || !download.look({ $0.doubts.contains(.caches) }) {
+      try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes(in: ranges) }
+      if !goesOn { return nil }
+    }
+    throw DownloadError(
+      .digest, cause: .detail(what), address: download.plan.address.key,
+      path: download.plan.rules.reader == nil && !goesOn ? try setAside(download) : nil,
+      activity: "comparing checksums")
   }
 
   package static func unproven(_ proof: Proof, _ required: Proof) -> DownloadError {
@@ -91,6 +101,28 @@ package enum Verification {
       if named != nil { return download.plan.directory.path(of: name) }
       number += 1
     }
+  }
+}
+
+extension Reception {
+  /// The longest list of what is missing that resume metadata takes.
+  private static let mostWrong = 256
+
+  /// What its pieces say of a whole file that no checksum has proved. Blocks.
+  func verdict(_ verdict: DigestVerdict, by pieces: PieceHashes) throws(DownloadError) -> DigestVerdict {
+    let size = length
+    guard pieces.cover(size) else {
+      return .wrongPieces([], "wanted \(pieces.count) pieces of \(pieces.length) bytes, got \(size) bytes")
+    }
+    let wrong = try part.withFile("reading") { file throws(Errno) in try file.wrongPieces(pieces, of: size) }
+    guard let wrong else { throw .cancelled }
+    guard let first = wrong.first else { return verdict == .none ? .match : verdict }
+    let ranges = wrong.map { pieces.range(of: $0, in: size) }
+    let place = "bytes \(ranges[0].lowerBound) to \(ranges[0].upperBound - 1)"
+    let more = wrong.count > 1 ? ", and \(wrong.count - 1) more" : ""
+    return .wrongPieces(
+      wrong.count < min(pieces.count, Self.mostWrong) ? ranges : [],
+      "piece \(first + 1) of \(pieces.count) (\(place)) is wrong by its \(pieces.algorithm)\(more)")
   }
 }
 

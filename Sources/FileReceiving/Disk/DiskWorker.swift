@@ -17,6 +17,12 @@ package actor DiskWorker {
     return DigestVerdict(expected: expected, found: found)
   }
 
+  package func verdict(
+    _ verdict: DigestVerdict, on download: FileDownload, by pieces: PieceHashes
+  ) throws(DownloadError) -> DigestVerdict {
+    try download.access { reception throws(DownloadError) in try reception.verdict(verdict, by: pieces) }
+  }
+
   /// The digest of a file on the disk; nil if it is no longer the file of the row.
   package func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest? {
     do throws(Errno) {
@@ -116,16 +122,28 @@ extension Descriptor {
     return offset
   }
 
-  package func digest(_ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
+  package func digest(
+    _ algorithm: ContentDigest.Algorithm, in range: Range<Int64> = 0..<Int64.max
+  ) throws(Errno) -> ContentDigest? {
     var hasher = ContentHasher(algorithm)
-    var offset: Int64 = 0
+    var offset = range.lowerBound
     while true {
       try Self.checkCancellation()
-      let bytes = try read(Self.blockLength, at: offset)
+      let bytes = try read(Int(min(range.upperBound - offset, Int64(Self.blockLength))), at: offset)
       if bytes.isEmpty { return hasher.finish() }
       bytes.withUnsafeBytes { hasher.update($0) }
       offset += Int64(bytes.count)
     }
+  }
+
+  /// - Returns: which pieces have other bytes.
+  func wrongPieces(_ pieces: PieceHashes, of size: Int64) throws(Errno) -> [Int] {
+    var wrong: [Int] = []
+    for piece in 0..<pieces.count {
+      let found = try digest(pieces.algorithm, in: pieces.range(of: piece, in: size))?.bytes ?? []
+      if !pieces.hashes.dropFirst(piece * found.count).starts(with: found) { wrong.append(piece) }
+    }
+    return wrong
   }
 
   /// Sets the time of the last change, in seconds since 1970. A file system that does not allow that keeps its own.

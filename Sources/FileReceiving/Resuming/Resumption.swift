@@ -17,7 +17,7 @@ package struct TransferPlan: Equatable {
     case sameValidator
     /// Nothing identifies the version, or only a weak validator: the part's last bytes are fetched again and compared.
     case tail
-    /// The checksum of the whole: the part came from another of the file's addresses.
+    /// The checksum of the whole, or those of its pieces, whichever of the file's addresses the part came from.
     case digest
   }
 
@@ -31,7 +31,7 @@ package struct TransferPlan: Equatable {
     held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?, byDigest: Bool = false
   ) -> TransferPlan {
     let whole = TransferPlan(asked: .whole, headerLines: [])
-    if held.length == 0 {
+    if held.length == 0, !byDigest {
       return known?.condition.map { TransferPlan(asked: .conditional, headerLines: [$0]) } ?? whole
     }
     if held.isDecoded { return whole }
@@ -126,7 +126,8 @@ enum ResumeDecision: Equatable {
     guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
     if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
     guard (head.isIdentityEncoded ? nil : head["content-encoding"]) == held.encoding else { return .restart }
-    if proof == .digest { return .append(at: from, end: range.upperBound + 1, total: answered?.completeLength) }
+    let total = answered?.completeLength ?? held.total
+    if proof == .digest { return .append(at: from, end: range.upperBound + 1, total: total) }
     let validator = Validator(head)
     // A tail is compared where there is no strong tag. Then tag and date must be what they were, too (HTTP rule 34).
     if proof == .tail ? !held.validator.isWeaklyEqual(to: validator) : held.validator.contradicts(validator) {
@@ -137,7 +138,7 @@ enum ResumeDecision: Equatable {
     let isElsewhere = head.effectiveName != held.effectiveURL
     if isElsewhere, held.validator.strongETag == nil { return .restart }
     if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) { return .restart }
-    return .append(at: from, end: range.upperBound + 1, total: answered?.completeLength ?? held.total)
+    return .append(at: from, end: range.upperBound + 1, total: total)
   }
 
   private static func unsatisfiedRange(

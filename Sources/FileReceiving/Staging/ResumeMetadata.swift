@@ -79,8 +79,8 @@ package struct ResumeMetadata: Sendable, Equatable, Codable {
 
   /// The segments of a part of that length; nil if the file has none, or the ranges are not those of such a part.
   func segments(length: Int64) -> SegmentMap? {
-    guard let done, let total, length <= total, ranges.count == done.count, ranges.first?.lowerBound == 0,
-      (ranges.last?.upperBound ?? 0) < length
+    guard let done, let total, length <= total, ranges.count == done.count, let last = ranges.last,
+      last.upperBound < length
     else { return nil }
     return SegmentMap(done: ranges, total: total)
   }

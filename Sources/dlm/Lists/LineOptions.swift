@@ -16,6 +16,7 @@ struct LineOptions: Equatable {
   var expectedTypes: ExpectedTypes?
   var headerLines: [String] = []
   var mirrors: [Address] = []
+  var pieces: PieceHashes?
 
   static let help =
     "first=yes, size=12M, out=NAME, dir=FOLDER, sha256=HEX (and other sums), expect=TYPE, header=LINE, mirror=ADDRESS"

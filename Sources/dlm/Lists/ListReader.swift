@@ -143,7 +143,12 @@ actor ListReader: RequestSource {
     // Another lane may have done so.
     guard buffer.withLock({ $0.requests.isEmpty && !$0.isComplete }) else { return }
     var requests: [DownloadRequest] = []
-    while mayRead(beyond: requests.count), let more = readBlock() { requests += more }
+    var weight = 0
+    while mayRead(beyond: weight), let more = readBlock() {
+      requests += more
+      // 16 KiB of hashes weigh as much as a request: 64 MiB of them are enough.
+      weight += more.reduce(more.count) { $0 + ($1.pieces?.hashes.count ?? 0) >> 14 }
+    }
     let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
     feed.listed(made.count, complete: isComplete)
     feed.expect(made.expected)
@@ -450,7 +455,7 @@ private struct ListedRequests: ~Copyable {
     let size = options?.size ?? address.data.map { Int64($0.bytes.count) } ?? sizes?.size(of: address)
     var request = DownloadRequest(
       id: count, address: address, wishes: marks.wishes(of: address, options, from: provenance), isFirst: isFirst,
-      expectedSize: size)
+      expectedSize: size, pieces: options?.pieces)
     guard request.number(by: names) else { return nil }
     count += 1
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }

@@ -170,7 +170,10 @@ final class FetchedFiles: Sendable {
   private let files = Lock<[File]>([])
 
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    if case .success(let outcome) = result { files.withLock { $0.append(File(request: request, outcome: outcome)) } }
+    guard case .success(let outcome) = result else { return }
+    var request = request
+    request.pieces = nil
+    files.withLock { [request] in $0.append(File(request: request, outcome: outcome)) }
   }
 
   /// In the list's order.

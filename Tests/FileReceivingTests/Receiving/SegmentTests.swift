@@ -122,8 +122,21 @@ struct SegmentTests {
     #expect(map.done == [0...9])
   }
 
+  @Test(
+    arguments: [
+      ([10..<20], [0...9, 20...99], [10..<20]), ([0..<10], [10...99], [0..<10]), ([90..<100], [0...89], [90..<100]),
+      ([0..<10, 10..<20, 90..<100], [20...89], [0..<20, 90..<100]),
+      ([20..<30, 30..<40], [0...19, 40...99], [20..<40]),
+    ] as [([Range<Int64>], [ClosedRange<Int64>], [Range<Int64>])])
+  func wrongPiecesAreMissing(pieces: [Range<Int64>], done: [ClosedRange<Int64>], open: [Range<Int64>]) {
+    var map = SegmentMap(length: 100, total: nil)
+    map.drop(pieces)
+    #expect(map.done == done && map.isSplit && map.total == 100)
+    #expect(map.open.map { $0.position..<$0.end } == open)
+  }
+
   private static let badRecords: [[[Int64]]] = [
-    [[0, 9], [5, 20]], [[0, 100]], [[50, 59], [0, 9]], [[10, 59]], [[0]], [[9, 0]], [[0, 9], [50, 80]],
+    [[0, 9], [5, 20]], [[0, 100]], [[50, 59], [0, 9]], [], [[0]], [[9, 0]], [[0, 9], [50, 80]],
   ]
 
   /// A record that was tampered with, or is of another file, vouches for nothing.
@@ -135,6 +148,10 @@ struct SegmentTests {
     record.done = done
     // The part is 70 bytes long, the file 100.
     #expect(record.segments(length: 70) == nil)
+    #expect(record.held(length: 70).length == 0)
+    // The start may be missing, of a file that is proved by its pieces.
+    record.done = [[10, 59]]
+    #expect(record.segments(length: 70)?.length == 0 && record.segments(length: 70)?.writtenFurther == 50)
     #expect(record.held(length: 70).length == 0)
     record.done = [[0, 9], [50, 59]]
     #expect(record.segments(length: 70)?.writtenFurther == 10)

@@ -77,6 +77,15 @@ struct TransferPlanTests {
         == TransferPlan(asked: .whole, headerLines: []))
   }
 
+  /// Its start may be what is missing.
+  @Test(arguments: [0, 100] as [Int64]) func whatIsProvedOtherwiseGoesOnWithoutValidators(length: Int64) {
+    #expect(
+      TransferPlan.make(
+        held: HeldPart(length: length), ifRangeIsRefused: false,
+        known: KnownVersion(validator: Validator(etag: "\"v\"")),
+        byDigest: true) == TransferPlan(asked: .rest(from: length, proof: .digest), headerLines: []))
+  }
+
   @Test func withoutIfRangeWhereTheServerDislikesIt() {
     let held = HeldPart(length: 100, validator: Validator(etag: "\"v1\""))
     #expect(

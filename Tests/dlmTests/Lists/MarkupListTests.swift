@@ -35,7 +35,7 @@ struct MarkupListTests {
     <metalink version="3.0" xmlns="http://www.metalinker.org/">
       <files><file name="a.iso"><size>5</size>
         <verification><hash type="sha256">\(sum)</hash>
-          <pieces length="2" type="sha1"><hash piece="0">00</hash></pieces></verification>
+          <pieces length="2" type="sha1"><hash piece="0">\(sum.prefix(40))</hash></pieces></verification>
         <resources>
           <url type="http" location="us" preference="90">http://slow/a.iso</url>
           <url type="http" preference="100">http://fast/a.iso</url>
@@ -132,6 +132,45 @@ struct MarkupListTests {
     }
     // Wherever the blocks end.
     for size in 1..<40 { #expect(try sample.read(in: [size]) == list, "\(size)") }
+  }
+
+  private static func hashes(_ attributes: String, _ digits: Int, _ count: Int, number: String = "") -> String {
+    let hash = "<hash\(number)>\(String(repeating: "0", count: digits))</hash>"
+    return "<pieces \(attributes)>\(String(repeating: hash, count: count))</pieces>"
+  }
+
+  /// Of the kinds of pieces the strongest counts, and only where there are as many as the file has.
+  @Test(arguments: [
+    ("<size>5</size>" + hashes("length='2' type='sha1'", 40, 3), "sha1 2 3"),
+    ("<size>5</size>" + hashes("length='2' type='sha1'", 40, 2), nil),
+    (hashes("length='2' type='SHA-1'", 40, 2), "sha1 2 2"),
+    (hashes("length='2' type='sha-256'", 64, 2) + hashes("length='4' type='md5'", 32, 1), "sha256 2 2"),
+    (hashes("length='4' type='md5'", 32, 1) + hashes("length='2' type='sha-256'", 64, 2), "sha256 2 2"),
+    (hashes("length='4' type='tiger'", 48, 1), nil), (hashes("length='0' type='md5'", 32, 1), nil),
+    (hashes("type='md5'", 32, 1), nil), (hashes("length='4' type='md5'", 2, 1), "piece 0=00"),
+    (hashes("length='4' type='md5'", 32, 2, number: " piece='0'"), "piece 0=\(String(repeating: "0", count: 32))"),
+  ]) func piecesAreTaken(text: String, expected: String?) throws {
+    let text = "<metalink><file name='f'>\(text)<url>http://h/f</url></file></metalink>"
+    var reader = try MarkupList(isPage: false, accepted: [])
+    switch try reader.take(Array(text.utf8), base: nil).first?.content {
+    case .address(_, let options?):
+      let found = options.pieces.map { "\($0.algorithm) \($0.length) \($0.hashes.count / $0.algorithm.length)" }
+      #expect(found == expected, "\(text)")
+    case .bad(.field(let what), _): #expect(what == expected, "\(text)")
+    case let other: Issue.record("\(String(describing: other))")
+    }
+  }
+
+  @Test func endlessPiecesAreRefused() throws {
+    var reader = try MarkupList(isPage: false, accepted: [])
+    let hash = "<hash>00000000</hash>"
+    _ = try reader.take(Array("<metalink><file name='f'><pieces length='1' type='crc32c'>".utf8), base: nil)
+    for _ in 0..<101 { _ = try reader.take(Array(String(repeating: hash, count: 10_000).utf8), base: nil) }
+    let end = try reader.take(Array("</pieces><url>http://h/f</url></file></metalink>".utf8), base: nil)
+    guard case .bad(.field("more than 1000000 pieces"), _) = end.first?.content else {
+      Issue.record("\(end)")
+      return
+    }
   }
 
   /// What is damaged ends with a word, and what stands before it is taken.

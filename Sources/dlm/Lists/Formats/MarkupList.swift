@@ -91,6 +91,7 @@ struct MarkupList: ListFormatReader {
     text = ["loc", "url", "size", "hash"].contains(name) ? "" : nil
     switch (kind, name) {
     case (.metalink, "file"): file = MetalinkFile(name: attributes["name"])
+    case (.metalink, "pieces"): file.beginPieces(attributes)
     case (.rss, "enclosure"): add(attributes["url"], size: attributes["length"])
     case (.feed, "link") where attributes["rel"] == "enclosure":
       add(attributes["href"], size: attributes["length"])
@@ -112,9 +113,9 @@ struct MarkupList: ListFormatReader {
     case (.metalink, "file", _): add(file.content(base))
     case (.metalink, "size", let text?) where parent == "file": file.size = text
     case (.metalink, "url", let text?): file.add(text, attributes)
-    // Those of pieces have another parent.
+    case (.metalink, "hash", let text?) where parent == "pieces": file.addPiece(text, attributes["piece"])
     case (.metalink, "hash", let text?) where parent == "file" || parent == "verification":
-      file.sums.append((attributes["type"]?.lowercased().filter { $0 != "-" } ?? "", text))
+      if let algorithm = MetalinkFile.algorithm(attributes) { file.sums.append((algorithm, text)) }
     default: break
     }
   }
@@ -152,7 +153,12 @@ struct MarkupList: ListFormatReader {
 private struct MetalinkFile {
   var name: String?
   var size: String?
-  var sums: [(algorithm: String, text: String)] = []
+  var sums: [(algorithm: ContentDigest.Algorithm, text: String)] = []
+  /// The strongest ones.
+  private var pieces: (algorithm: ContentDigest.Algorithm, length: Int64, hashes: [UInt8])?
+  private var takesPieces = false
+  /// A piece that cannot be used.
+  private var badPiece: String?
   private var addresses: [(text: String, rank: Int)] = []
 
   /// Mirrors beyond these are not needed.
@@ -164,6 +170,31 @@ private struct MetalinkFile {
   mutating func add(_ address: String, _ attributes: [String: String]) {
     let rank = attributes["priority"].flatMap { Int($0) } ?? attributes["preference"].flatMap { Int($0) }.map { -$0 }
     if addresses.count < Self.most { addresses.append((address, rank ?? 999_999)) }
+  }
+
+  static func algorithm(_ attributes: [String: String]) -> ContentDigest.Algorithm? {
+    attributes["type"].flatMap { ContentDigest.Algorithm(rawValue: $0.lowercased().filter { $0 != "-" }) }
+  }
+
+  mutating func beginPieces(_ attributes: [String: String]) {
+    takesPieces = false
+    guard let algorithm = Self.algorithm(attributes), let length = attributes["length"].flatMap({ Int64($0) }),
+      length > 0, algorithm.length > pieces?.algorithm.length ?? 0
+    else { return }
+    (pieces, takesPieces) = ((algorithm, length, []), true)
+  }
+
+  /// - Parameter number: from 0 on, as version 3 has it.
+  mutating func addPiece(_ text: String, _ number: String?) {
+    guard takesPieces, badPiece == nil, let algorithm = pieces?.algorithm, let bytes = pieces?.hashes.count
+    else { return }
+    let (sum, count) = (text.filter { !$0.isWhitespace }, bytes / algorithm.length)
+    let digest = ContentDigest(algorithm, hex: sum)
+    if count == PieceHashes.most { return badPiece = "more than \(count) pieces" }
+    guard let digest, number ?? "\(count)" == "\(count)" else {
+      return badPiece = "piece \(number ?? "\(count)")=\(sum)"
+    }
+    pieces?.hashes += digest.bytes
   }
 
   /// Other addresses than those that dlm can fetch (ftp, BitTorrent) do not count, as long as there is one.
@@ -180,9 +211,12 @@ private struct MetalinkFile {
     if let size, let bytes = Int64(size.filter { !$0.isWhitespace }) { options.size = bytes }
     for (algorithm, text) in sums {
       let sum = text.filter { !$0.isWhitespace }
-      guard ContentDigest.Algorithm(rawValue: algorithm) != nil else { continue }
-      if !options.set(algorithm, sum) { return .bad(.option("\(algorithm)=\(sum)"), text: first.redacted) }
+      if !options.set("\(algorithm)", sum) { return .bad(.field("\(algorithm)=\(sum)"), text: first.redacted) }
     }
+    if let badPiece { return .bad(.field(badPiece), text: first.redacted) }
+    options.pieces = pieces.map { PieceHashes($0.algorithm, length: $0.length, $0.hashes) }
+    // Those of another file, or not of all of it, prove nothing.
+    if let size = options.size, options.pieces?.cover(size) == false { options.pieces = nil }
     return .address(first, options)
   }
 }
