@@ -42,6 +42,13 @@ final class ListAtAddress: Sendable {
     fetching = Task { await Self.fetch(address, how, into: bytes) }
   }
 
+  /// What belongs to a list. As behind a redirect, what is the user's goes to the origin of the list alone.
+  convenience init(_ address: Address, of home: Address, _ how: Fetching) throws(DownloadError) {
+    var how = how
+    (how.version, how.provenance) = (nil, address.isSameOrigin(as: home) ? .user : .stranger)
+    try self.init(address, how)
+  }
+
   deinit { fetching.cancel() }
 
   private static func fetch(_ address: Address, _ how: Fetching, into arriving: ArrivingBytes) async {

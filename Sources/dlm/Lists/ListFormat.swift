@@ -126,16 +126,20 @@ struct ListForm: Sendable {
   /// - Parameters:
   ///   - start: decoded: the first line at least, or `telling` bytes, or all.
   ///   - name: of the list.
-  func reader(of start: [UInt8], named name: String) throws(Rejection.NoList) -> any ListFormatReader {
+  ///   - beside: gives a file that stands beside it.
+  /// - Throws: `Rejection.NoList`, or as `beside` does.
+  func reader(
+    of start: [UInt8], named name: String, _ beside: (String) throws -> [UInt8]? = { _ in nil }
+  ) throws -> any ListFormatReader {
     if let whole { return whole }
     let format = if let format { format } else { try found(in: start, named: name) }
     if let what = ListDoubt.look(at: start), what != .page || format == .lines { throw what }
     switch format {
     case .apt: return LineByLine(FileLines.apt)
     case .aria2: return LineByLine(Aria2Lines())
-    case .bagit: return LineByLine(FileLines.bag(named: name))
+    case .bagit: return try LineByLine(FileLines.bag(named: name, beside))
     // Without a tag, these look like those of SHA-512.
-    case .checksums where name.lowercased().contains("b2sum"): throw .blake2
+    case .checksums where name.lowercased().contains("b2sum"): throw Rejection.NoList.blake2
     case .checksums: return LineByLine(FileLines.checksums)
     case .csv: return TableRows(fields, separator: ",")
     case .html: return try MarkupList(isPage: true, accepted: accepted)

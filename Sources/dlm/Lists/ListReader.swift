@@ -236,7 +236,7 @@ actor ListReader: RequestSource {
 
   /// - Returns: nil where no further page of JSON is named.
   private func nextPage(of list: OpenList) throws(DownloadError) -> OpenList? {
-    guard case .arriving(let arriving) = list.bytes, let home = list.address, var fetching,
+    guard case .arriving(let arriving) = list.bytes, let home = list.address, let fetching,
       var reader = list.reader as? JSONItems, let text = reader.next ?? arriving.bytes.next, !text.isEmpty
     else { return nil }
     fetching.version?.forget()
@@ -252,11 +252,10 @@ actor ListReader: RequestSource {
       onFormat("\(list.source.name): ends here, as its next page is to be one before, \(page.redacted)")
       return nil
     }
-    // As behind a redirect: what is the user's goes to the origin of the list alone.
-    (fetching.version, fetching.provenance) = (nil, page.isSameOrigin(as: home) ? .user : .stranger)
     reader.turnPage()
     return OpenList(
-      source: list.source, bytes: .arriving(try ListAtAddress(page, fetching)), address: home, form: list.form,
+      source: list.source, bytes: .arriving(try ListAtAddress(page, of: home, fetching)), address: home,
+      form: list.form,
       reader: reader, pages: pages)
   }
 
@@ -302,7 +301,11 @@ actor ListReader: RequestSource {
       guard isWhole || ListForm.tells(list.start) else { return [] }
     }
     let isNew = list.reader == nil
-    var reader = try list.reader ?? list.form.reader(of: list.start, named: list.source.name)
+    var reader =
+      try list.reader
+      ?? list.form.reader(of: list.start, named: list.source.name) {
+        try self.text(of: $0, beside: list)
+      }
     // Else what it holds of the list would be copied.
     list.reader = nil
     defer { list.reader = reader }
@@ -331,6 +334,26 @@ actor ListReader: RequestSource {
         }
       }
     }
+  }
+
+  /// - Returns: nil where a list has no such file beside it.
+  private func text(of name: String, beside list: OpenList) throws -> [UInt8]? {
+    guard case .arriving(let arriving) = list.bytes else {
+      let path = FilePath(list.source.name).removingLastComponent().appending(name)
+      guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec]) else { return nil }
+      return try? file.closeAfter { try file.bytes(upTo: WholeText.limit) }
+    }
+    guard let fetching, let home = list.address, let address = arriving.bytes.page(at: name) else { return nil }
+    let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, of: home, fetching))
+    var file = OpenList(source: list.source, bytes: bytes, form: list.form)
+    var text: [UInt8] = []
+    do {
+      while let block = try nextBlock(of: file), !block.isEmpty {
+        text += block
+        file.offset = Int64(text.count)
+      }
+    } catch let error as DownloadError where error.code == .status && !error.isTransient { return nil }
+    return text
   }
 
   private func requests(at text: String, _ source: Source) -> [DownloadRequest] {

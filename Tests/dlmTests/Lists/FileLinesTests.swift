@@ -154,6 +154,43 @@ struct FileLinesTests {
     }
   }
 
+  /// Its manifest is fetched as the list was; without one it goes on unchecked, as on the disk.
+  @Test(
+    arguments: [
+      (["sha256"], "wrong", Int32(1), "wrong checksum"), (["sha256"], nil, 0, "3 verified by checksum"),
+      // The strongest counts, and one that cannot be had now is no missing one.
+      (["sha512", "sha256"], nil, 1, "wrong checksum"), ([], "wrong", 0, "fetch.txt without a manifest beside it"),
+      (["busy"], nil, 75, "manifest-sha512.txt: the server answered 503"),
+    ] as [([String], String?, Int32, String)])
+  func aBagAtAnAddress(manifests: [String], text: String?, status: Int32, said: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    var fetch = ""
+    for (index, (path, right)) in Self.bagged.sorted(by: { $0.key < $1.key }).enumerated() {
+      origin.route("/\(index)", .file(Array((text ?? right).utf8)))
+      fetch += "/\(index) - \(path.replacing("\n", with: "%0A"))\n"
+    }
+    let isLogged: @Sendable (OriginAnswer) -> OriginAnswer = { .behindBasic($0) }
+    origin.route("/bag/fetch.txt", isLogged(.file(Array(fetch.utf8))))
+    for algorithm in ["sha512", "sha256", "sha1", "md5"] {
+      let isThere = manifests.contains(algorithm)
+      let other = Self.manifest.replacing(/(?m)^\w+/) { _ in String(repeating: "0", count: 128) }
+      let answer: OriginAnswer =
+        manifests == ["busy"]
+        ? .status(503)
+        : isThere ? .file(Array((algorithm == "sha512" ? other : Self.manifest).utf8)) : .status(404)
+      origin.route("/bag/manifest-\(algorithm).txt", isLogged(answer))
+    }
+    let list = origin.url("/bag/fetch.txt").replacing("http://", with: "http://u:p@")
+    let run = try await place.dlm("get", "--list", list, "--retries", "0")
+    let text = run.errorText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(run.status == status && text.contains(said), "\(text)")
+    #expect(!run.errorText.contains("u:p"))
+    // A list at an address gives no name with a control character.
+    if status == 0 { #expect(try place.names(in: "data") == ["a b.txt", "nl.txt", "sub"], "\(text)") }
+  }
+
   // MARK: --url-template
 
   @Test func aTemplate() throws {

@@ -1,6 +1,5 @@
 import DownloadModel
 import FileReceiving
-import SystemPackage
 
 /// Formats of which each line is a file: its address, its path, and what is known of it.
 struct FileLines: LineRule {
@@ -41,16 +40,13 @@ struct FileLines: LineRule {
   }
 
   /// A bag's `fetch.txt` (RFC 8493 §2.2.3): `ADDRESS LENGTH PATH`. The checksums are in the manifests beside it.
-  /// - Parameter name: the path of the list.
-  static func bag(named name: String) -> FileLines {
+  /// - Parameters:
+  ///   - name: of the list.
+  ///   - beside: gives a file that stands beside it.
+  static func bag(named name: String, _ beside: (String) throws -> [UInt8]?) rethrows -> FileLines {
     var sums: [String: ContentDigest] = [:]
-    let folder = FilePath(name).removingLastComponent()
     for algorithm in ["sha512", "sha256", "sha1", "md5"] where sums.isEmpty && isBag(name) {
-      let path = folder.appending("manifest-\(algorithm).txt")
-      guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec]),
-        let text = try? file.closeAfter({ try file.bytes(upTo: WholeText.limit) })
-      else { continue }
-      for line in text.split(separator: 0x0A) {
+      for line in try beside("manifest-\(algorithm).txt")?.split(separator: 0x0A) ?? [] {
         if case .entry(let path, let sum) = ChecksumLine(String(decoding: line, as: UTF8.self)) { sums[path] = sum }
       }
     }
