@@ -74,13 +74,13 @@ public struct CacheAdministration: Sendable {
     try await asking("reading the index") { try $0.rows(after: key, limit: limit) }
   }
 
-  private func rows(of address: String) async throws(DownloadError) -> [CacheRow] {
-    try await asking("reading the index") { try $0.rows(of: address) }
+  private func rows(of addresses: [String]) async throws(DownloadError) -> [CacheRow] {
+    try await asking("reading the index") { try $0.rows(of: addresses) }
   }
 
-  /// Everything that is known of an address's files, in every folder, with and without logins.
-  public func entries(of address: String) async throws(DownloadError) -> [CacheEntry] {
-    try await rows(of: address).map { CacheEntry($0) }
+  /// Everything that is known of these addresses' files, in every folder, with and without logins, by one look.
+  public func entries(of addresses: [String]) async throws(DownloadError) -> [CacheEntry] {
+    try await rows(of: addresses).map { CacheEntry($0) }
   }
 
   /// Forgets files that are gone or touched.
@@ -190,10 +190,7 @@ public struct CacheAdministration: Sendable {
     func meant(_ rows: [CacheRow]) -> [CacheRow] {
       here.map { here in rows.filter { FilePath($0.key.directory).starts(with: FilePath(here)) } } ?? rows
     }
-    if let addresses {
-      for address in addresses { try await body(meant(try await rows(of: address))) }
-      return
-    }
+    if let addresses { return try await body(meant(try await rows(of: addresses))) }
     var last: RowKey?
     while true {
       let rows = try await rows(after: last, limit: 1000)

@@ -14,7 +14,7 @@ struct DryRunTests {
     let run = try place.start(["get", "-d", "out"] + ["/here", "/changed", "/part"].map { origin.url($0) })
     try await place.wait(forSize: 3, of: "out/here")
     try await place.wait(forSize: 3, of: "out/changed")
-    try await origin.wait(forRequests: 3)
+    try await origin.wait(path: "/part", bodyBytesSent: 2000)
     run.send(SIGINT)
     #expect(try await run.waitForExit().status == 130)
     _ = try place.folder.write(Array("mine".utf8), to: "work/out/changed")
@@ -80,6 +80,27 @@ struct DryRunTests {
     origin.stop()
     let run = try await place.start(["get", "urls.txt", "-d", "out", "--dry-run"] + options).waitForExit()
     #expect(run.status == 0 && run.outputText.contains("\t\(row)\n"), "\(run.outputText)")
+  }
+
+  /// Each line once asked the index, with two locks and a change of threads, and the disk for its name in a folder that
+  /// is not there.
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace"), "needs strace"))
+  func whatIsAskedDoesNotGrowWithTheList() async throws {
+    let place = try Workplace()
+    var calls: [Int] = []
+    for count in [100, 3000] {
+      _ = try place.list((0..<count).map { "http://h/\($0)" })
+      let run = try await place.start(
+        "strace",
+        [
+          "-f", "-o", place.folder.path("trace"), "-e", "trace=fcntl,newfstatat,lstat,stat,write,readlink",
+          try DLMExecutable.path(), "get", "urls.txt", "-d", "new", "--dry-run",
+        ]
+      ).waitForExit()
+      #expect(run.status == 0 && run.outputText.hasSuffix("new/\(count - 1)\t-\tfetch\n"), "\(run.errorText)")
+      calls.append(try place.folder.read("trace").count { $0 == 0x0A })
+    }
+    #expect(calls[1] < calls[0] + 600, "\(calls)")
   }
 
   /// In a folder that is not there yet, and more than any disk has.

@@ -245,8 +245,8 @@ actor CacheIndex {
     return try look { try $0.rows(CacheSchema.page(ofUsers: ofUsers), key.values + [.number(Int64(limit))]) }
   }
 
-  package func rows(of address: String) throws -> [CacheRow] {
-    try look { try $0.rows(CacheSchema.ofAddress, [.text(address)]) }
+  package func rows(of addresses: [String]) throws -> [CacheRow] {
+    try look { connection in try addresses.flatMap { try connection.rows(CacheSchema.ofAddress, [.text($0)]) } }
   }
 
   func directories() throws -> [String] {
@@ -285,7 +285,7 @@ actor CacheIndex {
     try freeing {
       var freed = Freed()
       if let addresses {
-        freed.entries = try addresses.reduce(0) { $0 + (try forget(try rows(of: $1).map(\.key))) }
+        freed.entries = try forget(try rows(of: addresses).map(\.key))
         return freed
       }
       try database.removeThoseAside()

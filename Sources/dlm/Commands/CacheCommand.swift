@@ -66,7 +66,7 @@ struct CacheCommand: AsyncParsableCommand {
     func run() async throws {
       let folders = CacheAtHand.folders()
       try await CacheAtHand.use { [json, key = address.key] cache in
-        let files = try await cache.entries(of: key)
+        let files = try await cache.entries(of: [key])
         let unfinished = try await cache.unfinished(in: folders, of: [key])
         if json { try StandardOutput.write(CacheJSON.known(key, files, unfinished, now: WallClock.seconds())) }
         guard !files.isEmpty || !unfinished.isEmpty else {

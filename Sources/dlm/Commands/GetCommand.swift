@@ -124,17 +124,17 @@ struct GetCommand: AsyncParsableCommand {
   ) async throws -> ExitStatus {
     let failures = FailureLog()
     let cacheFolder = settings.output.usesCache ? XDGFolders(environment).cache : nil
-    let marks = RequestMarks(form: settings.form, outputName: settings.output.name, indexFolder: cacheFolder)
+    let marks = RequestMarks(form: settings.form, outputName: settings.output.name)
     let source = ListReader(
       sources, marks, fetching: fetching, onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } },
       onReject: { failures.add($0) })
     var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
     let asJSON = settings.progress == .json
-    while let request = await source.next() {
-      let file = await plan.plan(request)
+    while let first = await source.next() {
+      let files = await plan.plan([first] + sequence(state: source) { $0.takeAtOnce() }.prefix(255))
       try asJSON
-        ? StandardOutput.write(DryRunMessages.json(file).text + "\n")
-        : StandardOutput.say(rows: [DryRunMessages.row(file)])
+        ? StandardOutput.write(files.map { DryRunMessages.json($0).text + "\n" }.joined())
+        : StandardOutput.say(rows: files.map(DryRunMessages.row))
     }
     if asJSON { try StandardOutput.write(DryRunMessages.json(plan).text + "\n") }
     StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])

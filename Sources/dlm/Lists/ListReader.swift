@@ -156,7 +156,8 @@ actor ListReader: RequestSource {
     if isComplete { made.end() }
     let outlook = SourceOutlook(
       goesOn: isComplete || isReadableAtOnce, hasFirst: made.hasFirst, left: isComplete ? requests.count : nil)
-    put(Buffer(requests: requests.reversed(), isComplete: requests.isEmpty && isComplete, outlook: outlook))
+    requests.reverse()
+    put(Buffer(requests: requests, isComplete: requests.isEmpty && isComplete, outlook: outlook))
     onRead(
       Reading(
         count: made.count, listDigest: isWhole && !interruption.isRaised ? listDigest : nil,
@@ -166,7 +167,7 @@ actor ListReader: RequestSource {
   /// The first request is waited for. More are added while that needs no wait, up to a bound on memory, so that the
   /// length of a list is known early.
   private func mayRead(beyond count: Int) -> Bool {
-    !interruption.isRaised && (count == 0 || count < 4096 && isReadableAtOnce)
+    !interruption.isRaised && (count == 0 || count < 2048 && isReadableAtOnce)
   }
 
   private var isReadableAtOnce: Bool {
@@ -176,6 +177,9 @@ actor ListReader: RequestSource {
     case .arriving(let list): return list.bytes.isReadable(at: open.offset)
     }
   }
+
+  /// Bytes, few because the lines of a block stand in memory in several forms at once.
+  private static let blockSize = 16 * 1024
 
   // MARK: A source
 
@@ -324,10 +328,10 @@ actor ListReader: RequestSource {
     switch list.bytes {
     case .file(let file):
       guard interruption.waitUntilReadable(file.rawValue) else { return nil }
-      return try file.block()
+      return try file.block(Self.blockSize)
     case .arriving(let arriving):
       while true {
-        switch try arriving.bytes.read(at: list.offset, FileDescriptor.blockSize) {
+        switch try arriving.bytes.read(at: list.offset, Self.blockSize) {
         case .bytes(let block): return block
         case .end: return []
         case .wait: guard interruption.waitUntilReadable(arriving.bytes.pipe.descriptor) else { return nil }

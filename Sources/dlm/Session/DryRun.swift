@@ -21,10 +21,11 @@ struct DryRun {
   private let output: OutputSettings
   let cache: CacheAdministration?
   /// Without links; nil if it is not there yet.
-  private let folder: String?
-  private let unfinished: [UnfinishedFile]
+  private var folder: String?
+  private let unfinished: [String: [UnfinishedFile]]
   /// Files that will get another name, since something else stands under their own.
   private var renamed: [DownloadRequest.Key: String] = [:]
+  private var taken: Set<String> = []
   private(set) var counts: [Step: Int] = [:]
   /// Bytes to come, as far as sizes are known, and files whose size is not.
   private(set) var (bytes, unsized): (Int64, Int) = (0, 0)
@@ -35,16 +36,26 @@ struct DryRun {
     (self.output, folder) = (output, RunMemory.canonical(output.directory))
     cache = cacheFolder.map { CacheAdministration($0) }
     // What cannot be looked up is unknown; closing the cache says why.
-    unfinished = folder == nil ? [] : (try? await cache?.unfinished(in: [FilePath(output.directory)])) ?? []
+    let parts = folder == nil ? [] : (try? await cache?.unfinished(in: [FilePath(output.directory)])) ?? []
+    unfinished = Dictionary(grouping: parts, by: \.address)
     var existing = FilePath(output.directory)
     while access(existing.string, F_OK) != 0, existing.removeLastComponent() {}
     free = output.isStandardOutput ? nil : ScratchFolder.room(in: existing.string)
   }
 
-  mutating func plan(_ request: DownloadRequest) async -> File {
+  /// - Parameter requests: those that came together, for which folder and index are asked once.
+  mutating func plan(_ requests: [DownloadRequest]) async -> [File] {
+    // Another process may have made it by now.
+    folder = RunMemory.canonical(output.directory)
+    let entries = (try? await cache?.entries(of: requests.map(\.address.resource))) ?? []
+    let known = Dictionary(grouping: entries, by: \.address)
+    return requests.map { plan($0, known[$0.address.resource] ?? []) }
+  }
+
+  private mutating func plan(_ request: DownloadRequest, _ known: [CacheEntry]) -> File {
     let (address, path) = (request.address, renamed[request.key] ?? output.path(of: request))
-    var file = File(address: address.redacted, path: path, size: request.expectedSize)
-    let known = (try? await cache?.entries(of: address.resource)) ?? []
+    let size = request.expectedSize ?? known.max { $0.fetchedAt < $1.fetchedAt }?.size
+    var file = File(address: address.redacted, path: path, size: size)
     if let own = known.first(where: { isHere($0.path, request) && $0.chosenName == request.outputName }),
       own.condition == .intact
     {
@@ -57,10 +68,9 @@ struct DryRun {
       let names = sequence(first: request.nameNumber + 1) { $0 + 1 }.lazy.map { FileNaming.alternative(name, $0) }
       file.path = names.map { [output] in output.path(of: request, named: $0) }.first { !stands($0) } ?? path
       renamed[request.key] = file.path
+      taken.insert(file.path)
     }
-    if file.step == .fetch,
-      let part = unfinished.first(where: { isHere($0.path, request) && $0.address == address.resource })
-    {
+    if file.step == .fetch, let part = unfinished[address.resource]?.first(where: { isHere($0.path, request) }) {
       (file.size, file.here, file.step) = (part.total ?? file.size, part.bytes, .resume)
     }
     counts[file.step, default: 0] += 1
@@ -76,6 +86,6 @@ struct DryRun {
 
   private func stands(_ path: String) -> Bool {
     var status = stat()
-    return !output.isStandardOutput && lstat(path, &status) == 0 || renamed.values.contains(path)
+    return !output.isStandardOutput && folder != nil && lstat(path, &status) == 0 || taken.contains(path)
   }
 }

@@ -83,7 +83,7 @@ struct DownloadCacheTests {
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     let again = Run(in: folder, server, offline: true, now: 784_111_777 + later)
     #expect(try await again.getAndClose(Self.address).kind == .unchanged)
-    let known = try await again.administration.entries(of: Self.address)
+    let known = try await again.administration.entries(of: [Self.address])
     #expect(known.map(\.usedAt) == [784_111_777 + (isNoted ? later : 0)])
   }
 
@@ -119,7 +119,7 @@ struct DownloadCacheTests {
     #expect(outcome.kind == .fetched)
     #expect(try folder.read("out/x") == Self.body)
     // Before the run ends, which would write what is left.
-    let known = try await run.administration.entries(of: Self.address)
+    let known = try await run.administration.entries(of: [Self.address])
     #expect(known.map { $0.path.removingLastComponent().lastComponent } == ["bad", "out"])
     #expect(known.map(\.validator.isEmpty) == [true, false])
     _ = await run.administration.close()
