@@ -76,6 +76,9 @@ public struct ProgressTally: Sendable, Equatable {
   /// Requests that are no longer under way, and rejected lines, which never were.
   public var ended: Int { done + verdicts.failed + verdicts.cancelled + verdicts.undecided }
 
+  /// Requests that never began, or were under way at the end.
+  public var notBegun: Int { max(0, listed - (ended - remarks.rejected)) }
+
   /// - Parameter one: -1 takes back what was counted for a file that is not of the run any more.
   mutating func count(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0, by one: Int = 1) {
     switch result {

@@ -11,7 +11,7 @@ struct DLM: AsyncParsableCommand {
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
       GetCommand.self, AddCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self,
-      ClearCacheCommand.self, HistoryCommand.self, ConfigCommand.self,
+      ClearCacheCommand.self, HistoryCommand.self, MergeCommand.self, ConfigCommand.self,
     ])
 
   static func main() {

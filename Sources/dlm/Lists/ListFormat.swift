@@ -51,6 +51,8 @@ struct ListOptions: ParsableArguments {
   @Option("checksum-field") var checksumField: String?
   @Option("size-field") var sizeField: String?
   @Option("split") var split: String?
+  @Option("shard") var shard: ShardArgument?
+  @Option("shard-by") var shardBy: Shard.Unit?
 
   /// A list from standard input is kept as lines, whatever it was written in.
   mutating func areThoseOfLines() {
@@ -80,11 +82,15 @@ struct ListForm: Sendable {
   /// The path of what names the next page of JSON.
   var nextField: String?
   var fields = RowFields()
+  /// Which of its lines are this process's; nil for all.
+  var shard: Shard?
 
   init() {}
 
   /// - Throws: `ValidationError`.
-  init(_ options: ListOptions) throws {
+  init(_ options: ListOptions, _ environment: [String: String] = [:]) throws {
+    shard = try options.shard?.shard(by: options.shardBy ?? .line, environment)
+    if shard == nil, options.shardBy != nil { throw ValidationError(UsageMessages.shardByWithoutShard) }
     accepted = options.accept.map { NamePattern($0) }
     (format, keepsPaths, prefixesHost) = (options.format, options.keepPaths, options.prefixHost)
     unwraps = !options.noUnwrap

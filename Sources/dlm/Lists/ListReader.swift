@@ -101,6 +101,9 @@ actor ListReader: RequestSource {
   /// Equal for equal addresses in equal order; meaningful once all is read.
   var listDigest: String { made.digest }
 
+  /// Of all lines, also those of other shards; nil where the list is not shared out.
+  var share: JSONValue? { made.share }
+
   /// Lists from https that name files by http.
   var downgrading: Set<String> { made.downgrading }
 
@@ -280,6 +283,7 @@ actor ListReader: RequestSource {
       case .bad(.damaged(let why), _):
         throw DownloadError(.badResponse, cause: .detail(why), activity: "decoding")
       case .bad(let reason, let text):
+        _ = made.takes(text)
         let rejection = Rejection(list: list.source.name, line: entry.line, text: text, reason: reason)
         tell(try list.doubt.take(rejection))
       }
@@ -376,6 +380,7 @@ actor ListReader: RequestSource {
   private func request(
     _ address: Address, _ options: LineOptions?, line: Int?, of source: Source, at list: Address? = nil
   ) -> DownloadRequest? {
+    guard made.takes(address.resource, of: address) else { return nil }
     let request = made.request(address, options, from: source, at: list)
     if request == nil {
       tell([Rejection(list: source.name, line: line, text: address.redacted, reason: .otherHeaders)])
@@ -407,7 +412,7 @@ actor ListReader: RequestSource {
   }
 
   private func tell(_ rejections: [Rejection]) {
-    for rejection in rejections {
+    for rejection in rejections where rejection.line == nil || made.form.shard?.takes(rejection.text) != false {
       feed.reject(rejection)
       onReject(rejection)
     }
@@ -459,12 +464,26 @@ private struct ListedRequests: ~Copyable {
   private var hasher = ContentHasher(.sha256)
   /// Hashed a block at a time, because a call costs more than the bytes.
   private var keys: [UInt8] = []
+  /// All lines of a list that is shared out.
+  private var whole: WholeList?
 
   init(_ marks: RequestMarks, _ names: NameNumbers, _ first: Int, _ spool: ListSpool?) {
     (self.marks, self.names, self.spool, count) = (marks, names, spool, first)
+    whole = marks.form.shard.map { _ in WholeList() }
   }
 
   var digest: String { String(hasher.finish().hex.prefix(32)) }
+
+  var share: JSONValue? { whole?.json(form.shard) }
+
+  /// Counts a line for the whole list.
+  /// - Parameter address: nil where the text is none.
+  /// - Returns: whether it is of this process's share.
+  mutating func takes(_ text: String, of address: Address? = nil) -> Bool {
+    guard let shard = form.shard else { return true }
+    whole?.add(text)
+    return address.map { shard.takes($0) } ?? shard.takes(text)
+  }
 
   /// - Parameter list: its list's address; nil where the user wrote the list.
   /// - Returns: nil if the same file was asked for with other header lines.

@@ -89,6 +89,25 @@ enum UsageMessages {
     }
   }
 
+  static let shardByWithoutShard = "--shard-by says how --shard shares a list out: give that too, such as --shard 3/20."
+
+  /// - Parameter found: the variables of the engines that there seem to be.
+  static func noArray(_ found: [String]) -> String {
+    let why =
+      found.isEmpty
+      ? "no engine of a job array says which this is (SLURM_ARRAY_TASK_ID and the like are not set)"
+      : "\(found.joined(separator: " and ")) are both set"
+    return "--shard auto: \(why); say it as --shard 3/20."
+  }
+
+  static func noArraySize(_ variable: String) -> String {
+    "--shard auto: \(variable) does not say how many jobs there are: give that as --shard auto/20."
+  }
+
+  static func notInArray(_ job: String, _ count: Int) -> String {
+    "--shard auto: \(job) is none of \(count) jobs in equal steps; say which share it is as --shard 3/20."
+  }
+
   static func noSplit(_ text: String) -> String {
     "--split \(text): give the one mark between values, such as ';'; in how many segments a file goes says -s N"
   }

@@ -360,7 +360,7 @@ struct DownloadSession: Sendable {
     }
     let status = ExitStatus(
       report, hasKeptAll: troubles.isEmpty && hasLists, hasLostData: screen.hasLostData || events?.hasLostData == true)
-    let untold = keepSummary(report, status)
+    let untold = keepSummary(report, status, await reader.share)
     StandardError.say(untold)
     let last = untold.isEmpty || status != .success ? status : .unwritten
     await observers.hooks?.done(last, report.tally)
@@ -394,13 +394,15 @@ struct DownloadSession: Sendable {
     return file.write(ComparisonReport(measurements: [run]), facts)
   }
 
-  private func keepSummary(_ report: RunReport, _ status: ExitStatus) -> [String] {
+  private func keepSummary(_ report: RunReport, _ status: ExitStatus, _ share: JSONValue?) -> [String] {
     guard let file = order.settings.summaryFile else { return [] }
     let text = DisplayWords.all.summary(
       report.tally, transferred: report.received, elapsed: report.elapsed,
       more: [
         "mode": .text(report.mode.rawValue), "atOnce": .of(report.jobs),
         "why": .of(report.lesson.map(LessonMessages.word)), "status": .of(status.rawValue),
+        "rejected": .of(report.tally.rejected), "notBegun": .of(report.tally.notBegun), "shard": share ?? .null,
+        "failures": .of(order.settings.failedList?.name),
       ])
     return file.keep(text, "--summary-json")
   }

@@ -124,6 +124,12 @@ enum OptionTable {
     value("checksum-field", "field", "The one that has the checksum", .nowhere, { $1(&$0.lists.checksumField) }),
     value("size-field", "field", "The one that has the size in bytes", .nowhere, { $1(&$0.lists.sizeField) }),
     value("split", "character", "What is between several values of one field", .nowhere, { $1(&$0.lists.split) }),
+    value(
+      "shard", "i/n",
+      "Of the list's lines, only one of N shares: 3/20, 1-4/4000, or auto in a job array; auto/20 where that has no size",
+      without: "all", .nowhere, { $1(&$0.lists.shard) }),
+    value(
+      "shard-by", "what", "What of a list goes to one shard", usually: "line", .nowhere, { $1(&$0.lists.shardBy) }),
     flag(
       "no-unwrap", "Fetch the pages of search engines and the like that lead to an address, not that address.",
       .nowhere, { $1(&$0.lists.noUnwrap) }),

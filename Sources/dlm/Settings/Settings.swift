@@ -58,7 +58,7 @@ struct Settings {
     try NamedFiles.check(command, lists, sources.environment)
     let (own, shared) = (command.own, command.shared)
     (first, order, isBackground) = (own.first.map { NamePattern($0) }, own.order ?? .list, own.background)
-    (mode, form) = (own.mode ?? .parallel, try ListForm(command.lists))
+    (mode, form) = (own.mode ?? .parallel, try ListForm(command.lists, sources.environment))
     widths = shared.jobs?.widths.map(\.number) ?? [nil]
     if let several = shared.jobs, widths.count > 1, !comparesWidths {
       throw ValidationError(

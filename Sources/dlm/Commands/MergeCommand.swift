@@ -1,0 +1,206 @@
+import ArgumentParser
+import DownloadModel
+import FoundationEssentials
+import SystemPackage
+import TerminalProgress
+
+struct MergeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "merge", abstract: "Add up the summaries of runs that each fetched a shard of one list.",
+    discussion: """
+      Takes what --summary-json wrote in each run with --shard, checks that each line of the list is done, failed or \
+      missing exactly once, and names the shards that are not as they should be.
+
+      EXAMPLES
+        dlm get urls.txt --shard 3/20 --summary-json 3.json --failed 3.txt
+        dlm merge *.json --again again.txt
+      """)
+
+  @Argument(help: .value("report", "What --summary-json wrote."), completion: .file()) var reports: [String]
+  @Option(help: .value("file|-", "Write what failed in all of them as a list to get again."), completion: .file())
+  var again: String?
+  @Flag(help: "As JSON.") var json = false
+
+  func run() throws {
+    let file = try again.map { try OutputFile($0, option: "--again") }
+    let merge = ShardMerge(reports.map { ($0, Self.report(at: $0)) })
+    var troubles = merge.troubles
+    let (list, unread) = Self.failures(of: merge)
+    troubles += unread.map { "its failures cannot be read: \($0)" }
+    StandardError.say(troubles.map { "dlm: \(TerminalText.sanitized($0))" })
+    let untold = file?.keep(list, "--again") ?? []
+    StandardError.say(untold)
+    try json ? StandardOutput.write(merge.json.text + "\n") : StandardOutput.say([merge.line])
+    let status = untold.isEmpty ? merge.status : .diskFailed
+    if status != .success || !unread.isEmpty { throw ExitCode((status == .success ? .failed : status).rawValue) }
+  }
+
+  private static func report(at path: String) -> ShardReport? {
+    FileManager.default.contents(atPath: path).flatMap { try? JSONDecoder().decode(ShardReport.self, from: $0) }
+  }
+
+  /// The lists of what failed, and those that could not be read. A name is as it was typed in the folder of its run: so
+  /// it is also looked for beside the report.
+  private static func failures(of merge: ShardMerge) -> (list: String, unread: [String]) {
+    var (list, unread) = (merge.again.map { "# \($0)\n" }.joined(), [String]())
+    for (path, report) in merge.kept where report.failed > 0 {
+      guard let name = report.failures else {
+        unread.append("\(path) names none: dlm get with --failed writes them")
+        continue
+      }
+      let beside = FilePath(path).removingLastComponent().appending(FilePath(name).lastComponent?.string ?? name)
+      let text = [name, beside.string].lazy.compactMap { FileManager.default.contents(atPath: $0) }.first
+      if let text { list += String(decoding: text, as: UTF8.self) } else { unread.append("\(path) names \(name)") }
+    }
+    return (list.isEmpty ? "# nothing failed\n" : list, unread)
+  }
+}
+
+/// What `--summary-json` writes of a run with `--shard`, as far as it is added up.
+struct ShardReport: Decodable, Equatable {
+  /// What all reports of one list have alike.
+  struct Split: Decodable, Hashable {
+    var list: String
+    var lines: Int
+    var of: Int
+    var by: String
+    var function: Int
+  }
+  struct Place: Decodable, Equatable {
+    var first: Int
+    var last: Int
+  }
+
+  var split: Split
+  var place: Place
+  /// Lines that are addresses; nil where the list was not read to its end.
+  var files: Int?
+  var done: Int
+  /// With the lines that were rejected.
+  var failed: Int
+  var failedForGood: Int
+  var rejected: Int
+  var cancelled: Int
+  var notBegun: Int
+  var failures: String?
+
+  /// Lines of the list that are this shard's.
+  var listed: Int { (files ?? 0) + rejected }
+  /// What is to be done again beside what failed.
+  var left: Int { cancelled + notBegun }
+  var numbers: ClosedRange<Int> { place.first...max(place.first, place.last) }
+
+  private enum Key: String, CodingKey {
+    case shard, files, done, failed, failedForGood, rejected, cancelled, notBegun, failures
+  }
+
+  init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: Key.self)
+    split = try fields.decode(Split.self, forKey: .shard)
+    place = try fields.decode(Place.self, forKey: .shard)
+    files = try fields.decode(Int?.self, forKey: .files)
+    func count(_ key: Key) throws -> Int { try fields.decode(Int.self, forKey: key) }
+    (done, failed, failedForGood) = (try count(.done), try count(.failed), try count(.failedForGood))
+    (rejected, cancelled, notBegun) = (try count(.rejected), try count(.cancelled), try count(.notBegun))
+    failures = try fields.decode(String?.self, forKey: .failures)
+  }
+}
+
+/// Reports of one list, added up: for the whole list, listed = done + failed + left + missing.
+struct ShardMerge {
+  typealias Named = (path: String, report: ShardReport)
+
+  /// A report a shard, in their order.
+  let kept: [Named]
+  /// Nil without any report.
+  let split: ShardReport.Split?
+  private(set) var missing: [Int] = []
+  private(set) var troubles: [String] = []
+  /// What is to be run again.
+  private(set) var again: [String] = []
+
+  /// - Parameter reports: nil for what is no report of a shard.
+  init(_ reports: [(path: String, report: ShardReport?)]) {
+    let read: [Named] = reports.compactMap { path, report in report.map { (path, $0) } }
+    var troubles = reports.filter { $0.report == nil }.map {
+      "\($0.path) is not what --summary-json wrote of a run with --shard"
+    }
+    // The list that most are of.
+    let counts = Dictionary(read.map { ($0.report.split, 1) }, uniquingKeysWith: +)
+    let split = counts.max { ($0.value, $1.key.list) < ($1.value, $0.key.list) }?.key
+    self.split = split
+    var kept: [Named] = []
+    // Of two that have a shard, the one that did more counts.
+    for one in read.sorted(by: { $0.report.done > $1.report.done }) {
+      if let split, one.report.split != split {
+        let isOther = one.report.split.list != split.list
+        troubles.append("\(one.path) is of another \(isOther ? "list" : "split of the list"), and is left out")
+      } else if let other = kept.first(where: { $0.report.numbers.overlaps(one.report.numbers) }) {
+        troubles.append("\(one.path) has what \(other.path) has too, and is left out")
+      } else {
+        kept.append(one)
+      }
+    }
+    kept.sort { $0.report.place.first < $1.report.place.first }
+    self.kept = kept
+    if let split {
+      let there = Set(kept.flatMap { Array($0.report.numbers) })
+      missing = (1...max(1, split.of)).filter { !there.contains($0) }
+    }
+    for number in missing { repeatShard("\(number)", "has no report") }
+    for (path, report) in kept {
+      let (all, ended) = (report.listed, report.done + report.failed + report.left)
+      let (first, last) = (report.numbers.lowerBound, report.numbers.upperBound)
+      let name = first == last ? "\(first)" : "\(first)-\(last)"
+      if report.files == nil {
+        repeatShard(name, "did not read its list to the end (\(path))")
+      } else if all != ended {
+        repeatShard(
+          name, "has \(Quantity.count(all)) lines, and says what became of \(Quantity.count(ended)) (\(path))")
+      } else if report.left > 0 {
+        repeatShard(name, "has \(Quantity.files(report.left)) left to do (\(path))")
+      }
+    }
+    self.troubles = troubles + self.troubles
+    if let split, missing.isEmpty, again.isEmpty, listed != split.lines {
+      self.troubles.append(
+        "the list has \(Quantity.count(split.lines)) lines, and its shards together \(Quantity.count(listed))")
+    }
+  }
+
+  private mutating func repeatShard(_ name: String, _ why: String) {
+    let what = "shard \(name)/\(split?.of ?? 0) \(why)"
+    troubles.append("\(what): dlm get LIST --shard \(name)/\(split?.of ?? 0)")
+    again.append(what)
+  }
+
+  private func sum(_ count: (ShardReport) -> Int) -> Int { kept.reduce(0) { $0 + count($1.report) } }
+  private var listed: Int { sum(\.listed) }
+  private var unlisted: Int { max(0, (split?.lines ?? 0) - listed) }
+
+  var line: String {
+    guard let split else { return "nothing to add up" }
+    var parts = ["\(Quantity.count(sum(\.done))) of \(Quantity.files(split.lines)) done"]
+    for (count, word) in [(sum(\.failed), "failed"), (sum(\.left), "left to do"), (unlisted, "missing")] where count > 0
+    {
+      parts.append("\(Quantity.count(count)) \(word)")
+    }
+    return parts.joined(separator: ", ") + "; \(kept.count) reports of \(Quantity.count(split.of, "shard", "shards"))"
+  }
+
+  var json: JSONValue {
+    .object([
+      "list": .of(split?.list), "lines": .of(split?.lines), "shards": .of(split?.of), "reports": .of(kept.count),
+      "done": .of(sum(\.done)), "failed": .of(sum(\.failed)), "failedForGood": .of(sum(\.failedForGood)),
+      "left": .of(sum(\.left)), "missing": .of(unlisted), "missingShards": .list(missing.map { .of($0) }),
+    ])
+  }
+
+  /// As that of one run: 75 where all that is not done may be done by trying again.
+  var status: ExitStatus {
+    if split == nil { return .sourceUnreadable }
+    if sum(\.failedForGood) > 0 { return .failed }
+    if sum(\.failed) + unlisted > 0 || !again.isEmpty { return .tryAgain }
+    return troubles.isEmpty ? .success : .failed
+  }
+}

@@ -1,0 +1,124 @@
+import ArgumentParser
+import DownloadModel
+
+/// A share of a list, for one of several processes that need not know of one another. An address's shard is a function
+/// of the address and the number of shards alone, so equal addresses are in one.
+struct Shard: Sendable, Equatable {
+  /// What is kept together (`--shard-by`).
+  enum Unit: String, Choice { case line, host }
+
+  /// Of the function that shares out: under one number, no address ever changes its shard.
+  static let function = 1
+
+  /// From 1; mostly one.
+  let numbers: ClosedRange<Int>
+  let count: Int
+  var unit = Unit.line
+
+  func takes(_ address: Address) -> Bool { takes(unit == .line ? address.resource : address.hostAndPort) }
+
+  /// Also a line that is no address, so that one process alone tells of it.
+  func takes(_ text: String) -> Bool { numbers.contains(Self.number(of: text, among: count)) }
+
+  /// FNV-1a, mixed by the finalizer of MurmurHash3 (as its last bytes would hardly reach the upper bits), scaled.
+  static func number(of text: String, among count: Int) -> Int {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
+    hash = (hash ^ hash >> 33) &* 0xC4CE_B9FE_1A85_EC53
+    return Int((hash ^ hash >> 33).multipliedFullWidth(by: UInt64(count)).high) + 1
+  }
+}
+
+/// All lines of a list that is shared out, for the report: each shard's run reads the same.
+struct WholeList: ~Copyable {
+  private var count = 0
+  private var hasher = ContentHasher(.sha256)
+
+  mutating func add(_ line: String) {
+    count += 1
+    hasher.update(Array((line + "\n").utf8))
+  }
+
+  /// - Parameter shard: this process's, of this list.
+  func json(_ shard: Shard?) -> JSONValue? {
+    guard let shard else { return nil }
+    return .object([
+      "first": .of(shard.numbers.lowerBound), "last": .of(shard.numbers.upperBound), "of": .of(shard.count),
+      "by": .text(shard.unit.rawValue), "function": .of(Shard.function),
+      "list": .text(String(hasher.finish().hex.prefix(32))), "lines": .of(count),
+    ])
+  }
+}
+
+/// `I/N`, several as `A-B/N`, or `auto`: what the engine of a job array says; `auto/N` where that says not how many.
+enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  case these(ClosedRange<Int>, of: Int)
+  case array(of: Int?)
+
+  init?(argument: String) {
+    let parts = argument.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    let count = parts.dropFirst().first.map { Int($0) ?? 0 }
+    guard count ?? 1 >= 1 else { return nil }
+    if parts[0] == "auto" {
+      self = .array(of: count)
+      return
+    }
+    let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+    guard let count, let first = ends.first, let last = ends.last, ends.count <= 2, first >= 1, first <= last,
+      last <= count
+    else { return nil }
+    self = .these(first...last, of: count)
+  }
+
+  var description: String {
+    switch self {
+    case .these(let numbers, let count) where numbers.count == 1: "\(numbers.lowerBound)/\(count)"
+    case .these(let numbers, let count): "\(numbers.lowerBound)-\(numbers.upperBound)/\(count)"
+    case .array(let count): count.map { "auto/\($0)" } ?? "auto"
+    }
+  }
+
+  /// What an engine of job arrays sets: a job's number, the first one (or what that is always), the step between two,
+  /// and the last one or their count.
+  private struct Engine {
+    let number: String
+    var first = "1"
+    var step = "1"
+    var last: String?
+    var count: String?
+
+    static let all = [
+      Engine(
+        number: "SLURM_ARRAY_TASK_ID", first: "SLURM_ARRAY_TASK_MIN", step: "SLURM_ARRAY_TASK_STEP",
+        count: "SLURM_ARRAY_TASK_COUNT"),
+      Engine(number: "JOB_COMPLETION_INDEX", first: "0"),
+      Engine(number: "AWS_BATCH_JOB_ARRAY_INDEX", first: "0", count: "AWS_BATCH_JOB_ARRAY_SIZE"),
+      Engine(number: "SGE_TASK_ID", first: "SGE_TASK_FIRST", step: "SGE_TASK_STEPSIZE", last: "SGE_TASK_LAST"),
+      Engine(number: "PBS_ARRAY_INDEX"), Engine(number: "PBS_ARRAYID"),
+    ]
+  }
+
+  /// - Throws: `ValidationError` where it is not known which share that is.
+  func shard(by unit: Shard.Unit, _ environment: [String: String]) throws -> Shard {
+    let given: Int?
+    switch self {
+    case .these(let numbers, let count): return Shard(numbers: numbers, count: count, unit: unit)
+    case .array(let count): given = count
+    }
+    func value(_ name: String?) -> Int? { name.flatMap { Int(environment[$0] ?? $0) } }
+    let engines = Engine.all.filter { value($0.number) != nil }
+    guard let engine = engines.first, engines.count == 1 else {
+      throw ValidationError(UsageMessages.noArray(engines.map(\.number)))
+    }
+    let (number, first, step) = (value(engine.number) ?? 0, value(engine.first) ?? 1, max(1, value(engine.step) ?? 1))
+    guard let count = given ?? value(engine.count) ?? value(engine.last).map({ ($0 - first) / step + 1 }) else {
+      throw ValidationError(UsageMessages.noArraySize(engine.number))
+    }
+    let place = (number - first) / step + 1
+    guard number >= first, (number - first) % step == 0, place <= count else {
+      throw ValidationError(UsageMessages.notInArray("\(engine.number)=\(number)", count))
+    }
+    return Shard(numbers: place...place, count: count, unit: unit)
+  }
+}

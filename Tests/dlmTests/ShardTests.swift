@@ -1,0 +1,220 @@
+import ArgumentParser
+import DownloadModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import dlm
+
+@Suite("A list shared out among processes that know nothing of one another")
+struct ShardTests {
+  /// Reports of years are added up by it: whoever changes the function gives it another number.
+  @Test(arguments: [
+    ("http://h/a", 1, 1), ("http://h/a", 2, 2), ("http://h/b", 2, 1), ("http://h/c", 2, 1), ("http://h/a", 4000, 3433),
+    ("https://example.org/data/file-000017.csv", 20, 11), ("", 7, 7),
+  ])
+  func neverMoves(text: String, count: Int, number: Int) { #expect(Shard.number(of: text, among: count) == number) }
+
+  @Test func isEvenAndWhole() {
+    var sizes = Array(repeating: 0, count: 20)
+    for line in 0..<40_000 { sizes[Shard.number(of: "http://h/f\(line)", among: 20) - 1] += 1 }
+    // Two thousand each; the standard deviation is 44.
+    #expect(sizes.allSatisfy { (1780...2220).contains($0) }, "\(sizes)")
+  }
+
+  @Test(arguments: [
+    ("3/20", 3...3, 20), ("1-4/4000", 1...4, 4000), ("20/20", 20...20, 20), ("1/1", 1...1, 1),
+  ])
+  func isRead(text: String, numbers: ClosedRange<Int>, count: Int) throws {
+    let argument = try #require(ShardArgument(argument: text))
+    #expect(argument == .these(numbers, of: count) && argument.description == text)
+    #expect(try argument.shard(by: .host, [:]) == Shard(numbers: numbers, count: count, unit: .host))
+  }
+
+  @Test(arguments: [
+    "0/20", "21/20", "3", "3/", "/20", "3/0", "4-2/20", "1-2-3/20", "-1/20", "auto/0", "auto/x", "x/20", "",
+  ])
+  func isNone(text: String) { #expect(ShardArgument(argument: text) == nil) }
+
+  static let arrays: [(engine: [String: String], argument: String, number: Int, count: Int)] = [
+    (["SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "20"], "auto", 7, 20),
+    (["SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_COUNT": "20"], "auto", 1, 20),
+    (
+      [
+        "SLURM_ARRAY_TASK_ID": "30", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_STEP": "10",
+        "SLURM_ARRAY_TASK_COUNT": "5",
+      ], "auto", 3, 5
+    ),
+    (["JOB_COMPLETION_INDEX": "0"], "auto/8", 1, 8), (["JOB_COMPLETION_INDEX": "7"], "auto/8", 8, 8),
+    (["AWS_BATCH_JOB_ARRAY_INDEX": "4", "AWS_BATCH_JOB_ARRAY_SIZE": "9"], "auto", 5, 9),
+    (
+      ["SGE_TASK_ID": "5", "SGE_TASK_FIRST": "1", "SGE_TASK_LAST": "9", "SGE_TASK_STEPSIZE": "2"], "auto", 3, 5
+    ),
+    (["PBS_ARRAY_INDEX": "3"], "auto/4", 3, 4),
+    // Of an ordinary job of this engine.
+    (["SGE_TASK_ID": "undefined", "PBS_ARRAYID": "1"], "auto/2", 1, 2),
+  ]
+
+  @Test(arguments: arrays.indices)
+  func anEngineSays(index: Int) throws {
+    let row = Self.arrays[index]
+    let shard = try #require(ShardArgument(argument: row.argument)).shard(by: .line, row.engine)
+    #expect(shard == Shard(numbers: row.number...row.number, count: row.count))
+  }
+
+  @Test(
+    arguments: [
+      ([:], "auto", "are not set"), (["JOB_COMPLETION_INDEX": "3"], "auto", "auto/20"),
+      (["JOB_COMPLETION_INDEX": "3", "PBS_ARRAYID": "3"], "auto/9", "both set"),
+      (["JOB_COMPLETION_INDEX": "9"], "auto/9", "none of 9 jobs"),
+      (["PBS_ARRAY_INDEX": "0"], "auto/9", "none of 9 jobs"),
+      // An array of 1, 5 and 9.
+      (
+        ["SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "3"], "auto",
+        "none of 3 jobs"
+      ),
+    ] as [([String: String], String, String)])
+  func anEngineSaysTooLittle(engine: [String: String], argument: String, says: String) throws {
+    let argument = try #require(ShardArgument(argument: argument))
+    let error = #expect(throws: ValidationError.self) { try argument.shard(by: .line, engine) }
+    #expect(error?.message.contains(says) == true, "\(error?.message ?? "")")
+  }
+
+  /// Of each format, every line goes to one shard, and all say the same of the whole list.
+  @Test(arguments: ["list.txt", "list.csv", "list.json"], Shard.Unit.allCases)
+  func everyLineOnce(name: String, unit: Shard.Unit) async throws {
+    let place = try Workplace()
+    let addresses = (0..<300).map { "http://h\($0 % 7)/f\($0)" }
+    let text =
+      switch name {
+      case "list.csv": "url,size\n" + addresses.map { "\($0),1\n" }.joined()
+      case "list.json": "[" + addresses.map { #"{"url":"\#($0)"}"# }.joined(separator: ",") + "]"
+      default: addresses.joined(separator: "\n") + "\nno address\n\(addresses[0])\n"
+      }
+    _ = try place.folder.write(Array(text.utf8), to: name)
+    var (all, rejected, shares, hosts) = ([String](), [String](), Set<String>(), [String]())
+    for number in 1...4 {
+      var form = ListForm()
+      form.shard = Shard(numbers: number...number, count: 4, unit: unit)
+      let bad = Monitor([String]())
+      let reader = ListReader(
+        [.list(path: place.folder.path(name))], RequestMarks(form: form),
+        onReject: { rejection in bad.withState { $0.append(rejection.text) } })
+      let requests = await reader.all()
+      all += requests.map(\.address.key)
+      hosts += Set(requests.map(\.address.host))
+      rejected += bad.withState { $0 }
+      guard case .object(let fields)? = await reader.share else { throw ContractFailure("no share is told") }
+      shares.insert("\(fields["list"]?.text ?? "") \(fields["lines"]?.text ?? "")")
+    }
+    let again = name == "list.txt" ? [addresses[0]] : []
+    #expect(all.sorted() == (addresses + again).sorted())
+    #expect(rejected == (name == "list.txt" ? ["no address"] : []) && shares.count == 1, "\(shares)")
+    if unit == .host { #expect(hosts.count == 7) }
+  }
+
+  private struct ContractFailure: Error {
+    let text: String
+    init(_ text: String) { self.text = text }
+  }
+}
+
+@Suite("dlm merge adds up the reports of shards")
+struct MergeCommandTests {
+  private static func report(
+    _ first: Int, _ last: Int? = nil, of count: Int = 1000, list: String = "l", lines: Int = 100_000, files: Int? = 100,
+    done: Int = 100, failed: Int = 0, forGood: Int = 0, rejected: Int = 0, notBegun: Int = 0
+  ) throws -> ShardReport {
+    let json = """
+      {"shard":{"first":\(first),"last":\(last ?? first),"of":\(count),"by":"line","function":1,"list":"\(list)",
+      "lines":\(lines)},"files":\(files.map { "\($0)" } ?? "null"),"done":\(done),"failed":\(failed),
+      "failedForGood":\(forGood),"rejected":\(rejected),"cancelled":0,"notBegun":\(notBegun),"failures":null}
+      """
+    return try JSONDecoder().decode(ShardReport.self, from: Data(json.utf8))
+  }
+
+  private static func all(_ change: (inout [(path: String, report: ShardReport?)]) throws -> Void) throws -> ShardMerge
+  {
+    var reports: [(path: String, report: ShardReport?)] = try (1...1000).map { ("\($0).json", try report($0)) }
+    try change(&reports)
+    return ShardMerge(reports)
+  }
+
+  @Test func aThousandReports() throws {
+    let merge = try Self.all { $0.shuffle() }
+    #expect(merge.troubles == [] && merge.again == [] && merge.status == .success)
+    #expect(merge.line == "100,000 of 100,000 files done; 1000 reports of 1,000 shards", "\(merge.line)")
+  }
+
+  @Test func oneMissingOneDoubledOneOfAnotherList() throws {
+    let merge = try Self.all {
+      $0.remove(at: 6)
+      $0.append(("again.json", try Self.report(9, done: 90, failed: 10)))
+      $0.append(("other.json", try Self.report(7, list: "m")))
+      $0.append(("split.json", try Self.report(7, of: 20)))
+      $0.append(("text", nil))
+    }
+    #expect(
+      Set(merge.troubles) == [
+        "shard 7/1000 has no report: dlm get LIST --shard 7/1000",
+        "again.json has what 9.json has too, and is left out",
+        "other.json is of another list, and is left out", "split.json is of another split of the list, and is left out",
+        "text is not what --summary-json wrote of a run with --shard",
+      ])
+    #expect(merge.missing == [7] && merge.status == .tryAgain)
+    #expect(merge.line.hasPrefix("99,900 of 100,000 files done, 100 missing; 999 reports"), "\(merge.line)")
+  }
+
+  @Test func whatBreaksTheSum() throws {
+    let rows: [(ShardReport, String?, dlm.ExitStatus)] = [
+      (try Self.report(1, done: 60, failed: 40), nil, .tryAgain),
+      (try Self.report(1, done: 60, failed: 40, forGood: 1), nil, .failed),
+      (try Self.report(1, files: 98, done: 98, failed: 2, forGood: 2, rejected: 2), nil, .failed),
+      (try Self.report(1, done: 60, notBegun: 40), "shard 1/1000 has 40 files left to do", .tryAgain),
+      (try Self.report(1, done: 99), "shard 1/1000 has 100 lines, and says what became of 99", .tryAgain),
+      (try Self.report(1, files: nil, done: 5), "shard 1/1000 did not read its list to the end", .tryAgain),
+      (
+        try Self.report(1, files: 99, done: 99), "the list has 100,000 lines, and its shards together 99,999", .tryAgain
+      ),
+    ]
+    for (report, says, status) in rows {
+      let merge = try Self.all { $0[0].report = report }
+      #expect(merge.status == status && merge.troubles.count == (says == nil ? 0 : 1), "\(merge.troubles)")
+      if let says { #expect(merge.troubles.first?.hasPrefix(says) == true, "\(merge.troubles)") }
+    }
+    let ranges = ShardMerge([("a", try Self.report(1, 600, lines: 100)), ("b", try Self.report(600, 1000, lines: 100))])
+    #expect(ranges.troubles.contains("b has what a has too, and is left out") && ranges.missing.count == 400)
+    #expect(ShardMerge([]).status == .sourceUnreadable)
+  }
+
+  /// As by a job array: three of four run, one is missing, and what failed is one list.
+  @Test func throughTheCommand() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let names = (0..<40).map { "/f\($0)" }
+    for name in names { origin.route(name, name == "/f3" ? .status(404) : .file(Array(name.utf8))) }
+    _ = try place.list(names.map { origin.url($0) })
+    func shard(_ number: Int) async throws {
+      _ = try await place.dlm(
+        "get", "urls.txt", "-d", "out", "--shard", "\(number)/4", "--summary-json", "\(number).json", "--failed",
+        "\(number).failed", "--no-compare")
+    }
+    let failing = Shard.number(of: origin.url("/f3"), among: 4)
+    let missing = failing % 4 + 1
+    for number in 1...4 where number != missing { try await shard(number) }
+    let reports = (1...4).filter { $0 != missing }.map { "\($0).json" }
+    let first = try await place.start(["merge"] + reports + ["--again", "again"]).waitForExit()
+    #expect(first.status == 1 && first.errorText.contains("shard \(missing)/4 has no report: dlm get LIST"))
+    let again = String(decoding: try place.file("again"), as: UTF8.self)
+    #expect(again.hasPrefix("# shard \(missing)/4 has no report\n") && again.contains("\n\(origin.url("/f3"))\n"))
+    try await shard(missing)
+    origin.route("/f3", .file([3]))
+    #expect(try await place.dlm("get", "again", "-d", "out", "--no-compare").status == 0)
+    try await shard(failing)
+    let whole = try await place.start(["merge"] + (1...4).map { "\($0).json" }).waitForExit()
+    #expect(whole.status == 0 && whole.errorText.isEmpty, "\(whole.errorText)")
+    #expect(whole.outputText == "40 of 40 files done; 4 reports of 4 shards\n", "\(whole.outputText)")
+    #expect(try place.names(in: "out").count == 40)
+  }
+}
