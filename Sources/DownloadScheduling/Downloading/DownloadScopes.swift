@@ -37,9 +37,6 @@ public final class DownloadScopes: Sendable {
   /// A download has ended; its number may be given out anew.
   public func forget(_ id: Int) { state.withLock { _ = $0.cancelled.remove(id) } }
 
-  /// Whether a download has begun and not ended: it transfers, or waits for an equal one that does.
-  public func isUnderWay(_ id: Int) -> Bool { state.withLock { $0.running[id] != nil } }
-
   func run(_ request: DownloadRequest, _ download: @escaping DownloadStrategy.Download) async {
     let (stream, scope) = AsyncStream<Never>.makeStream()
     let isCancelled = state.withLock { state in

@@ -29,20 +29,21 @@ struct ListWatcher: Sendable {
     // From now on changes are told.
     await notices.arm()
     for place in lists.indices { await look(at: &lists[place], believesLosses: true) }
-    var schedule = order.watching?.every.map { RefreshSchedule(every: $0, from: start.duration(to: .now)) }
-    lines.nextLook(at: schedule.map { start.advanced(by: $0.next) })
+    var next = nextRound(from: start.duration(to: .now))
+    lines.nextLook(at: next.map { start.advanced(by: $0) })
     lines.begun()
     while !Task.isCancelled {
       let now = start.duration(to: .now)
-      if schedule?.isDue(at: now) == true {
-        lines.nextLook(at: schedule.map { start.advanced(by: $0.next) })
+      if let due = next, now >= due {
+        next = nextRound(from: now)
+        lines.nextLook(at: next.map { start.advanced(by: $0) })
         for place in lists.indices where lists[place].source.isListAt {
           await look(at: &lists[place], believesLosses: true)
         }
         await askAnew()
         lines.askAgain()
       }
-      var wake = min(now + Self.pace, schedule?.next ?? now + Self.pace)
+      var wake = min(now + Self.pace, next ?? now + Self.pace)
       for place in lists.indices {
         lists[place].noteDifference(at: now)
         switch lists[place].stillness.step(at: now) {
@@ -55,6 +56,9 @@ struct ListWatcher: Sendable {
       for one in told { lists[one.list].stillness.note(one.notice, at: start.duration(to: .now)) }
     }
   }
+
+  /// When everything is asked about again (`--refresh-every`). Rounds missed by a sleeping machine are one.
+  private func nextRound(from now: Duration) -> Duration? { order.watching?.every.map { now + $0 } }
 
   // MARK: One list
 
@@ -109,22 +113,6 @@ struct ListWatcher: Sendable {
     guard list.trouble != why.reason else { return }
     list.trouble = why.reason
     lines.unread(list.place, why, isMissing: why.reason == .unreadable(errno: ENOENT))
-  }
-}
-
-/// When everything is asked about again (`--refresh-every`), from one round's beginning to the next; rounds missed by a
-/// sleeping machine are one.
-struct RefreshSchedule {
-  let every: Duration
-  private(set) var next: Duration
-
-  init(every: Duration, from now: Duration) { (self.every, next) = (every, now + every) }
-
-  /// - Returns: whether a round is due; the next is counted from now.
-  mutating func isDue(at now: Duration) -> Bool {
-    guard now >= next else { return false }
-    next = now + every
-    return true
   }
 }
 

@@ -110,8 +110,7 @@ struct LivingLines {
   ///   - mayLose: whether lines may go; else only new ones begin.
   ///   - numbers: give a request its name's number among all that there ever were.
   mutating func change(
-    _ list: Int, by change: ListChange, to new: [DownloadRequest], mayLose: Bool,
-    isUnderWay: (Int) -> Bool = { _ in false }, numbers: NameNumbers
+    _ list: Int, by change: ListChange, to new: [DownloadRequest], mayLose: Bool, numbers: NameNumbers
   ) -> Effects {
     let old = lists[list]
     var effects = Effects()
@@ -127,33 +126,12 @@ struct LivingLines {
     }
     if !mayLose { lists[list] += change.removed.map { old[$0] } }
     if effects.cancel.isEmpty { return effects }
-    passOn(&effects, isUnderWay)
     // What the run has not taken ends here.
     for request in waiting where effects.cancel.remove(request.id) != nil {
       effects.removed += ended(request.id, .failure(.cancelled)).removed
     }
     waiting.removeAll { lines[$0.id] == nil }
     return effects
-  }
-
-  /// Cancelled work goes on as that of an equal line whose own has not begun; that one's is cancelled instead. Work
-  /// that has begun waits for the same transfer, and gets it (`InFlight.handOn`).
-  private mutating func passOn(_ effects: inout Effects, _ isUnderWay: (Int) -> Bool) {
-    typealias Exactly = ListChange.Exactly
-    let cancelled = effects.cancel.compactMap { id in lines[id].map { (Exactly($0.request.key), id) } }
-    var given = Dictionary(cancelled) { isUnderWay($1) ? $1 : $0 }
-    for list in lists.indices {
-      for (place, heir) in lists[list].enumerated() {
-        guard let line = lines[heir], line.life == .underWay, !isUnderWay(heir),
-          let id = given.removeValue(forKey: Exactly(line.request.key))
-        else { continue }
-        lists[list][place] = id
-        lines[id]?.isLeaving = false
-        lines[heir]?.isLeaving = true
-        effects.cancel.remove(id)
-        effects.cancel.insert(heir)
-      }
-    }
   }
 
   private mutating func remove(_ id: Int, _ effects: inout Effects) {

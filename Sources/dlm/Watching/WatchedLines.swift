@@ -68,8 +68,7 @@ final class WatchedLines: RequestSource {
     let cancel = state.withLock { state in
       let mended = mayLose ? reject(rejections, of: list, &state) : 0
       state.unread[list] = nil
-      let effects = state.lines.change(
-        list, by: change, to: requests, mayLose: mayLose, isUnderWay: scopes.isUnderWay, numbers: numbers)
+      let effects = state.lines.change(list, by: change, to: requests, mayLose: mayLose, numbers: numbers)
       tell(of: effects.removed, state)
       feed.relist(state.lines.count)
       let news = WatchNews.Change(

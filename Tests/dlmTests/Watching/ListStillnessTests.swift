@@ -59,17 +59,3 @@ struct ListStillnessTests {
     #expect(after((.differs, 1), (.closed, 1.1)).step(at: .milliseconds(1300)) == .look(believesLosses: true))
   }
 }
-
-@Suite("When everything is asked about again")
-struct RefreshScheduleTests {
-  @Test func roundsAreCountedFromBeginningToBeginning() {
-    var schedule = RefreshSchedule(every: .seconds(600), from: .seconds(5))
-    var rounds: [Duration] = []
-    // The machine slept for a day: one round, and the next ten minutes later.
-    for now in [604, 605, 606, 86_400, 86_999, 87_000] where schedule.isDue(at: .seconds(now)) {
-      rounds.append(.seconds(now))
-    }
-    #expect(rounds == [.seconds(605), .seconds(86_400), .seconds(87_000)])
-    #expect(schedule.next == .seconds(87_600))
-  }
-}

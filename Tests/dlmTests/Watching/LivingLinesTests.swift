@@ -9,7 +9,6 @@ struct LivingLinesTests {
   private final class Bench {
     var lines = LivingLines(lists: 2)
     var log: [String] = []
-    var underWay: Set<Int> = []
 
     func change(_ text: String, list: Int = 0, mayLose: Bool = true) throws {
       let requests = try text.split(separator: " ").map { word in
@@ -19,9 +18,7 @@ struct LivingLinesTests {
           wishes: parts.count > 1 ? .init(outputName: String(parts[1])) : nil)
       }
       let change = ListChange(from: lines.keys(of: list), to: requests.map(\.key))
-      note(
-        lines.change(
-          list, by: change, to: requests, mayLose: mayLose, isUnderWay: underWay.contains, numbers: NameNumbers()))
+      note(lines.change(list, by: change, to: requests, mayLose: mayLose, numbers: NameNumbers()))
     }
 
     func ended(_ id: Int, _ code: DownloadError.Code? = nil) {
@@ -84,36 +81,20 @@ struct LivingLinesTests {
     #expect(bench.take() == "+3, -0 running")
   }
 
-  /// The story: an address stood in two lists, and went from the first while it was under way. Its transfer
-  /// was broken off, and the second list's line began it again.
-  @Test func workGoesOnForAnEqualLineOfAnotherList() throws {
+  @Test func anEqualLineOfAnotherListStays() throws {
     let bench = Bench()
     try bench.change("a b")
     try bench.change("c a", list: 1)
     #expect(bench.take() == "+0, +1, +2, +3")
     try bench.change("b")
-    #expect(bench.take() == "x3", "the transfer is the first one's")
-    bench.ended(3, .cancelled)
-    #expect(bench.take() == "-3 waiting" || bench.lines.count == 3)
-    try bench.change("c", list: 1)
-    #expect(bench.take().hasSuffix("x0"), "nobody wants it any more")
-    try bench.change("a b")
+    #expect(bench.take() == "x0")
     bench.ended(0, .cancelled)
-    #expect(bench.take() == "+4, -0 running")
-  }
-
-  /// The story: the lower number was taken for the one that transfers, which it is not where the later line
-  /// goes first: its transfer was broken off.
-  @Test(arguments: [[], [0], [2], [0, 2]] as [Set<Int>]) func theOneThatHasBegunGoesOn(underWay: Set<Int>)
-    throws
-  {
-    let bench = Bench()
+    #expect(bench.take() == "-0 running")
+    try bench.change("c", list: 1)
+    #expect(bench.take() == "x3", "nobody wants it any more")
     try bench.change("a b")
-    try bench.change("a", list: 1)
-    bench.underWay = underWay
-    #expect(bench.take() == "+0, +1, +2")
-    try bench.change("b")
-    #expect(bench.take() == (underWay.contains(2) ? "x0" : "x2"))
+    bench.ended(3, .cancelled)
+    #expect(bench.take() == "+4, -3 running")
   }
 
   @Test func aChangedLineBeginsAnewAlone() throws {
@@ -152,11 +133,10 @@ struct LivingLinesTests {
     try bench.change("a")
     try bench.change("a", list: 1)
     try bench.change("")
-    // What is under way goes on as the other's.
-    #expect(bench.take() == "+0, +1, x1" && bench.lines.count(of: 1) == 1)
-    bench.ended(1, .cancelled)
-    #expect(bench.take() == "-1 running")
-    bench.ended(0)
+    #expect(bench.take() == "+0, +1, x0" && bench.lines.count(of: 1) == 1)
+    bench.ended(0, .cancelled)
+    #expect(bench.take() == "-0 running")
+    bench.ended(1)
     #expect(bench.lines.isSettled && bench.lines.count == 1)
   }
 
