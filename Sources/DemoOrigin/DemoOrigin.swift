@@ -33,7 +33,7 @@ public actor DemoOrigin {
   /// - Returns: the port, open for connections.
   @discardableResult
   public func start() throws(DemoOriginError) -> UInt16 {
-    guard server == nil else { throw .alreadyRunning }
+    if let server { return server.port }
     let server = try DemoServer(port: port, conduct)
     queue.async { server.run() }
     self.server = server
@@ -72,8 +72,6 @@ public actor DemoOrigin {
 
 /// Why an origin does not run.
 public enum DemoOriginError: Error, Equatable, Sendable {
-  /// `start()` was called on an origin that runs.
-  case alreadyRunning
   /// No socket on the loopback interface could be had; the system's reason.
   case cannotListen(String)
 }

@@ -3,7 +3,7 @@ import DownloadModel
 import Glibc
 
 /// One thread that waits for all its sockets, and for the moments in which answers and their pieces are due. HTTP/1.1
-/// as an origin of files needs it: heads up to 64 KiB, bodies of requests by their length alone.
+/// as an origin of files needs it: heads up to 64 KiB, no bodies of requests.
 final class DemoServer: Sendable {
   struct Conduct: Sendable {
     let files: [String: DemoFile]
@@ -83,8 +83,6 @@ private struct DemoConnections {
   private final class Connection {
     let descriptor: Int32
     var input: [UInt8] = []
-    /// Bytes of a request's body that are still to come, and mean nothing.
-    var ignored = 0
     /// Nil while a request is read.
     var reply: Reply?
     var isClosed = false
@@ -170,13 +168,9 @@ private struct DemoConnections {
 
   /// Takes the next request, if it is there as a whole.
   private mutating func readRequest(_ connection: Connection) {
-    let ignored = min(connection.ignored, connection.input.count)
-    connection.input.removeFirst(ignored)
-    connection.ignored -= ignored
     guard let end = connection.input.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
     guard let request = DemoRequest(head: connection.input[..<end.lowerBound]) else { return self.end(connection) }
     connection.input.removeSubrange(..<end.upperBound)
-    connection.ignored = request.bodyLength
     let answer = DemoAnswer(to: request, files: conduct.files, now: Int64(time(nil)))
     connection.reply = Reply(answer: answer, bytes: answer.head[...])
     if let workers = conduct.workers, busy >= max(1, workers) {

@@ -80,7 +80,7 @@ struct DemoOriginLifeTests {
   @Test func runsOnceAtATime() async throws {
     let origin = origin()
     let port = try await origin.start()
-    await #expect(throws: DemoOriginError.alreadyRunning) { try await origin.start() }
+    #expect(try await origin.start() == port)
     #expect(await origin.addresses == ["http://127.0.0.1:\(port)/slow.bin"])
     await origin.stop()
     await origin.stop()
@@ -98,7 +98,7 @@ struct DemoOriginLifeTests {
     for _ in 1...20 {
       async let starting: Void = {
         // Either it came first or it was stopped on the way: both are right, a server left behind is not.
-        do throws(DemoOriginError) { try await origin.start() } catch { #expect(error != .alreadyRunning) }
+        _ = try? await origin.start()
       }()
       await origin.stop()
       await starting

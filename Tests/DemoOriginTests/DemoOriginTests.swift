@@ -49,7 +49,6 @@ struct DemoOriginTests {
     Refusal(arguments: ["--header", "If-None-Match: \(file.entityTag)"], status: 304, length: "100000"),
     Refusal(arguments: ["--header", "Range: bytes=100000-"], status: 416, length: "0"),
     Refusal(arguments: ["--head"], status: 200, length: "100000"),
-    Refusal(arguments: ["--data", "x"], status: 405, length: "0"),
   ])
   func connectionServesOnAfterAnAnswerWithoutBody(row: Refusal) async throws {
     try await origin().serving { addresses in
