@@ -38,7 +38,7 @@ public enum TerminalText {
 }
 
 /// Cutting a text to a number of cells, never through a character.
-enum TextCut {
+public enum TextCut {
   /// Keeps the beginning; `ellipsis` stands for the rest.
   static func atEnd(_ text: String, to width: Int, ellipsis: String) -> String {
     if CellWidth.of(text) <= width { return text }
@@ -77,6 +77,15 @@ enum TextCut {
       }
     }
     return cut
+  }
+
+  /// Short names of addresses: their ends, but the whole of those that end alike, cut so that they stay apart.
+  public static func ends(of addresses: [String], to width: Int, ellipsis: String) -> [String: String] {
+    let texts = Dictionary(addresses.map { ($0, TerminalText.sanitized($0)) }) { $1 }
+    func end(_ text: String) -> String { text.split(separator: "/").last.map { String($0) } ?? text }
+    let alike = Dictionary(grouping: Set(texts.values), by: end)
+    let names = texts.values.map { text in alike[end(text)]?.count == 1 ? end(text) : text }
+    return Dictionary(uniqueKeysWithValues: zip(texts.keys, apart(names, to: width, ellipsis: ellipsis)))
   }
 
   /// How many characters fit, from the first on.

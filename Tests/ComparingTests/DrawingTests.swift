@@ -97,13 +97,6 @@ struct DrawingTests {
     #expect(few.thickness(phase) == phase.height.part * 10 || phase == .queued)
   }
 
-  @Test("say the same in words")
-  func words() throws {
-    let file = try #require(Self.files.last)
-    #expect(
-      RunWaterfall.words(file) == "http://h/a: queued 40 ms, waiting 10 ms, receiving 40 ms, finishing 10 ms")
-  }
-
   // MARK: Curves
 
   @Test("spread a transfer's bytes over the time in which they came")
@@ -280,15 +273,6 @@ struct MarkupTests {
       (-0.001, "0"), (.nan, "0"), (.infinity, "0"), (1e15, "1000000000000"),
     ] as [(Double, String)])
   func numbers(value: Double, text: String) { #expect(Markup.number(value) == text) }
-
-  @Test(arguments: [
-    (["http://h/a/x", "http://h/a/y"], "http://h/a/"), (["http://h/abc", "http://h/abd"], "http://h/"),
-    (["http://h/a"], ""), ([], ""), (["http://h/a", "ftp://h/a"], ""),
-    (["http://h/a", "http://h/a"], "http://h/"),
-  ])
-  func commonFolder(addresses: [String], folder: String) {
-    #expect(WaterfallData.commonFolder(addresses) == folder)
-  }
 
   @Test(
     arguments: [

@@ -182,6 +182,6 @@ struct ReportFormTests {
     #expect(html.contains("leaf-100000-large.jpeg") && html.contains("999 "))
     // A path a phase and mode, and no row of its own.
     #expect(html.components(separatedBy: "<path class=\"row").count < 3 * 7 + 7 + 2)
-    #expect(!html.contains("class=\"hit\"") && !html.contains("class=\"names\""))
+    #expect(!html.contains("class=\"names\""))
   }
 }

@@ -1,5 +1,6 @@
 import Comparing
 import DownloadModel
+import TerminalProgress
 import Testing
 
 @testable import dlm
@@ -53,15 +54,15 @@ struct ComparisonPictureTests {
         "parallel    █████████████▉  31.0 ms",
         "",
         "sequential, files:",
-        "  …her-long-name-0.bin ▒▒░░░█████████",
-        "  …her-long-name-1.bin ··············░░░░░█████████",
-        "  …her-long-name-2.bin ····························░░░░░█████████",
-        "  …her-long-name-3.bin ··········································░░░░░█████████",
+        "  a-rather-long…-0.bin ▒▒░░░█████████",
+        "  a-rather-long…-1.bin ··············░░░░░█████████",
+        "  a-rather-long…-2.bin ····························░░░░░█████████",
+        "  a-rather-long…-3.bin ··········································░░░░░█████████",
         "parallel, files:",
-        "  …her-long-name-0.bin ▒▒░░░█████████",
-        "  …her-long-name-1.bin ░░░░░█████████",
-        "  …her-long-name-2.bin ░░░░░█████████",
-        "  …her-long-name-3.bin ░░░░░█████████",
+        "  a-rather-long…-0.bin ▒▒░░░█████████",
+        "  a-rather-long…-1.bin ░░░░░█████████",
+        "  a-rather-long…-2.bin ░░░░░█████████",
+        "  a-rather-long…-3.bin ░░░░░█████████",
         "                       0                                                 120 ms",
         "                       · queued   ▒ connecting   ░ waiting   █ receiving",
       ])
@@ -123,37 +124,37 @@ struct ComparisonPictureTests {
     "addresses that end alike are told by what differs",
     arguments: [
       (["http://h/a.bin", "http://h/b.bin"], ["a.bin", "b.bin"]),
-      (["http://h/a/index", "http://h/b/index", "http://h/c"], ["…a/index", "…b/index", "c"]),
+      (["http://h/a/index", "http://h/b/index", "http://h/c"], ["http://h/a/index", "http://h/b/index", "c"]),
       (
         ["http://one.example/x/f.bin", "http://two.example/x/f.bin"],
-        ["…one.example/x/…", "…two.example/x/…"]
+        ["http://one…f.bin", "http://two…f.bin"]
       ),
       (
         ["http://h/v1/a-long-name-of-a.file", "http://h/v2/a-long-name-of-a.file"],
-        ["…v1/a-long-name…", "…v2/a-long-name…"]
+        ["http…h/v1/a-lon…", "http…h/v2/a-lon…"]
       ),
       // Within the last part, far from its ends.
       (
         ["http://h/a-long-beginning-1-and-a-long-end", "http://h/a-long-beginning-2-and-a-long-end"],
-        ["…1-and-a-long-e…", "…2-and-a-long-e…"]
+        ["a-lo…ng-1-and-a…", "a-lo…ng-2-and-a…"]
       ),
       // Those that differ later, by that.
       (
         [
           "http://h/a/a-long-common-folder/1/index", "http://h/a/a-long-common-folder/2/index",
           "http://h/b/a-long-common-folder/1/index",
-        ], ["…1/index", "…2/index", "…b/a-long-commo…"]
+        ], ["http:…er/1/index", "http:…er/2/index", "http://h/b…index"]
       ),
       (
-        ["http://h/very-long-names-here/", "http://h/very-long-names-here"], ["…es-here/", "…mes-here"]
+        ["http://h/very-long-names-here/", "http://h/very-long-names-here"], ["http://h/v…here/", "http://h/v…-here"]
       ),
       // Only what may not be shown differs.
-      (["http://h/f?token=a", "http://h/f?token=b"], ["…f?token=…", "…f?token=…"]),
+      (["http://h/f?token=a", "http://h/f?token=b"], ["f?token=…", "f?token=…"]),
     ] as [([String], [String])])
   func rowNames(addresses: [String], expected: [String]) {
-    let names = RowNames(addresses + addresses, cells: 16, more: "…")
-    #expect(addresses.map { names[$0] } == expected)
-    #expect(addresses.allSatisfy { names[$0].count <= 16 })
+    let names = TextCut.ends(of: addresses + addresses, to: 16, ellipsis: "…")
+    #expect(addresses.map { names[$0] ?? "" } == expected)
+    #expect(names.values.allSatisfy { $0.count <= 16 })
   }
 
   @Test("a name with escape sequences in it cannot act on the terminal")

@@ -31,30 +31,23 @@ struct PagePalette: Sendable {
     ])
 
   var variables: String {
-    "--paper:\(paper);--shade:\(shade);--ink:\(ink);--soft:\(soft);--line:\(line);--accent:\(accent)"
+    let all = [
+      "paper": paper, "shade": shade, "ink": ink, "soft": soft, "line": line, "accent": accent, "muted": muted,
+      "failed": failed,
+    ].merging(phases.map { ($0.key.style, $0.value) }) { $1 }
+    return all.map { "--\($0):\($1)" }.sorted().joined(separator: ";")
   }
 
-  /// The drawings' rules. Plain colours, since not all that draws SVG knows variables.
-  var drawingRules: String {
-    FilePhase.allCases.compactMap { phase in
-      phases[phase].map { ".\(phase.style){stroke:\($0)}" }
-    }.joined() + "svg text{fill:\(ink)}svg .soft{fill:\(soft)}.grid{stroke:\(line)}"
-      + ".bar{fill:\(muted)}.bar.won{fill:\(accent)}.spread{stroke:\(soft)}"
-      + ".run{stroke:\(ink);fill:\(paper)}.area{fill:\(accent);fill-opacity:.18;stroke:\(accent)}"
-      + ".failed{stroke:\(failed)}"
-  }
-
-  private static let drawingShapes =
-    "svg text{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;"
-    + "font-variant-numeric:tabular-nums}svg .strong{font-weight:600}"
-    + ".row,.grid,.spread,.failed,.area{fill:none}.hit{fill:transparent}"
-    + ".failed,.area{vector-effect:non-scaling-stroke}.failed{stroke-width:2}.area{stroke-width:1.25}"
-    + ".run{stroke-width:1.25}.spread{stroke-width:1.25}.end{text-anchor:end}.middle{text-anchor:middle}"
-    + ".alone,.stretched .shared{display:none}.stretched .alone{display:inline}"
-
-  /// The style of all drawings in both schemes. Paper is light, whatever the screen is.
   static let drawingStyle =
-    drawingShapes + light.drawingRules + "@media screen and (prefers-color-scheme:dark){\(dark.drawingRules)}"
+    "svg text{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;fill:var(--ink);"
+    + "font-variant-numeric:tabular-nums}svg .strong{font-weight:600}svg .soft{fill:var(--soft)}"
+    + ".row,.grid,.spread,.failed,.area{fill:none}.grid{stroke:var(--line)}.spread{stroke:var(--soft)}"
+    + ".failed,.area{vector-effect:non-scaling-stroke}.failed{stroke:var(--failed);stroke-width:2}"
+    + ".area{fill:var(--accent);fill-opacity:.18;stroke:var(--accent);stroke-width:1.25}"
+    + ".bar{fill:var(--muted)}.bar.won{fill:var(--accent)}.run{fill:var(--paper);stroke:var(--ink)}"
+    + ".run,.spread{stroke-width:1.25}.end{text-anchor:end}.middle{text-anchor:middle}"
+    + ".alone,.stretched .shared{display:none}.stretched .alone{display:inline}"
+    + FilePhase.allCases.map { ".\($0.style){stroke:var(--\($0.style))}" }.joined()
 }
 
 extension FilePhase {

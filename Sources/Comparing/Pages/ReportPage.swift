@@ -86,7 +86,7 @@ struct ReportPage {
     let rates = contents.modes.map { RunCurve.throughput($0.details.transfers, on: contents.axis) }
     let atWork = contents.modes.map { RunCurve.filesAtWork($0.files, on: contents.axis) }
     let addresses = contents.modes.flatMap(\.files).map(\.address)
-    let names = RowNames(addresses, cells: RunWaterfall.nameCells, more: "…")
+    let names = TextCut.ends(of: addresses, to: RunWaterfall.nameCells, ellipsis: "…")
     func count(_ files: Double) -> String { Markup.number((files * 10).rounded() / 10) }
     return contents.modes.enumerated().map { index, mode in
       let fall = RunWaterfall(files: mode.files, axis: contents.axis, alone: contents.isComparison ? mode.axis : nil)

@@ -5,8 +5,6 @@ import DownloadModel
 struct RunWaterfall {
   /// In pixels.
   static let axisHeight = 20.0
-  /// Up to here each row has a title of its own.
-  static let namedRows = 250
   private static let unitsPerRow = 10
 
   let files: [FileTimeline]
@@ -26,11 +24,11 @@ struct RunWaterfall {
   static let nameCells = 20
 
   /// The files' names beside their rows; empty where the rows are too low for them.
-  func names(_ names: RowNames) -> String {
+  func names(_ names: [String: String]) -> String {
     guard files.count <= Self.mostNames else { return "" }
     let height = Markup.number(Self.rowHeight(files.count))
     return "<ol class=\"names\" aria-hidden=\"true\" style=\"line-height:\(height)px\">"
-      + files.map { "<li>\(Markup.text(names[$0.address]))</li>" }.joined() + "</ol>\n"
+      + files.map { "<li>\(Markup.text(names[$0.address] ?? ""))</li>" }.joined() + "</ol>\n"
   }
 
   var height: Double { Self.rowHeight(files.count) * Double(max(1, files.count)) }
@@ -85,20 +83,7 @@ struct RunWaterfall {
     }
     let failures = failures
     if !failures.isEmpty { markup += "<path class=\"failed\" d=\"\(failures)\"/>" }
-    for (row, file) in files.enumerated() where files.count <= Self.namedRows {
-      markup +=
-        "<rect class=\"hit\" y=\"\(row * Self.unitsPerRow)\" width=\"\(TimeAxis.units)\" "
-        + "height=\"\(Self.unitsPerRow)\"><title>\(Markup.text(Self.words(file)))</title></rect>"
-    }
     return markup + "</svg>"
-  }
-
-  static func words(_ file: FileTimeline) -> String {
-    let times = TimeShares([file]).times
-    let phases = FilePhase.allCases.compactMap { phase in
-      times[phase].map { "\(phase.name) \(Markup.milliseconds($0))" }
-    }
-    return "\(file.address): \(phases.joined(separator: ", "))\(file.hasFailed ? "; failed" : "")"
   }
 }
 
@@ -110,13 +95,16 @@ struct WaterfallData {
   var json: JSONValue {
     let addresses = Set(contents.modes.flatMap { $0.files.map(\.address) }).sorted()
     let places = Dictionary(uniqueKeysWithValues: zip(addresses, addresses.indices))
-    let shown = addresses.map(Markup.clean)
-    let prefix = Self.commonFolder(shown)
+    let shown = addresses.map { Markup.clean($0).unicodeScalars }
+    // Where the first and the last are alike, all are.
+    let ends = [shown.min { $0.lexicographicallyPrecedes($1) }, shown.max { $0.lexicographicallyPrecedes($1) }]
+    let (first, last) = (ends[0] ?? .init(), ends[1] ?? .init())
+    let same = zip(first, last).prefix { $0 == $1 }.count
     return .object([
       // How much of the axis that the drawings share each mode takes.
       "widths": .list(contents.modes.map { .decimal($0.axis.end / contents.axis.end * Double(TimeAxis.units)) }),
-      "prefix": .text(prefix),
-      "names": .list(shown.map { .text(String($0.unicodeScalars.dropFirst(prefix.unicodeScalars.count))) }),
+      "prefix": .text(String(String.UnicodeScalarView(first.prefix(same)))),
+      "names": .list(shown.map { .text(String(String.UnicodeScalarView($0.dropFirst(same)))) }),
       "phases": .list(FilePhase.allCases.map { .text($0.name) }),
       "runs": .list(
         contents.modes.map { mode in
@@ -135,18 +123,5 @@ struct WaterfallData {
     var row = "\(name) \(fields.joined(separator: " "))"
     while row.last == " " { row.removeLast() }
     return file.hasFailed ? row + " x" : row
-  }
-
-  /// What all addresses begin with, up to a slash. By scalars, so that both pieces together are the address.
-  static func commonFolder(_ addresses: [String]) -> String {
-    // One alone would lose all but its name.
-    guard addresses.count > 1, let first = addresses.first else { return "" }
-    var prefix = Array(first.unicodeScalars)
-    for address in addresses {
-      let equal = zip(prefix, address.unicodeScalars).prefix { $0 == $1 }.count
-      prefix.removeLast(prefix.count - equal)
-    }
-    let end = prefix.lastIndex(of: "/").map { $0 + 1 } ?? 0
-    return String(String.UnicodeScalarView(prefix[..<end]))
   }
 }

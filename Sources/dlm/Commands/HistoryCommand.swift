@@ -100,7 +100,7 @@ struct HistoryMessages {
     let more = past.sources.count > 1 ? " and \(Quantity.count(past.sources.count - 1)) more" : ""
     let whole = TerminalText.sanitized(CommandLineText.quoted(first, from: folder))
     let room = max(16, cells - more.count)
-    return (whole.count <= room ? whole : RowNames([whole], cells: room, more: "…")[whole]) + more
+    return (whole.count <= room ? whole : TextCut.ends(of: [whole], to: room, ellipsis: "…")[whole] ?? "") + more
   }
 
   private static func mode(_ past: PastRun) -> String {

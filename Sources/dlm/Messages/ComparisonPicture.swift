@@ -52,13 +52,13 @@ struct ComparisonPicture {
     guard runs.allSatisfy({ !$0.1.isEmpty }), let end = runs.flatMap({ $0.1.map(\.end) }).max(), end > .zero
     else { return [] }
     var lines: [String] = []
-    let names = RowNames(
-      runs.flatMap { Self.some($0.1).map(\.address) }, cells: nameCells, more: isUnicode ? "…" : "..")
+    let names = TextCut.ends(
+      of: runs.flatMap { Self.some($0.1).map(\.address) }, to: nameCells, ellipsis: isUnicode ? "…" : "..")
     for (result, files) in runs {
       let some = Self.some(files)
       let count = some.count < files.count ? "\(some.count) of \(Quantity.count(files.count)) files" : "files"
       lines.append("\(result.mode.name), \(count):")
-      lines += some.map { "  " + row($0, named: names[$0.address], end: end) }
+      lines += some.map { "  " + row($0, named: names[$0.address] ?? "", end: end) }
     }
     return lines + [axis(end), legend]
   }
