@@ -1,5 +1,4 @@
 import ArgumentParser
-import Comparing
 import DownloadModel
 import FoundationEssentials
 import SystemPackage
@@ -48,9 +47,8 @@ struct CompareCommand: AsyncParsableCommand {
     }
     let store = RunHistoryStore(environment)
     let names = sources.compactMap { RunMemory.name(of: $0, store) }
-    let status = try await measuring.compare(
-      requests, of: names.joined(separator: " "), settings, environment
-    ) { report in
+    let session = ComparisonSession(requests, of: names.joined(separator: " "), settings, environment, measuring)
+    let status = try await session.run { report in
       let past = PastRun.all(of: report, settings, sources: names, listDigest: digest)
       do throws(Errno) { try store.append(past.map { .ended(run: nil, $0) }) } catch {
         RunLog(isVerbose: false).historyNotSaved(error)
@@ -91,101 +89,5 @@ struct MeasuringOptions: ParsableArguments {
     }
     guard runs >= 1 else { throw ValidationError("--runs must be at least 1.") }
     guard warmup >= 0 else { throw ValidationError("--warmup must be at least 0.") }
-  }
-
-  /// - Throws: the exit status when standard output cannot be written.
-  func compare(
-    _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
-    onReport: (ComparisonReport) -> Void = { _ in }
-  ) async throws(ExitCode) -> ExitStatus {
-    if let trouble = settings.report?.file.obstacle("--report") {
-      StandardError.say([trouble])
-      return .folderUnusable
-    }
-    let output = ComparisonOutput(
-      list: list, settings: settings, environment: environment, isInMemory: discard,
-      screen: ProgressScreen(settings.progress, environment: environment))
-    let session = session(requests, output)
-    let (result, signal): (Result<ComparisonReport, ComparisonError>, Int32?)
-    do throws(Errno) {
-      (result, signal) = try await session.run()
-    } catch {
-      StandardError.say([TroubleMessages.temporaryFolder(session.temporaryFolder, error)])
-      return .folderUnusable
-    }
-    switch result {
-    case .success(let report):
-      onReport(report)
-      // Its word goes before the verdict, which is the last.
-      let isKept = output.keep(report)
-      try output.show(report)
-      return isKept ? ExitStatus(failures: report.leftOut, rejections: []) : .unwritten
-    case .failure(let error):
-      try output.show(error, runs: session.plan.modes.count * runs)
-      return ExitStatus(error, signal: signal)
-    }
-  }
-
-  private func session(_ requests: [DownloadRequest], _ output: ComparisonOutput) -> ComparisonSession {
-    let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.strategies : mode, widths: output.settings.widths)
-    return ComparisonSession(
-      settings: output.settings, screen: output.screen,
-      plan: ComparisonPlan(modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max)),
-      isStrict: strict, requests: requests,
-      temporaryFolder: discard ? TemporaryFolder.inMemory : TemporaryFolder.path(output.environment),
-      table: { output.messages($0).table },
-      // Written at once, so that what was measured is there however this ends.
-      onMeasured: { _ = output.write(ComparisonReport(measurements: $0)) })
-  }
-}
-
-/// Where what was measured goes: the table, a picture of it, and `--report`.
-private struct ComparisonOutput {
-  let list: String
-  let settings: Settings
-  let environment: [String: String]
-  let isInMemory: Bool
-  let screen: ProgressScreen
-
-  func messages(_ report: ComparisonReport) -> ComparisonMessages {
-    ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: isInMemory)
-  }
-
-  func show(_ report: ComparisonReport) throws(ExitCode) {
-    let messages = messages(report)
-    if screen.style == .json {
-      // Standard output is for programs.
-      StandardError.say(messages.lines())
-      return try StandardOutput.write(ComparisonMessages.json(ReportPages(report, facts(report))))
-    }
-    let terminal = StandardOutput.terminal
-    let lines = messages.lines(
-      ComparisonPicture(report, on: terminal, environment), rows: settings.isVerbose ? nil : terminal?.rows
-    ) { StandardOutput.wrapped($0.map { TerminalText.sanitized($0) }) }
-    try StandardOutput.write(lines.joined(separator: "\n") + "\n")
-  }
-
-  func show(_ error: ComparisonError, runs: Int) throws(ExitCode) {
-    guard case .cancelled(let measured) = error, !measured.isEmpty else {
-      return StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
-    }
-    StandardError.say(["Interrupted after \(measured.count) of \(runs) runs; what they say:"])
-    try show(ComparisonReport(measurements: measured))
-  }
-
-  /// - Returns: false if the report is wanted and could not be written.
-  func keep(_ measured: ComparisonReport) -> Bool {
-    guard let report = settings.report else { return true }
-    let troubles = write(measured)
-    StandardError.say(troubles.isEmpty ? ["Report: \(TerminalText.sanitized(report.file.name))"] : troubles)
-    return troubles.isEmpty
-  }
-
-  /// - Returns: what to say where it could not be written.
-  func write(_ report: ComparisonReport) -> [String] { settings.report?.write(report, facts(report)) ?? [] }
-
-  private func facts(_ report: ComparisonReport) -> ReportFacts {
-    let messages = messages(report)
-    return ReportFacts(list: list, headline: messages.headline, notes: messages.explanations + messages.warnings)
   }
 }

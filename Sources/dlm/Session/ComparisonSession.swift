@@ -1,3 +1,4 @@
+import ArgumentParser
 import Comparing
 import DownloadModel
 import Downloads
@@ -5,39 +6,119 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Downloads one list in every mode, several times over, each time into an empty folder and without the cache.
+/// Downloads one list in every mode, several times over, each time into an empty folder and without the cache. What
+/// that took goes into the table, a picture of it, and `--report`.
 struct ComparisonSession: Sendable {
-  let settings: Settings
-  let screen: ProgressScreen
-  let plan: ComparisonPlan
-  /// Whether a file that fails ends the comparison.
-  let isStrict: Bool
-  let requests: [DownloadRequest]
-  /// The user chooses by `$TMPDIR` which disk is measured.
-  let temporaryFolder: String
-  let table: @Sendable (ComparisonReport) -> [String]
-  let onMeasured: @Sendable ([RunMeasurement]) -> Void
+  private let requests: [DownloadRequest]
+  private let list: String
+  private let settings: Settings
+  private let environment: [String: String]
+  private let measuring: MeasuringOptions
+  private let screen: ProgressScreen
+  private let plan: ComparisonPlan
 
-  /// - Returns: the report, or why there is none; and the signal that ended it.
-  /// - Throws: Errno of the temporary folder.
-  func run() async throws(Errno) -> (Result<ComparisonReport, ComparisonError>, signal: Int32?) {
+  /// - Parameter list: what the report calls it.
+  init(
+    _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
+    _ measuring: MeasuringOptions
+  ) {
+    (self.requests, self.list, self.settings) = (requests, list, settings)
+    (self.environment, self.measuring) = (environment, measuring)
+    screen = ProgressScreen(settings.progress, environment: environment)
+    let modes = measuring.mode.isEmpty ? DownloadMode.strategies : measuring.mode
+    plan = ComparisonPlan(
+      modes: ComparedMode.all(modes, widths: settings.widths), runs: measuring.runs, warmUpRounds: measuring.warmup,
+      seed: .random(in: .min ... .max))
+  }
+
+  /// - Throws: the exit status when standard output cannot be written.
+  func run(onReport: (ComparisonReport) -> Void = { _ in }) async throws(ExitCode) -> ExitStatus {
+    if let trouble = settings.report?.file.obstacle("--report") {
+      StandardError.say([trouble])
+      return .folderUnusable
+    }
+    // The user chooses by `$TMPDIR` which disk is measured.
+    let folder = measuring.discard ? TemporaryFolder.inMemory : TemporaryFolder.path(environment)
     // A signal that ends the process at once would leave the scratch folder behind.
     let signals = Signals(.ending) { screen.restoreNow() }
-    let scratch = try ScratchFolder(below: temporaryFolder)
-    defer { scratch.remove() }
-    return await screen.runInterruptibly(early: signals) { await measure(below: scratch.path) }
+    let scratch: ScratchFolder
+    do throws(Errno) { scratch = try ScratchFolder(below: folder) } catch {
+      StandardError.say([TroubleMessages.temporaryFolder(folder, error)])
+      return .folderUnusable
+    }
+    let (result, signal) = await screen.runInterruptibly(early: signals) { await measure(below: scratch.path) }
+    scratch.remove()
+    switch result {
+    case .success(let report):
+      onReport(report)
+      // Its word goes before the verdict, which is the last.
+      let isKept = keep(report)
+      try show(report)
+      return isKept ? ExitStatus(failures: report.leftOut, rejections: []) : .unwritten
+    case .failure(let error):
+      try show(error)
+      return ExitStatus(error, signal: signal)
+    }
   }
+
+  // MARK: What was measured
+
+  private func messages(_ report: ComparisonReport) -> ComparisonMessages {
+    ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: measuring.discard)
+  }
+
+  private func show(_ report: ComparisonReport) throws(ExitCode) {
+    let messages = messages(report)
+    if screen.style == .json {
+      // Standard output is for programs.
+      StandardError.say(messages.lines())
+      return try StandardOutput.write(ComparisonMessages.json(ReportPages(report, facts(report))))
+    }
+    let terminal = StandardOutput.terminal
+    let lines = messages.lines(
+      ComparisonPicture(report, on: terminal, environment), rows: settings.isVerbose ? nil : terminal?.rows
+    ) { StandardOutput.wrapped($0.map { TerminalText.sanitized($0) }) }
+    try StandardOutput.write(lines.joined(separator: "\n") + "\n")
+  }
+
+  private func show(_ error: ComparisonError) throws(ExitCode) {
+    guard case .cancelled(let measured) = error, !measured.isEmpty else {
+      return StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
+    }
+    let runs = plan.modes.count * measuring.runs
+    StandardError.say(["Interrupted after \(measured.count) of \(runs) runs; what they say:"])
+    try show(ComparisonReport(measurements: measured))
+  }
+
+  /// - Returns: false if the report is wanted and could not be written.
+  private func keep(_ measured: ComparisonReport) -> Bool {
+    guard let report = settings.report else { return true }
+    let troubles = write(measured)
+    StandardError.say(troubles.isEmpty ? ["Report: \(TerminalText.sanitized(report.file.name))"] : troubles)
+    return troubles.isEmpty
+  }
+
+  /// - Returns: what to say where it could not be written.
+  private func write(_ report: ComparisonReport) -> [String] { settings.report?.write(report, facts(report)) ?? [] }
+
+  private func facts(_ report: ComparisonReport) -> ReportFacts {
+    let messages = messages(report)
+    return ReportFacts(list: list, headline: messages.headline, notes: messages.explanations + messages.warnings)
+  }
+
+  // MARK: Measuring
 
   private func measure(below scratch: FilePath) async -> Result<ComparisonReport, ComparisonError> {
     let measured = Lock<[RunMeasurement]>([])
-    let runner = ComparisonRunner(plan: plan, isStrict: isStrict) { news in
+    let runner = ComparisonRunner(plan: plan, isStrict: measuring.strict) { news in
       switch news {
       case .ran(let step, let observation, let measurements):
         if screen.style != .bars, !settings.isSilent {
           StandardError.say([ComparisonMessages.runLine(step, observation.measurement.wall, of: plan)])
         }
         measured.withLock { $0 = measurements }
-        if !step.isWarmUp { onMeasured(measurements) }
+        // At once, so that what was measured is there however this ends.
+        if !step.isWarmUp { _ = write(ComparisonReport(measurements: measurements)) }
       case .leftOut(let failures):
         measured.withLock { $0 = [] }
         StandardError.say(ComparisonMessages.leftOut(failures))
@@ -63,7 +144,7 @@ struct ComparisonSession: Sendable {
     feed.listed(requests.count, complete: true)
     if let run = report.results.last?.runs.last { feed.expect(ExpectedSizes(files: run.files, bytes: run.bytes)) }
     let (failures, files, recorder) = (FailureLog(), FetchedFiles(), RunRecorder())
-    let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : table(report))
+    let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : messages(report).table)
     // Reading the files for their digests is shown, but not measured.
     let result = await screen.show(feed, screen.style == .bars ? .events : .totals, heading: heading) {
       () -> Result<RunObservation, DownloadError> in
