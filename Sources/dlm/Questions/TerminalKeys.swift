@@ -144,39 +144,27 @@ enum TerminalPrompt {
     var found = termios()
     guard tcgetattr(terminal, &found) == 0 else { return nil }
     var mode = found
-    // Ctrl-C comes as a key, since Ctrl-Z as a signal would leave the terminal without echo.
-    mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
+    mode.c_lflag &= ~tcflag_t(ECHO)
+    // Ctrl-Z and Ctrl-\ would leave the terminal without echo.
+    withUnsafeMutableBytes(of: &mode.c_cc) { ($0[Int(VSUSP)], $0[Int(VQUIT)]) = (0, 0) }
     return Signals.hold { () -> String? in
       guard tcsetattr(terminal, TCSAFLUSH, &mode) == 0 else { return nil }
       say(TerminalText.sanitized(question), terminal)
       let answer = line(terminal)
       say("\n", terminal)
       tcsetattr(terminal, TCSAFLUSH, &found)
-      if answer == nil, Signals.ending == nil { Signals.note(SIGINT) }
       return answer
     }
   }
 
+  /// As the terminal has let it be edited; empty where that has gone, and for Ctrl-D.
   private static func line(_ terminal: Int32) -> String? {
-    var bytes: [UInt8] = []
-    while true {
-      var wanted = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-      // Not for ever: a signal taken by another thread wakes nobody here.
-      while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
-      var byte: UInt8 = 0
-      let count = read(terminal, &byte, 1)
-      if count < 0, errno == EINTR { continue }
-      // The terminal has gone, or Ctrl-D.
-      if count != 1 || byte == 4 { return String(decoding: bytes, as: UTF8.self) }
-      switch byte {
-      case 3: return nil
-      case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return String(decoding: bytes, as: UTF8.self)
-      case 8, 0x7f:
-        while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
-      case 21: bytes = []  // Ctrl-U
-      default: bytes.append(byte)
-      }
-    }
+    var wanted = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+    // Not for ever: a signal taken by another thread wakes nobody here.
+    while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = read(terminal, &bytes, bytes.count)
+    return String(decoding: bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
   }
 
   private static func say(_ text: String, _ terminal: Int32) {

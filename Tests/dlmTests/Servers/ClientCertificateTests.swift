@@ -97,8 +97,9 @@ struct ClientCertificateTests {
         "me.p12",
       ]
     func start() throws -> CommandRun {
+      // The shell outlives Ctrl-C, to look at the terminal.
       let line =
-        words.map { "'\($0)'" }.joined(separator: " ")
+        "trap : INT; " + words.map { "'\($0)'" }.joined(separator: " ")
         + "; status=$?; stty -a | grep -o ' echo '; exit $status"
       return try place.start("script", ["-qefc", line, "/dev/null"], input: .open)
     }
