@@ -107,7 +107,7 @@ struct CellPen {
     // An uncertain character may have shifted its neighbours to unknown cells: the row begins from a clean line.
     if rigid > 0, !old.hasSame(upTo: rigid, as: new) { return write(row: target, new, clean: !old.cells.isEmpty) }
     for index in new.cells.indices.dropFirst(rigid) where !new.cells[index].isRightHalf && !stands(new, old, index) {
-      move(to: target, index, over: new)
+      move(to: target, index)
       put(new, index)
     }
     if old.cells.count > new.cells.count { erase(row: target, from: new.cells.count) }
@@ -157,20 +157,13 @@ struct CellPen {
     send(ControlSequence.eraseToLineEnd)
   }
 
-  /// - Parameter line: what stands there; to write a few of its cells again is shorter than to move over them.
-  private mutating func move(to target: Int, _ goal: Int, over line: CellLine = CellLine()) {
+  private mutating func move(to target: Int, _ goal: Int) {
     if target > row {
       let lines = target - row
       send(lines == 1 ? ControlSequence.newLine : "\r" + ControlSequence.down(lines))
       (row, column) = (target, 0)
     }
     guard column != goal else { return }
-    if let column, column < goal, goal - column <= 4, goal <= line.cells.count, line.certainFrom <= column,
-      line.cells[column..<goal].allSatisfy({ $0.isASCII && ($0.tone == tone || $0.isBlank) })
-    {
-      for index in column..<goal { put(line, index) }
-      return
-    }
     send(goal == 0 ? "\r" : "\u{1B}[\(goal + 1)G")
     column = goal
   }

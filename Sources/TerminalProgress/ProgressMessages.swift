@@ -52,11 +52,8 @@ enum StatusMessages {
     case .stalled(let since): timed("stalled", now - since, width)
     case .paused: "paused"
     case .phase(.idle, _): "waiting"
-    case .phase(.waiting, let since): timed("waiting", now - since, width, after: patience)
-    case .phase(.lookingUp, let since): timed("looking up", now - since, width, after: patience)
-    case .phase(.connecting, let since): timed("connecting", now - since, width, after: patience)
-    case .phase(.receiving, let since): timed("receiving", now - since, width, after: patience)
-    case .phase(.checking, let since): timed("checking", now - since, width, after: patience)
+    case .phase(let phase, let since):
+      timed(phase == .lookingUp ? "looking up" : "\(phase)", now - since, width, after: patience)
     }
   }
 

@@ -1,8 +1,9 @@
 import DownloadModel
 
 /// What a key means while bars stand and no question is asked.
-public enum ScreenKey: Sendable, Equatable, CaseIterable {
-  case help, pause, more, fewer, up, down, skip, details, failures, stop
+public enum ScreenKey: String, Sendable, CaseIterable {
+  case help = "?", pause = "p", more = "+", fewer = "-", skip = "s", details = "d", failures = "f", stop = "q"
+  case up, down
   /// Escape: closes what is open.
   case close
   case unknown

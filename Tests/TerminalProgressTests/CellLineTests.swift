@@ -15,8 +15,7 @@ struct CellLineTests {
     ("", "", ""),
     ("", "new", "new"),
     ("abcdefg", "abcdefh", "\u{1B}[7Gh"),
-    // A few cells between two changes are shorter to write than to skip.
-    ("name  10%  3 MiB", "name  11%  4 MiB", "\u{1B}[8G1%  4"),
+    ("name  10%  3 MiB", "name  11%  4 MiB", "\u{1B}[8G1\u{1B}[12G4"),
     ("1 this stays here 1", "2 this stays here 2", "2\u{1B}[19G2"),
     ("longer", "long", "\u{1B}[5G\u{1B}[K"),
     ("gone", "", "\u{1B}[K"),

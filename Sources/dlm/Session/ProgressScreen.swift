@@ -73,13 +73,6 @@ final class ProgressScreen: Sendable {
 
   // MARK: Signals
 
-  private enum Event<Value: Sendable>: Sendable {
-    case worked(Value)
-    case signalled(Int32)
-    /// A cancelled child without a result.
-    case ended
-  }
-
   /// Runs work that the first SIGINT, SIGTERM or SIGHUP cancels; a second one ends the process at once. SIGTSTP
   /// (Ctrl-Z) gives the terminal back before it stops.
   /// - Parameter early: signals that count already, because something must be put away whatever happens.
@@ -90,25 +83,22 @@ final class ProgressScreen: Sendable {
     let signals = early ?? Signals(.ending) { self.restoreNow() }
     ending.withLock { $0 = signals }
     let stops = style == .bars ? Signals(.stopping) : nil
-    return await withTaskGroup(of: Event<Value>.self) { group in
-      group.addTask { .worked(await work()) }
-      group.addTask { await signals.first { _ in true }.map { .signalled($0) } ?? .ended }
+    return await withTaskGroup(of: (value: Value?, signal: Int32?).self) { group in
+      group.addTask { (await work(), nil) }
+      group.addTask { (nil, await signals.first { _ in true }) }
       if let stops { group.addTask { await self.stopAndGoOn(at: stops) } }
       var signal: Int32?
-      while let event = await group.next() {
+      while let end = await group.next() {
         // The first child that ends cancels the others; the work still returns, after it has cleaned up.
         group.cancelAll()
-        switch event {
-        case .worked(let value): return (value, signal)
-        case .signalled(let number): signal = number
-        case .ended: break
-        }
+        signal = end.signal ?? signal
+        if let value = end.value { return (value, signal) }
       }
-      preconditionFailure("the work is a child of the group, and ends with an event")
+      preconditionFailure("the work is a child of the group, and returns")
     }
   }
 
-  private func stopAndGoOn<Value>(at stops: Signals) async -> Event<Value> {
+  private func stopAndGoOn<Value>(at stops: Signals) async -> (Value?, Int32?) {
     for await signal in stops {
       if signal == SIGTSTP {
         await current.withLock { $0 }?.suspend()
@@ -117,7 +107,7 @@ final class ProgressScreen: Sendable {
       // Also after SIGCONT: the stop may have been a SIGSTOP.
       await current.withLock { $0 }?.resume()
     }
-    return .ended
+    return (nil, nil)
   }
 
   /// Shows an image above the bars where the terminal can.
@@ -251,16 +241,11 @@ extension ScreenKey {
   init(_ key: TerminalKey) {
     self =
       switch key {
-      case .text("?"), .text("h"): .help
-      case .text("p"): .pause
-      case .text("+"), .text("="): .more
-      case .text("-"): .fewer
+      case .text("h"): .help
+      case .text("="): .more
+      case .text(let text): ScreenKey(rawValue: text) ?? .unknown
       case .up: .up
       case .down: .down
-      case .text("s"): .skip
-      case .text("d"): .details
-      case .text("f"): .failures
-      case .text("q"): .stop
       case .escape: .close
       default: .unknown
       }
