@@ -2,7 +2,6 @@ import ArgumentParser
 import CurlTransport
 import DownloadModel
 import SystemPackage
-import TerminalProgress
 
 /// Messages about a command line, and about the files that it names, before anything is fetched.
 enum UsageMessages {

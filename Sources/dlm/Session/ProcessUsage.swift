@@ -1,7 +1,6 @@
 import CLinux
 import FoundationEssentials
 import Glibc
-import Synchronization
 import SystemPackage
 
 enum ProcessUsage {
@@ -32,34 +31,20 @@ enum ProcessUsage {
   }
 
   static func peak(inStatus text: String) -> Int64? {
-    for line in text.split(separator: "\n") where line.hasPrefix("VmHWM:") {
-      let words = line.dropFirst("VmHWM:".count).split { $0 == " " || $0 == "\t" }
-      return words.first.flatMap { Int64($0) }.map { $0 * 1024 }
-    }
-    return nil
+    text.firstMatch(of: /VmHWM:\s*(\d+)/).flatMap { Int64($0.1) }.map { $0 * 1024 }
   }
 }
 
-/// The idle classes of processor and disk time (`--background`). A new thread inherits them from its maker, so all
-/// threads get them, again and again until a look finds no new one.
+/// The idle classes of processor and disk time (`--background`). A new thread inherits them from its maker.
 enum IdleClass {
   /// SCHED_IDLE, which Swift's Glibc module does not export.
   private static let scheduling: Int32 = 5
-  /// Few threads are made during a look, so a handful of looks is enough.
-  private static let mostLooks = 16
 
   /// - Returns: why the system refuses; nil if it does not.
   static func enter() -> Errno? {
-    var done: Set<pid_t> = []
-    for _ in 0..<mostLooks {
-      let new = threads().subtracting(done)
-      if new.isEmpty { return nil }
-      for thread in new {
-        if let errno = enter(thread) { return errno }
-      }
-      done.formUnion(new)
-    }
-    return nil
+    // Few threads are made during a look, so a few looks find all.
+    (0..<4).lazy.flatMap { _ in FileManager.default.names(in: "/proc/self/task") }.compactMap { pid_t($0) }
+      .compactMap(enter).first
   }
 
   private static func enter(_ thread: pid_t) -> Errno? {
@@ -69,9 +54,5 @@ enum IdleClass {
       return errno == ESRCH ? nil : Errno(rawValue: errno)
     }
     return nil
-  }
-
-  private static func threads() -> Set<pid_t> {
-    Set(FileManager.default.names(in: "/proc/self/task").compactMap { pid_t($0) })
   }
 }

@@ -4,8 +4,6 @@ import FileReceiving
 import FoundationEssentials
 import Glibc
 import Comparing
-import SystemPackage
-import TerminalProgress
 
 /// The file of `--report`, whose ending gives its form.
 struct ReportFile {

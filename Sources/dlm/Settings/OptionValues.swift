@@ -2,7 +2,6 @@ public import ArgumentParser
 public import DownloadCaching
 public import DownloadModel
 public import FileReceiving
-import SystemPackage
 public import TerminalProgress
 
 extension ArgumentHelp {

@@ -152,18 +152,16 @@ struct SettingsSources {
       })
     StandardError.say([XDGFolders(environment).configWarning].compactMap(\.self))
     let own = ownPath(environment)
-    let old = own?.removingLastComponent().appending("config.yaml")
-    sayGone(".dlm.yaml", now: folderPath.string)
-    if let old { sayGone(old.string, now: "dlm.conf") }
+    // The settings were YAML once.
+    let gone: [(FilePath?, String)] = [
+      (".dlm.yaml", ".dlm.conf"), (own?.removingLastComponent().appending("config.yaml"), "dlm.conf"),
+    ]
+    for case (let old?, let now) in gone where access(old.string, F_OK) == 0 {
+      StandardError.say(["dlm: \(old) is not read: settings are lines name = value in \(now) now"])
+    }
     let ownFile = try own.flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) }
     let here = try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say)
     return SettingsSources(environment: environment, files: [here, ownFile].compactMap(\.self))
-  }
-
-  /// The settings were YAML once.
-  private static func sayGone(_ old: String, now: String) {
-    guard access(old, F_OK) == 0 else { return }
-    StandardError.say(["dlm: \(old) is not read: settings are lines name = value in \(now) now"])
   }
 
   static let folderPath: FilePath = ".dlm.conf"
