@@ -21,7 +21,7 @@ public struct CacheAdministration: Sendable {
     index = Result { () throws(DownloadError) in
       let activity = "opening the cache"
       guard let folder else { throw DownloadError(.cache, cause: .detail("no cache folder"), activity: activity) }
-      do throws(Errno) { return try CacheIndex(at: folder, secret, now: now) } catch {
+      do throws(Errno) { return try IndexFolder(at: folder, secret, now: now).index.value } catch {
         throw DownloadError(.cache, cause: .detail(CacheWarning.words(error)), path: folder.string, activity: activity)
       }
     }
@@ -205,7 +205,7 @@ public struct CacheAdministration: Sendable {
   public func close() async -> [CacheWarning] {
     guard case .success(let index) = index else { return [] }
     await index.close()
-    return [CacheWarning(secret)].compactMap { $0 } + (await index.takeWarnings())
+    return [secret.takeFailure().map { CacheWarning(secret, $0) }].compactMap(\.self) + (await index.takeWarnings())
   }
 }
 
@@ -239,9 +239,8 @@ public struct CacheWarning: Sendable, Equatable {
     self.init(kind, path: FilePath(failure.path ?? ""), detail: kind == .unusable ? "\(failure)" : failure.reason)
   }
 
-  /// Why the secret of earlier runs could not be read, if that was not told yet.
-  init?(_ secret: UserSecret) {
-    guard let failure = secret.takeFailure() else { return nil }
+  /// The secret of earlier runs could not be read.
+  init(_ secret: UserSecret, _ failure: Errno) {
     self.init(path: secret.path, detail: Self.words(failure))
   }
 

@@ -8,9 +8,9 @@ import SystemPackage
 /// Behind a lock, since a hop to an actor's thread would cost more than a small file's own work. It is held only for a
 /// table lookup, except once a run, while the output folder or the index is opened.
 final class CacheResources: Sendable {
-  let worker = DiskWorker("disk-worker")
+  let worker = OnFirstUse { DiskWorker("disk-worker") }
   /// Of its own, so that a sync does not queue behind gigabytes that are read or copied.
-  let syncer = DiskWorker("disk-syncer")
+  let syncer = OnFirstUse { DiskWorker("disk-syncer") }
   /// Which requests other processes have under way; nil if the run does not look.
   let claims: ProcessClaims?
   let secret: UserSecret
@@ -27,7 +27,7 @@ final class CacheResources: Sendable {
 
   private struct State {
     var folders: OpenFolders?
-    var index: Result<CacheIndex, Errno>?
+    var index: Result<IndexFolder, Errno>?
     /// By canonical path.
     var owners: [String: FileOwners] = [:]
     var members: [Member] = []
@@ -51,9 +51,9 @@ final class CacheResources: Sendable {
   }
 
   /// - Throws: errno of the first try to open it.
-  func index(at folder: FilePath, now: @escaping @Sendable () -> Int64) throws(Errno) -> CacheIndex {
+  func index(at folder: FilePath, now: @escaping @Sendable () -> Int64) throws(Errno) -> IndexFolder {
     let opened = state.withLock { state in
-      let opened = state.index ?? Result { () throws(Errno) in try CacheIndex(at: folder, secret, now: now) }
+      let opened = state.index ?? Result { () throws(Errno) in try IndexFolder(at: folder, secret, now: now) }
       state.index = opened
       return opened
     }
@@ -64,6 +64,9 @@ final class CacheResources: Sendable {
     get { state.withLock { $0.owners } }
     set { state.withLock { $0.owners = newValue } }
   }
+
+  /// Of the run, where any of its files may be kept.
+  var keeper: StoreKeeper? { state.withLock { $0.keeper } }
 
   func keeper(of folder: Folder, _ configuration: CacheConfiguration) -> StoreKeeper? {
     guard configuration.store != .none else { return nil }
@@ -89,5 +92,23 @@ final class CacheResources: Sendable {
       state.members.removeAll { $0.cache === cache || $0.cache == nil }
       return count > 0 && state.members.isEmpty
     }
+  }
+}
+
+/// Where the index is kept. The index itself is made for the first question.
+final class IndexFolder: Sendable {
+  let folder: Folder
+  /// Whether the index was empty when this process began: then it need not be asked, and is not even opened before the
+  /// first batch is full.
+  let wasEmpty: Bool
+  let index: OnFirstUse<CacheIndex>
+
+  /// - Throws: errno of opening or making the folder.
+  init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
+    let folder = try Folder(own: path)
+    let names = try folder.names()
+    let wasEmpty = !names.contains { $0 == IndexDatabase.fileName || CommitJournal.isName($0, secret) }
+    (self.folder, self.wasEmpty) = (folder, wasEmpty)
+    index = OnFirstUse { CacheIndex(in: folder, secret, wasEmpty: wasEmpty, now: now) }
   }
 }

@@ -19,14 +19,16 @@ struct Completion {
     try plan.expectedTypes?.check(download)
     // An asynchronous call without need costs half a per cent of a small file's time.
     var verdict = download.verdict
-    if case .unread(let expected) = verdict { verdict = try await resources.worker.verdict(on: download, expected) }
+    if case .unread(let expected) = verdict {
+      verdict = try await resources.worker.value.verdict(on: download, expected)
+    }
     if let pieces = plan.request.pieces, verdict != .match {
-      verdict = try await resources.worker.verdict(verdict, on: download, by: pieces)
+      verdict = try await resources.worker.value.verdict(verdict, on: download, by: pieces)
     }
     guard let proof = try Verification.judge(verdict, proof, of: download) else { return nil }
     if configuration.usesRemoteTime { try download.stamp() }
     // The data first: after a power cut, a name must not stand for bytes that were lost.
-    if configuration.syncs { try await resources.syncer.sync(download) }
+    if configuration.syncs { try await resources.syncer.value.sync(download) }
     let committed = try await commit(Commit(download, proof: proof), plan)
     var fillsStore = false
     if committed.outcome.kind != .skipped {
@@ -37,10 +39,11 @@ struct Completion {
       if let row = committed.row {
         index.add(row)
         if let doubted = download.doubted { await discredit(doubted) }
-        if index.store != nil || source != nil { fillsStore = keep(row, download, source) }
+        let store = index.store(for: row)
+        if store != nil || source != nil { fillsStore = keep(row, download, source, store) }
       }
     }
-    if configuration.syncs { try await resources.syncer.syncNames(plan.directory) }
+    if configuration.syncs { try await resources.syncer.value.syncNames(plan.directory) }
     if index.isFull { await index.flush() }
     if fillsStore { await index.store?.flush(index) }
     return committed.outcome
@@ -59,7 +62,7 @@ struct Completion {
       case .committed(let committed): return committed
       case .again: continue
       case .twinPossible:
-        if let owners, let twin = try await resources.worker.adopt(for: commit, owners) { return twin }
+        if let owners, let twin = try await resources.worker.value.adopt(for: commit, owners) { return twin }
         looksForTwin = false
       case .ownershipUnknown:
         if owners == nil { owners = await index.owners(in: plan.directory) }
@@ -79,10 +82,12 @@ struct Completion {
 
   /// Notes a file that was fetched, or copied from `source`, for the store. Returns whether that is to be filled now.
   @inline(never)
-  private func keep(_ row: CacheRow, _ download: FileDownload, _ source: CacheRow?) -> Bool {
+  private func keep(
+    _ row: CacheRow, _ download: FileDownload, _ source: CacheRow?, _ store: StoreKeeper?
+  ) -> Bool {
     let head = download.answer.head
     guard var entry = source, entry.key.isStored else {
-      return index.store?.note(row, of: download.plan, head, index) == true
+      return store?.note(row, of: download.plan, head, index) == true
     }
     // What was just used is evicted last.
     entry.fields.usedAt = row.usedAt
@@ -198,7 +203,7 @@ struct Completion {
   {
     let isFilled =
       if source.identity.size > Self.shortCopy {
-        try await resources.worker.fill(download, from: source)
+        try await resources.worker.value.fill(download, from: source)
       } else {
         try download.copy(source)
       }
@@ -230,7 +235,7 @@ struct Completion {
       renewed.fields.trust = trust
       if !configuration.fields.forbidsStoring {
         await renew(row, to: renewed)
-        if let store = index.store, store.note(renewed, of: plan, head, isConfirmed: true, index) {
+        if let store = index.store(for: renewed), store.note(renewed, of: plan, head, isConfirmed: true, index) {
           await store.flush(index)
         }
       }

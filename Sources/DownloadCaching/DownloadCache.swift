@@ -317,7 +317,7 @@ public actor DownloadCache: DownloadStore {
     await writeRows()
     index.endReading()
     if resources.leave(self) {
-      await index.store?.finish(index)
+      await resources.keeper?.finish(index)
       await index.finish()
     }
     return await index.takeWarnings()

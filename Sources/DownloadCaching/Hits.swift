@@ -60,7 +60,8 @@ final class Hits {
     if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.refresh {
       // Bytes are read only where the file may have changed since they were hashed.
       let isNoted = own.digest == "\(expected)" && own.changed.isExact
-      question.hasDigest = isNoted ? true : try await resources.worker.digest(of: own, expected.algorithm) == expected
+      question.hasDigest =
+        isNoted ? true : try await resources.worker.value.digest(of: own, expected.algorithm) == expected
     }
     let lookup = CacheLookup.decide(known, question, freshness)
     if case .hit = lookup { ownFilesAnswer = true }
@@ -97,7 +98,7 @@ final class Hits {
       changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.now(),
       freshness: FreshnessFields(), trust: plan.trust.own, digest: "\(expected)")
     // A file that cannot be read proves nothing, so it is fetched.
-    guard let found = try? await resources.worker.digest(of: row, expected.algorithm), found == expected else {
+    guard let found = try? await resources.worker.value.digest(of: row, expected.algorithm), found == expected else {
       return nil
     }
     plan.directory.give(standing.identity, to: plan.rowKey)

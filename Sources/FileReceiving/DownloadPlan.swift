@@ -64,7 +64,7 @@ package final class DownloadPlan: Sendable {
 
   /// The first number beside a taken name, larger than those of the list, so that no other address loses its name.
   func firstFallback(beside wanted: String) -> Int {
-    max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted, in: request.folder) ?? 0) + 1)
+    max(directory.numbers.value.first(beside: wanted), (rules.names?.last(of: wanted, in: request.folder) ?? 0) + 1)
   }
 
   func wantedName(_ head: ResponseHead?) -> String? {

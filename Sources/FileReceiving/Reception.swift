@@ -344,7 +344,7 @@ struct Reception: ~Copyable {
     let segments = part.segments
     let finished = try state.end(
       length: segments.length, total: segments.total, framing: receipt.framing, isSplit: segments.isSplit,
-      mayAskBehind: mayAskBehind)
+      mayAskBehind: receipt.framing == .closed && mayAskBehind)
     if finished != .partly { meter.enter(.checking) }
     return finished != .partly
   }

@@ -1,5 +1,7 @@
 import DownloadModel
 import FileReceiving
+import Glibc
+import Synchronization
 import SystemPackage
 
 /// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time. It has an executor of its
@@ -7,8 +9,6 @@ import SystemPackage
 actor CacheIndex {
   nonisolated let folder: Folder
   nonisolated let secret: UserSecret
-  /// Whether the index was empty when this process began: then it need not be asked, and is not even opened before the
-  /// first batch is full.
   nonisolated let wasEmpty: Bool
   nonisolated let journals: LivingJournals
   private nonisolated let patience = IndexPatience()
@@ -16,13 +16,9 @@ actor CacheIndex {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   let database: IndexDatabase
 
-  /// - Throws: errno of opening or making the folder.
-  init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
-    folder = try Folder(own: path)
-    self.secret = secret
+  init(in folder: Folder, _ secret: UserSecret, wasEmpty: Bool, now: @escaping @Sendable () -> Int64) {
+    (self.folder, self.secret, self.wasEmpty) = (folder, secret, wasEmpty)
     journals = LivingJournals(in: folder, secret)
-    let names = try folder.names()
-    wasEmpty = !names.contains { $0 == IndexDatabase.fileName || CommitJournal.isName($0, secret) }
     database = IndexDatabase(in: folder, secret, patience, now: now)
   }
 
@@ -199,7 +195,8 @@ actor CacheIndex {
   /// Drops the least recently used rows, and the store's files among theirs, where the index has become larger than its
   /// bound in bytes. The pages that become free stay in the file, for new rows.
   func keepWithinBound(
-    _ store: FileStore, bound: Int64 = CacheIndex.bound, pause: () throws -> Void = IndexDatabase.leaveAlone
+    _ store: @autoclosure () -> FileStore, bound: Int64 = CacheIndex.bound,
+    pause: () throws -> Void = IndexDatabase.leaveAlone
   ) {
     guard database.connection != nil else { return }
     database.noting { connection in
@@ -215,7 +212,7 @@ actor CacheIndex {
         guard !dropped.isEmpty else { break }
         for start in stride(from: 0, to: dropped.count, by: Self.droppedInStep) {
           let step = dropped[start..<min(start + Self.droppedInStep, dropped.count)]
-          _ = try remove(step, from: store, connection)
+          _ = try remove(step, from: store(), connection)
           try pause()
         }
         left -= dropped.count
@@ -338,5 +335,21 @@ extension CacheRow {
   func isEntry(of row: CacheRow) -> Bool {
     self.identity.size == row.identity.size && self.validator.etag == row.validator.etag
       && self.validator.lastModified == row.validator.lastModified && self.trust == row.trust && isIntact
+  }
+}
+
+/// How long to wait for another process that has the index: a stopped one (SIGSTOP) may have it for ever.
+final class IndexPatience: Sendable {
+  private let isOver = Atomic<Bool>(false)
+  private static let pause: UInt32 = 20_000  // microseconds
+  private static let tries = 250
+
+  func end() { isOver.store(true, ordering: .relaxed) }
+
+  /// Pauses for a moment. Returns false if the caller should give up.
+  func waits(try number: Int) -> Bool {
+    guard number < Self.tries, !isOver.load(ordering: .relaxed) else { return false }
+    usleep(Self.pause)
+    return true
   }
 }

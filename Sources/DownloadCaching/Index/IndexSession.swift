@@ -7,11 +7,12 @@ final class IndexSession {
   private let resources: CacheResources
   private let configuration: CacheConfiguration
   let fingerprint: RequestFingerprint
-  /// The index that the resources opened, kept here so that a file takes no lock for it.
-  private var index: CacheIndex?
-  /// Nil for a run that keeps no bytes of its own, and before the index is open.
+  /// What the resources opened, kept here so that a file takes no lock for it.
+  private var place: IndexFolder?
+  private var index: CacheIndex? { place?.index.value }
+  /// Nil until this actor has a file that the store may keep.
   private(set) var store: StoreKeeper?
-  var noted = StoreKeeper.Noted()
+  lazy var noted = StoreKeeper.Noted()
   private var wasOpened = false
   /// For lookups on this actor's thread; nil until the index has answered once.
   private var reader: IndexReader?
@@ -32,14 +33,23 @@ final class IndexSession {
     guard !wasOpened else { return }
     wasOpened = true
     guard let folder = configuration.cacheFolder else { return }
-    do throws(Errno) { index = try resources.index(at: folder, now: configuration.now) } catch {
+    do throws(Errno) { place = try resources.index(at: folder, now: configuration.now) } catch {
       warn(CacheWarning(path: folder, detail: CacheWarning.words(error)))
     }
-    store = index.flatMap { resources.keeper(of: $0.folder, configuration) }
+  }
+
+  /// In bytes: `StoreKind.auto` keeps no smaller file, since ten thousand small clones took as long as fetching them.
+  private static let leastByItself: Int64 = 64 << 10
+
+  /// The store, if it may keep a file; made for the first one.
+  func store(for row: CacheRow) -> StoreKeeper? {
+    guard configuration.store != .auto || row.identity.size >= Self.leastByItself else { return nil }
+    if store == nil { store = place.flatMap { resources.keeper(of: $0.folder, configuration) } }
+    return store
   }
 
   var records: Bool {
-    index != nil && !configuration.fields.forbidsStoring && configuration.reader == nil
+    place != nil && !configuration.fields.forbidsStoring && configuration.reader == nil
   }
 
   // MARK: Questions
@@ -58,14 +68,14 @@ final class IndexSession {
 
   /// What is known of a request's files, if that can be told without waiting.
   func knownAtOnce(_ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory) -> KnownFiles? {
-    guard let index else { return .nothing }
+    guard let place else { return .nothing }
     if let pending = batch?[key] { return judge([pending], key, trust, directory) }
     guard resources.claims?.hasCompany == true else {
       // An index that was empty when this run began has nothing but what this actor knows.
-      if index.wasEmpty, !configuration.servesManyRuns { return .notAsked }
+      if place.wasEmpty, !configuration.servesManyRuns { return .notAsked }
       return reader?.rows(key).map { judge($0, key, trust, directory) }
     }
-    let journaled = journaled(key, index, directory)
+    let journaled = journaled(key, place, directory)
     if let journaled, journaled.key == key { return own(journaled, trust) }
     // A transaction from before the journals were read may not know a row that has moved since.
     reader?.endTransaction()
@@ -87,7 +97,7 @@ final class IndexSession {
     _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory
   ) async -> KnownFiles {
     if let known = knownAtOnce(key, trust, in: directory) { return known }
-    guard let index else { return .nothing }
+    guard let place else { return .nothing }
     if !readerWasOpened {
       let path = await ask { $0.openPath() }
       // Another request's task may have opened it meanwhile.
@@ -97,15 +107,16 @@ final class IndexSession {
       }
       if let known = knownAtOnce(key, trust, in: directory) { return known }
     }
-    let journaled = resources.claims?.hasCompany == true ? journaled(key, index, directory) : nil
+    let journaled = resources.claims?.hasCompany == true ? journaled(key, place, directory) : nil
     if let journaled, journaled.key == key { return own(journaled, trust) }
     let rows = await ask { $0.rows(key) } ?? []
     return judge((journaled.map { [$0] } ?? []) + rows, key, trust, directory)
   }
 
   /// The row of a living process, which may be in its journal only. Asked before the database, since a row moves there.
-  private func journaled(_ key: RowKey, _ index: CacheIndex, _ directory: OutputDirectory) -> CacheRow? {
-    guard let row = index.journals.row(key, made: resources.claims?.journalsMade), row.isIntact(in: directory),
+  private func journaled(_ key: RowKey, _ place: IndexFolder, _ directory: OutputDirectory) -> CacheRow? {
+    guard let row = place.index.value.journals.row(key, made: resources.claims?.journalsMade),
+      row.isIntact(in: directory),
       row.key == key || row.mayAnswer
     else { return nil }
     return row
@@ -168,8 +179,8 @@ final class IndexSession {
   func addStored(_ row: CacheRow) { batchInUse?.add(row) }
 
   private var batchInUse: RowBatch? {
-    if batch == nil, let index {
-      batch = RowBatch(CommitJournal(in: index.folder, index.secret, resources.claims, room: roomOfBatch))
+    if batch == nil, let place {
+      batch = RowBatch(CommitJournal(in: place.folder, resources.secret, resources.claims, room: roomOfBatch))
     }
     return batch
   }
@@ -217,8 +228,9 @@ final class IndexSession {
 
   /// The end of the run, when all caches have written their rows.
   nonisolated(nonsending) func finish() async {
+    guard let index = place?.index.ifMade else { return }
     _ = await ask { $0.keepWithinBound(FileStore(in: $0.folder, $0.secret)) }
-    await index?.close()
+    await index.close()
   }
 
   /// Waits until the batch is in the index, so that batches cannot pile up.
@@ -246,8 +258,8 @@ final class IndexSession {
   func warn(of journal: CommitJournal) { if let failure = journal.failure { warn(CacheWarning(.unusable, failure)) } }
 
   nonisolated(nonsending) func takeWarnings() async -> [CacheWarning] {
-    if let warning = CacheWarning(resources.secret) { warn(warning) }
-    let ofIndex = await index?.takeWarnings() ?? []
+    if let failure = resources.secret.takeFailure() { warn(CacheWarning(resources.secret, failure)) }
+    let ofIndex = await place?.index.ifMade?.takeWarnings() ?? []
     defer { warnings = [] }
     return warnings + ofIndex
   }

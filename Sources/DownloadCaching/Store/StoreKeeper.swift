@@ -48,17 +48,13 @@ actor StoreKeeper {
 
   // MARK: Noting
 
-  /// In bytes: `auto` keeps no smaller file, since ten thousand small clones took as long as fetching them.
-  static let leastByItself: Int64 = 64 << 10
-
   /// Notes a finished file, or one that was here and is confirmed. Returns whether `flush` is due.
   nonisolated func note(
     _ row: CacheRow, of plan: DownloadPlan, _ head: ResponseHead?, isConfirmed: Bool = false, _ index: IndexSession
   ) -> Bool {
     // The entry that the lookup has met.
     if isConfirmed, let entry = plan.elsewhere, entry.key.isStored, entry.isEntry(of: row) { return false }
-    guard kind != .auto || row.identity.size >= Self.leastByItself, isUsable(tryingWith: row),
-      Self.isWorthKeeping(row), StoreBound.cost(of: row.identity.size) <= bound
+    guard isUsable(tryingWith: row), Self.isWorthKeeping(row), StoreBound.cost(of: row.identity.size) <= bound
     else { return false }
     var row = index.fingerprint.selected(row)
     // A name that the user chose for this request is not that of the next.

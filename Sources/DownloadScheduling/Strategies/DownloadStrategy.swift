@@ -24,6 +24,67 @@ extension DownloadMode {
   }
 }
 
+/// One file after the other: the plain loop that is the baseline of the other two.
+///
+///     a ──────► b ──────► c ──────►
+///
+/// Its time is the sum of all downloads; while one waits for its server, nothing else happens.
+public struct SequentialStrategy: DownloadStrategy {
+  public init() {}
+
+  public func run(_ source: some RequestSource, width: Int, download: @escaping Download) async {
+    while let request = await source.next() { await download(request) }
+  }
+}
+
+/// `width` lanes, each a sequential loop over the shared list, made with `async let`.
+///
+///     lanes(4) ─┬─ lanes(2) ─┬─ a ──► d ──►
+///               │            └─ b ────────► g ─►
+///               └─ lanes(2) ─┬─ c ─► e ──► f ──►
+///                            └─ …
+///
+/// The children of `async let` are fixed when the program is compiled, so a number known only at run time is reached by
+/// halving: each call starts one half as a child and runs the other itself. That costs 2 × width − 1 calls for the run,
+/// and no task for each file; but no file's own result can be awaited from outside.
+public struct AsyncLetStrategy: DownloadStrategy {
+  public init() {}
+
+  public func run(_ source: some RequestSource, width: Int, download: @escaping Download) async {
+    guard width > 1 else { return await SequentialStrategy().run(source, width: 1, download: download) }
+    async let half: Void = run(source, width: width / 2, download: download)
+    await run(source, width: width - width / 2, download: download)
+    await half
+  }
+}
+
+/// A task a file, `width` of them at a time: the group is seeded, then topped up as each child ends.
+///
+///     group ─┬─ a ──►─ d ──►
+///            ├─ b ────────►─ f ─►
+///            └─ c ─►─ e ──►
+///
+/// The number of children is free at run time, and cancelling the group reaches all. It costs a task for each file.
+public struct TaskGroupStrategy: DownloadStrategy {
+  public init() {}
+
+  public func run(_ source: some RequestSource, width: Int, download: @escaping Download) async {
+    await withTaskGroup { group in
+      for _ in 0..<max(1, width) { await group.start(source, download) }
+      for await _ in group { await group.start(source, download) }
+    }
+  }
+}
+
+extension TaskGroup<Void> {
+  /// Begins the next download, if there is one, as a child that starts at once, without a job.
+  fileprivate mutating func start(
+    _ source: some RequestSource, _ download: @escaping DownloadStrategy.Download
+  ) async {
+    if let request = await source.next() { addImmediateTask { await download(request) } }
+  }
+}
+
 /// A loop's lanes: a strategy over that loop's requests, in which each download is a call of the loop's own downloader.
 /// Only this type keeps a download on its thread: the lane prefers the loop's task executor, which its child tasks
 /// inherit (SE-0417), and `download` is one tail call into an actor of the loop.

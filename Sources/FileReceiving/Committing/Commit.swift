@@ -97,7 +97,7 @@ package struct Commit: Sendable {
     while true {
       let name = FileNaming.alternative(wanted, number)
       if var committed = try take(name, replacing: false, row, beforeNaming) {
-        directory.numbers.took(number, beside: wanted)
+        directory.numbers.value.took(number, beside: wanted)
         if let other {
           committed.outcome.renamedFrom = directory.path(of: other)
           committed.outcome.mediaType = download.look { $0.head }?["content-type"]
@@ -189,12 +189,12 @@ package struct Commit: Sendable {
       try reception.part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
     }
     guard let likeness else { return nil }
-    for number in directory.numbers.numbers(of: wanted, like: likeness) {
+    for number in directory.numbers.value.numbers(of: wanted, like: likeness) {
       let name = FileNaming.alternative(wanted, number)
       guard !FileNaming.areSame(name, preferred),
         let standing = try twin(name, owners, length: length, mayBeYoung: false)
       else { continue }
-      directory.numbers.gave(number, of: wanted, like: likeness)
+      directory.numbers.value.gave(number, of: wanted, like: likeness)
       return try adopt(standing, as: name)
     }
     return nil

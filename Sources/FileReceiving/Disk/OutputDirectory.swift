@@ -17,7 +17,7 @@ package final class OutputDirectory: Sendable {
   let secret: UserSecret
   /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
   let opened: Int64
-  let numbers: NumberedNames
+  let numbers: OnFirstUse<NumberedNames>
   /// False once the file system has said that it has no clones, so that not every file asks.
   let mayClone = Atomic<Bool>(true)
   /// The folder as the user wrote it, with the slash; empty for the current one.
@@ -45,7 +45,7 @@ package final class OutputDirectory: Sendable {
       folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
       canonicalPath = try folder.canonicalPath()
     } catch { throw DownloadError(.folder, error, path.string, "opening the output folder") }
-    numbers = NumberedNames(folder, opened: opened)
+    numbers = OnFirstUse { [folder, opened] in NumberedNames(folder, opened: opened) }
     route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
   }
 
@@ -65,7 +65,7 @@ package final class OutputDirectory: Sendable {
       )
     } catch { throw DownloadError(.folder, error, root.path(of: path), "opening a folder") }
     self.folder = folder
-    numbers = NumberedNames(folder, opened: opened)
+    numbers = OnFirstUse { [folder, opened] in NumberedNames(folder, opened: opened) }
     route = root.route == nil ? nil : folder.routeForUnnamedFiles()
   }
 

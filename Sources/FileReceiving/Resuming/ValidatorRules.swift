@@ -110,22 +110,3 @@ extension KnownVersion {
     self.init(validator: row.validator, effectiveURL: row.effectiveURL, isSelected: isSelected)
   }
 }
-
-/// The resource that answered after redirects, to which validators belong (HTTP rules 9 and 27). For comparison only.
-enum EffectiveURL {
-  /// An address without the parameters that only sign it; the rest of the query, which may hold a secret, as a digest.
-  /// - Parameter url: without credentials and fragment.
-  static func name(_ url: String) -> String {
-    let url = SignedQuery.unsigned(url)
-    guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
-    let (place, query) = (url[..<mark], url[mark...].dropFirst())
-    guard !query.isEmpty else { return String(place) }
-    // 96 bits are enough to distinguish all queries of one path.
-    return "\(place)?~" + ContentHasher.digest(of: Array(query.utf8)).bytes.prefix(12).hexadecimal
-  }
-}
-
-extension ResponseHead {
-  /// The name of the resource that answered; nil if it is the requested address.
-  var effectiveName: String? { effectiveURL.map(EffectiveURL.name) }
-}

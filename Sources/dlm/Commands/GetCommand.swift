@@ -95,10 +95,12 @@ struct GetCommand: AsyncParsableCommand {
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: own.list || !lists.accept.isEmpty) }
     var settings = try Settings(self, sources, .load(environment: environment))
-    let fetching = Wiring.listFetching(settings, environment)
+    lazy var fetching = Wiring.listFetching(settings, environment)
     if let place = settings.output.checksumsFile { try await settings.output.readChecksums(place, fetching) }
     if own.dryRun { throw ExitCode(try await sayPlan(of: sources, settings, fetching, environment).rawValue) }
-    let watch = try WatchOrder(isAsked: own.watch, every: own.refreshEvery, settings, sources)
+    let mayWatch = settings.watches || own.refreshEvery != nil
+    let watch =
+      mayWatch ? try WatchOrder(isAsked: own.watch, every: own.refreshEvery, settings, sources) : nil
     var plan: RepeatPlan?
     if let again {
       do throws(NotRepeated) {

@@ -81,7 +81,8 @@ struct ListForm: Sendable {
   var items: String?
   /// The path of what names the next page of JSON.
   var nextField: String?
-  var fields = RowFields()
+  /// Nil for what is found out.
+  var fields: RowFields?
   /// Which of its lines are this process's; nil for all.
   var shard: Shard?
 
@@ -110,13 +111,14 @@ struct ListForm: Sendable {
     let names: [RowFields.Field: String?] = [
       .url: options.urlField, .name: options.nameField, .checksum: options.checksumField, .size: options.sizeField,
     ]
-    fields.names = names.compactMapValues(\.self)
-    fields.split = try options.split.map { text in
+    let split = try options.split.map { text in
       guard let byte = text.utf8.first, text.utf8.count == 1, !byte.isLetterOrDigit else {
         throw ValidationError(UsageMessages.noSplit(text))
       }
       return byte
     }
+    let given = names.compactMapValues(\.self)
+    if !given.isEmpty || split != nil { fields = RowFields(names: given, split: split) }
     if let preset = options.preset { self = preset.form(self) }
   }
 
@@ -147,13 +149,13 @@ struct ListForm: Sendable {
     // Without a tag, these look like those of SHA-512.
     case .checksums where name.lowercased().contains("b2sum"): throw Rejection.NoList.blake2
     case .checksums: return LineByLine(FileLines.checksums)
-    case .csv: return TableRows(fields, separator: ",")
+    case .csv: return TableRows(fields ?? RowFields(), separator: ",")
     case .html: return try MarkupList(isPage: true, accepted: accepted)
-    case .json: return JSONItems(fields, items: items, next: nextField)
+    case .json: return JSONItems(fields ?? RowFields(), items: items, next: nextField)
     case .lines: return PlainLines(template: template)
     case .s5cmd: return LineByLine(S5Commands())
     case .text: return LineByLine(TextLines())
-    case .tsv: return TableRows(fields, separator: "\t")
+    case .tsv: return TableRows(fields ?? RowFields(), separator: "\t")
     case .xml: return try MarkupList(isPage: false, accepted: [])
     }
   }
@@ -162,7 +164,7 @@ struct ListForm: Sendable {
   func found(in start: [UInt8], named name: String) throws(Rejection.NoList) -> ListFormat {
     // Most lists begin so, and are spared the rest: but for a bag's, what else does has a tab or an indented line.
     let head = start.prefix(Self.telling)
-    if head.starts(with: "http".utf8), fields.names[.url] == nil, !head.contains(0x09), !head.contains(0),
+    if head.starts(with: "http".utf8), fields?.names[.url] == nil, !head.contains(0x09), !head.contains(0),
       !zip(head, head.dropFirst()).contains(where: { $0 == 0x0A && $1 == 0x20 }), !name.hasSuffix("fetch.txt")
     {
       return .lines
@@ -173,7 +175,7 @@ struct ListForm: Sendable {
     if let first, "{[".utf8.contains(first) { return .json }
     let text = String(decoding: start.prefix(Self.telling), as: UTF8.self)
     if let format = Aria2Lines.fits(text) ? .aria2 : FileLines.format(of: text, named: name) { return format }
-    return TableRows.format(of: start, named: name, isAsked: fields.names[.url] != nil) ?? .lines
+    return TableRows.format(of: start, named: name, isAsked: fields?.names[.url] != nil) ?? .lines
   }
 
   /// Whether the beginning of a list tells its format: its first line, and the next one below what may be a header.

@@ -130,63 +130,6 @@ extension Address {
   }
 }
 
-/// From blocks of bytes to lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut off
-/// at ListLine's limit plus one, which refuses it.
-struct LineSplitter {
-  private var rest: [UInt8] = []
-  private var isFirst = true
-
-  /// - Parameter block: an empty one is the end, and gives the last line if it had no LF.
-  mutating func take(_ block: [UInt8]) -> [[UInt8]] {
-    var (lines, start) = ([[UInt8]](), 0)
-    while let end = block[start...].firstIndex(of: 0x0A) {
-      append(block[start..<end])
-      lines.append(rest)
-      (rest, start) = ([], end + 1)
-    }
-    append(block[start...])
-    if block.isEmpty, !rest.isEmpty {
-      lines.append(rest)
-      rest = []
-    }
-    if isFirst, !lines.isEmpty {
-      isFirst = false
-      if lines[0].starts(with: [0xEF, 0xBB, 0xBF]) { lines[0].removeFirst(3) }
-    }
-    return lines
-  }
-
-  private mutating func append(_ bytes: ArraySlice<UInt8>) {
-    rest += bytes.prefix(max(0, ListLine.limit + 1 - rest.count))
-  }
-}
-
-/// An address a line.
-struct PlainLines: ListFormatReader {
-  private(set) var line = 0
-  private var splitter = LineSplitter()
-  private let template: String?
-
-  init(template: String? = nil) { self.template = template }
-
-  mutating func take(_ block: [UInt8], base: Address?) -> [ListEntry] {
-    splitter.take(block).map { bytes in
-      line += 1
-      let text = template.map { Self.filled($0, with: bytes) } ?? bytes
-      return ListEntry(line: line, content: ListLine(text, base: base))
-    }
-  }
-
-  /// Encoded but for the slash, as the text may be a path. What is behind a tab stays, and what is blank or no text.
-  private static func filled(_ template: String, with bytes: [UInt8]) -> [UInt8] {
-    let line = ListLine.trimmed(bytes)
-    if line.isEmpty || line.first == UInt8(ascii: "#") || ListLine.fault(bytes) != nil { return bytes }
-    let text = line.prefix { $0 != 0x09 }
-    let word = PercentEncoding.encode(String(decoding: text, as: UTF8.self), keeping: "/")
-    return Array(template.replacing("{}", with: word).utf8) + line[text.endIndex...]
-  }
-}
-
 /// Judges by its first bytes, and by how many lines are addresses, whether it is a list. A film that was meant to be
 /// downloaded would else be refused line by line.
 struct ListDoubt {

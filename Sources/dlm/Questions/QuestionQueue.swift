@@ -52,12 +52,10 @@ final class QuestionQueue: Sendable {
   /// - Parameters:
   ///   - output: nil where nothing is asked about files.
   ///   - showPicture: shows a file that is to be named, if it is an image, and says what it is.
-  /// - Returns: nil when nothing can be asked.
-  init?(
-    _ output: OutputSettings?, unnamed: FilePath?, keys: TerminalKeys?, feed: ProgressFeed,
+  init(
+    _ output: OutputSettings?, unnamed: FilePath?, keys: TerminalKeys, feed: ProgressFeed,
     showPicture: @escaping @Sendable (_ path: String) -> String?
   ) {
-    guard let keys else { return nil }
     (questions, continuation) = AsyncStream<Asked>.makeStream()
     (self.keys, self.feed, self.showPicture) = (keys, feed, showPicture)
     (asksConflicts, asksNames) = (output?.cache.conflictPolicy == .ask, output?.asksNames == true)

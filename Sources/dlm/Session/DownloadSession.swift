@@ -127,7 +127,8 @@ struct DownloadSession: Sendable {
     let (memory, failures, feed, isTrial) = (memory, failures, feed, trial != nil)
     if let sizes = order.plan?.sizes { feed.expect(sizes) }
     reader = ListReader(
-      order.sources, order.marks, feed: feed, fetching: Wiring.listFetching(settings, order.environment),
+      order.sources, order.marks, feed: feed,
+      fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings, order.environment) : nil,
       spool: order.readsInput ? order.store.spoolPath.map { ListSpool($0) } : nil,
       onRead: { if !isTrial, let sizes = memory.read($0) { feed.expect(sizes) } },
       onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } }, onReject: { failures.add($0) })
@@ -156,8 +157,8 @@ struct DownloadSession: Sendable {
     let asked = trial == nil && settings.output.asks ? settings.output : nil
     keys = screen.style == .bars && (asked != nil || order.takesCommands) ? TerminalKeys() : nil
     if let asked, keys == nil, !settings.isSilent { StandardError.say(QuestionMessages.unasked(asked)) }
-    questions = QuestionQueue(asked, unnamed: order.store.unnamedPath, keys: keys, feed: feed) {
-      screen.showPicture($0)
+    questions = keys.map {
+      QuestionQueue(asked, unnamed: order.store.unnamedPath, keys: $0, feed: feed) { screen.showPicture($0) }
     }
   }
 
@@ -345,7 +346,7 @@ struct DownloadSession: Sendable {
     let isTold = isRemembered && report.isThrough && !order.settings.isSilent
     let times = isTold ? memory.times(of: listDigest) : nil
     let downgrading = await reader.downgrading.union(watched?.downgrading ?? [])
-    if !order.settings.isSilent { StandardError.say(RejectionMessages.downgrades(downgrading)) }
+    if !order.settings.isSilent, !downgrading.isEmpty { StandardError.say(RejectionMessages.downgrades(downgrading)) }
     StandardError.say(report.warnings.map { CacheMessages.warning($0) })
     StandardError.say(SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
     // Each is tried, whatever became of those before it.

@@ -140,51 +140,6 @@ enum TemporaryFolder {
   }
 }
 
-/// Written beside its target under a random name (0600), and renamed over it when whole, else removed. So no reader
-/// sees half a file, and no write follows a link or empties another user's file.
-struct DraftFile: ~Copyable {
-  private let target: FilePath
-  private let path: FilePath
-  let descriptor: FileDescriptor
-  private var isOpen = true
-
-  init(for target: FilePath) throws(Errno) {
-    self.target = target
-    let folder = target.removingLastComponent()
-    path = folder.appending(".dlm-" + String(UInt64.random(in: .min ... .max), radix: 36))
-    let raw = open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    descriptor = FileDescriptor(rawValue: raw)
-  }
-
-  func write(_ bytes: some Sequence<UInt8>) throws(Errno) { try descriptor.writeWhole(bytes) }
-
-  /// Replaces what stood there in the same instant.
-  /// - Throws: Errno, also of writes that are reported only now (NFS, quotas); nothing has changed then.
-  mutating func commit() throws(Errno) {
-    isOpen = false
-    guard close(descriptor.rawValue) == 0, rename(path.string, target.string) == 0 else {
-      let code = Errno(rawValue: errno)
-      _ = unlink(path.string)
-      throw code
-    }
-  }
-
-  /// Gives the file its name before it is whole, for what is read while it grows.
-  /// - Throws: Errno; nothing has changed then.
-  mutating func publish() throws(Errno) -> FileDescriptor {
-    guard rename(path.string, target.string) == 0 else { throw Errno(rawValue: errno) }
-    isOpen = false
-    return descriptor
-  }
-
-  deinit {
-    guard isOpen else { return }
-    _ = close(descriptor.rawValue)
-    _ = unlink(path.string)
-  }
-}
-
 /// dlm's own files: only the user may write them, and what others may have written is not believed.
 enum OwnFiles {
   /// - Returns: nil for a folder that is believed, or missing.

@@ -2,6 +2,8 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 import Glibc
+import Synchronization
+import SystemPackage
 import TerminalProgress
 
 /// Lists of what is here and right at the end of a run, with its SHA-256 (`--write-checksums`, `--write-list`).
@@ -66,5 +68,65 @@ struct FileLists: Sendable {
   /// By bytes, as "\r\n" is one `Character`.
   static func escaped(_ text: String, _ mark: (UInt8) -> String?) -> String {
     String(decoding: text.utf8.flatMap { byte in mark(byte).map { Array($0.utf8) } ?? [byte] }, as: UTF8.self)
+  }
+}
+
+/// A list that `dlm get` can read again: addresses under comments that give the cause.
+enum FailedList {
+  static func text(_ report: RunReport) -> String {
+    var lines: [String] = []
+    if report.failures.isEmpty, report.rejections.isEmpty { lines.append("# nothing failed") }
+    lines += report.rejections.map { "# " + Self.oneLine(RejectionMessages($0).line) }
+    for group in FailureMessages.groups(of: report.failures) {
+      lines.append("# " + Self.oneLine(group.messages.heading))
+      lines += group.errors.map(Self.line)
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// A failure without an address concerns a folder or file: there is nothing to fetch again.
+  static func line(_ error: DownloadError) -> String {
+    guard let address = error.address else { return "# " + oneLine(error.path ?? "") }
+    return address + (error.wishes.map { LineOptions($0).text } ?? "")
+  }
+
+  static func oneLine(_ text: String) -> String { TerminalText.sanitized(text).replacing("\n", with: " ") }
+}
+
+/// Failures in a file without a name, since a list may have millions.
+final class FailureSpool: Sendable {
+  private let state: Lock<State>
+
+  private struct State {
+    let file: FileDescriptor
+    var heading = ""
+    var failure: Errno?
+  }
+
+  init(in folder: String) throws(Errno) {
+    state = Lock(State(file: try TemporaryFolder.unnamedFile(in: folder, "failed")))
+  }
+
+  deinit { state.withLock { try? $0.file.close() } }  // it is read no more
+
+  /// Adds the address, under a comment where the cause is another than before.
+  func add(_ error: DownloadError) {
+    let heading = FailedList.oneLine(FailureMessages(error).heading)
+    let line = FailedList.line(error) + "\n"
+    state.withLock { state in
+      let text = heading == state.heading ? line : "# \(heading)\n\(line)"
+      state.heading = heading
+      do throws(Errno) { try state.file.writeWhole(text.utf8) } catch { state.failure = error }
+    }
+  }
+
+  /// - Throws: Errno of either file, also of earlier writes.
+  func copy(to target: FileDescriptor) throws {
+    try state.withLock { state in
+      if let failure = state.failure { throw failure }
+      try state.file.seek(offset: 0, from: .start)
+      while case let block = try state.file.block(), !block.isEmpty { try target.writeWhole(block) }
+      try state.file.seek(offset: 0, from: .end)
+    }
   }
 }

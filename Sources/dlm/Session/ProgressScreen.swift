@@ -62,7 +62,7 @@ final class ProgressScreen: Sendable {
     await renderer.finish()
     await drawing
     StandardError.lead(to: nil)
-    CrashGuard.disarm()
+    if style == .bars { CrashGuard.disarm() }
     if style == .json, let loss = await renderer.lost {
       lost.withLock { $0 = true }
       StandardError.say([TroubleMessages.outputLost(Errno(rawValue: loss.errno))])
@@ -146,7 +146,7 @@ struct RunningSnapshots {
   /// Writes a snapshot a second until the task is cancelled, then removes it, and takes what other processes add to the
   /// run. A run shorter than that writes nothing, and looks for nothing.
   func follow(_ feed: ProgressFeed, add: @Sendable ([String]) async -> (added: Int, known: Int)?) async {
-    let file = RunningDownloadsFile(in: folder)
+    var file: RunningDownloadsFile?
     let start = ContinuousClock.now
     // The last five seconds, over which the rate is taken.
     var earlier: [(at: Duration, received: Int64)] = [(.zero, 0)]
@@ -161,10 +161,12 @@ struct RunningSnapshots {
       if earlier.count > 5 { earlier.removeFirst() }
       // Without a folder by that name, the name as it was given.
       let directory = RunMemory.canonical(directory) ?? directory
-      await file.write(RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15)))))
-      await file.takeAdded(add)
+      let current = file ?? RunningDownloadsFile(in: folder)
+      file = current
+      await current.write(RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15)))))
+      await current.takeAdded(add)
     }
-    await file.remove()
+    await file?.remove()
   }
 }
 

@@ -132,117 +132,50 @@ final class RunMemory: Sendable {
   }
 }
 
-/// The list that a command without sources takes: the one of the last `get` in this folder. Never standard input, from
-/// which nothing comes under cron or in a script.
-struct LastList {
-  let history: RunHistory
-  let store: RunHistoryStore
-  private let spoolPath: String?
-
-  init(_ store: RunHistoryStore) throws {
-    guard let history = store.load(), !history.command.sources.isEmpty else {
-      StandardError.say([store.warning].compactMap(\.self))
-      throw ValidationError(
-        "Nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe.")
-    }
-    spoolPath = store.spoolPath?.string
-    if let path = store.spoolPath, history.command.sources.contains(path.string),
-      OwnFiles.bytes(of: path, upTo: 1).isEmpty
-    {
-      throw ValidationError(
-        "The last list of this folder came through a pipe and is no longer there: pipe it in again (dlm get -).")
-    }
-    (self.history, self.store) = (history, store)
-  }
-
-  /// What is remembered counts as typed before what is typed now.
-  /// - Throws: `ValidationError` that says what has to be given again.
-  func command(_ now: GetCommand) throws -> GetCommand {
-    var command: GetCommand
-    do { command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed) } catch {
-      throw ValidationError(
-        "The options of the last run do not go with these: \(GetCommand.message(for: error)) Name the list to leave "
-          + "them out.")
-    }
-    command.sources = history.command.sources
-    try requireWithheld(command.shared)
-    return command
-  }
-
-  func requireWithheld(_ given: RunOptions) throws {
-    let names = try HeaderArgument.lines(of: given.header).map { HeaderArgument(argument: $0).name.lowercased() }
-    let missing: [String] = history.command.withheld.compactMap { withheld in
-      switch withheld {
-      case .header(let name): names.contains(name.lowercased()) ? nil : "-H '\(TerminalText.sanitized(name)): …'"
-      case .proxy: given.proxy == nil ? "--proxy with its login" : nil
-      case .addressLogins where given.netrcFile != nil: nil
-      case .addressLogins: "the logins of the addresses (name them again, or use --netrc-file)"
-      }
-    }
-    guard missing.isEmpty else {
-      throw ValidationError(
-        "The last run had secrets, which dlm does not keep: give again \(missing.joined(separator: ", ")).")
-    }
-  }
-
-  var names: String {
-    history.command.sources.map {
-      $0 == spoolPath ? "the list that came through a pipe" : CommandLineText.quoted($0, from: store.folder)
-    }.joined(separator: " ")
-  }
+/// What a run was given and dlm does not store: the user must give it again if the run is repeated.
+enum Withheld: Decodable, Equatable {
+  /// `-H`, by the field's name.
+  case header(name: String)
+  /// `--proxy` with a login.
+  case proxy
+  /// Addresses of the command line or of a pipe with logins.
+  case addressLogins
 }
 
-/// Keeps a list from a pipe, so that `dlm get` can repeat it: without credentials, and for this user only. It gets its
-/// name only when whole, so a pipe that breaks off replaces nothing.
-final class ListSpool {
-  private let path: FilePath
-  private var pending: [UInt8] = []
-  private var draft: DraftFile?
-  private var state = State.open
-  private(set) var hadLogins = false
+/// The options of a `get` as they would be typed, for `dlm get` without a SOURCE. Those given then are typed behind
+/// them, as the last one counts.
+struct RememberedOptions: Equatable {
+  /// Those that a repeated run uses too, without secrets.
+  private(set) var lasting: [String] = []
+  /// Those of this one run only, and secrets, which are not stored.
+  private var once: [String] = []
+  private(set) var withheld: [Withheld] = []
 
-  private enum State { case open, broken, kept }
+  var typed: [String] { lasting + once }
 
-  init(_ path: FilePath) { self.path = path }
-
-  var isKept: Bool { state == .kept }
-
-  /// Half of a list must not be taken for the whole.
-  func discard() {
-    guard state == .open else { return }
-    state = .broken
-    pending = []
-    draft = nil  // which removes it
-  }
-
-  func add(_ address: Address, _ options: LineOptions?) {
-    if address.hasCredentials || options?.headerLines.isEmpty == false { hadLogins = true }
-    pending += address.key.utf8
-    if let options { pending += options.text.utf8 }
-    pending.append(0x0A)
-    if pending.count > FileDescriptor.blockSize { write() }
-  }
-
-  func close() {
-    guard state == .open else { return }
-    write(isLast: true)
-    if state == .open { discard() }
-  }
-
-  /// Fails silently, since only the repeating is lost; the list that was remembered before stays.
-  private func write(isLast: Bool = false) {
-    guard state == .open else { return pending.removeAll() }
-    do throws(Errno) {
-      if !pending.isEmpty, draft == nil {
-        _ = try Folder(own: path.removingLastComponent())
-        draft = try DraftFile(for: path)
+  init(_ command: GetCommand) {
+    var command = command
+    if command.sources.contains("-") { command.lists.areThoseOfLines() }
+    for row in OptionTable.rows {
+      for text in row.texts(&command) {
+        let secret: Withheld? =
+          switch row.kind {
+          case .headers where text.utf8.first != UInt8(ascii: "@"):
+            .header(name: HeaderArgument(argument: text).name)
+          case .address where text.utf8.contains(UInt8(ascii: "@")): .proxy
+          default: nil
+          }
+        if let secret { withheld.append(secret) }
+        // One word, as the value may begin with a dash.
+        let option = row.kind == .flag ? row.spelled : "\(row.spelled)=\(text)"
+        if row.isLasting, secret == nil { lasting.append(option) } else { once.append(option) }
       }
-      try draft?.write(pending)
-      pending.removeAll(keepingCapacity: true)
-      guard isLast, draft != nil else { return }
-      try draft?.commit()
-      state = .kept
-    } catch { state = .broken }
-    draft = nil
+    }
+    if command.sources.contains(where: Self.hasLogin) { withheld.append(.addressLogins) }
+  }
+
+  private static func hasLogin(_ source: String) -> Bool {
+    guard case .address(let text) = Source(source) else { return false }
+    return (try? Address(text))?.hasCredentials == true
   }
 }

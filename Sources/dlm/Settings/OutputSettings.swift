@@ -23,7 +23,7 @@ struct OutputSettings {
   var asks: Bool { asksNames || cache.conflictPolicy == .ask }
 
   init(_ output: GetOptions, _ lists: [Source], _ sources: SettingsSources) throws {
-    isStandardOutput = output.output.map(OutputFile.descriptor) == OutputFile.descriptor("-")
+    isStandardOutput = output.output.map { OutputFile.descriptor($0) == OutputFile.descriptor("-") } ?? false
     let place = isStandardOutput ? nil : try output.output.map { try Self.place($0, below: output.directory) }
     name = place?.name
     let usual = isStandardOutput ? TemporaryFolder.path(sources.environment) : "."

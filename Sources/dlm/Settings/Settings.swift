@@ -55,7 +55,9 @@ struct Settings {
   init(_ typed: GetCommand, _ lists: [Source], _ sources: SettingsSources, comparesWidths: Bool = false) throws {
     var (command, sources) = (typed, sources)
     try sources.complete(&command)
-    try NamedFiles.check(command, lists, sources.environment)
+    if OptionTable.rows.contains(where: { $0.file == .written && !$0.texts(&command).isEmpty }) {
+      try NamedFiles.check(command, lists, sources.environment)
+    }
     let (own, shared) = (command.own, command.shared)
     (first, order, isBackground) = (own.first.map { NamePattern($0) }, own.order ?? .list, own.background)
     (mode, form) = (own.mode ?? .parallel, try ListForm(command.lists, sources.environment))

@@ -20,7 +20,7 @@ struct CacheIndexTests {
   }
 
   private func index() throws -> CacheIndex {
-    try CacheIndex(at: folder.filePath.appending("cache"), secret, now: { 7 })
+    try IndexFolder(at: folder.filePath.appending("cache"), secret, now: { 7 }).index.value
   }
 
   @Test func rowsComeBackTheAskedFolderFirst() async throws {

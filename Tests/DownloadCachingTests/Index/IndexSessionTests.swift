@@ -54,7 +54,7 @@ struct IndexSessionTests {
       directory: folder.filePath.appending("out"), cacheFolder: folder.filePath.appending("cache"))
     let resources = CacheResources(claimsFolder: folder.filePath.appending("claims"), keyFolder: folder.filePath)
     let other = try #require(ProcessClaims(in: folder.filePath.appending("claims")))
-    let index = try resources.index(at: folder.filePath.appending("cache"), now: { 7 })
+    let index = try resources.index(at: folder.filePath.appending("cache"), now: { 7 }).index.value
     let directory = try resources.folders(configuration.directory).root
     let loop = Loop(resources, configuration, directory)
 

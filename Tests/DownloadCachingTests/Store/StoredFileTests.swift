@@ -309,7 +309,7 @@ struct StoredFileTests {
 
   /// Rows that were used least recently go, with the store's files.
   @Test func theIndexIsBounded() async throws {
-    let index = try CacheIndex(at: folder.filePath.appending("cache"), secret(), now: { 7 })
+    let index = try IndexFolder(at: folder.filePath.appending("cache"), secret(), now: { 7 }).index.value
     try folder.write("x", to: "there/file")
     let file = try #require(StandingFile.of(path: folder.path("there/file")))
     let rows = (0..<2000).map { number in

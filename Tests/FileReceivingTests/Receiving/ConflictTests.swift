@@ -139,9 +139,9 @@ struct ConflictTests {
     let bench = try Bench()
     for _ in 0..<20 { _ = try Self.fetch(bench) }
     #expect(try bench.folder.names().count == 20)
-    #expect(bench.directory.numbers.first(beside: "x") == 20)
-    for number in 0..<5000 { bench.directory.numbers.took(1, beside: "name\(number)") }
-    #expect(bench.directory.numbers.first(beside: "x") == 1)
+    #expect(bench.directory.numbers.value.first(beside: "x") == 20)
+    for number in 0..<5000 { bench.directory.numbers.value.took(1, beside: "name\(number)") }
+    #expect(bench.directory.numbers.value.first(beside: "x") == 1)
   }
 
   @Test func theUsersNameBeatsTheServers() throws {

@@ -9,7 +9,7 @@ import Testing
 struct JSONItemsTests {
   private static func list(_ items: String? = "[]", _ fields: [RowFields.Field: String] = [.url: "url"]) -> ListText {
     var form = ListForm()
-    (form.format, form.items, form.fields.names) = (.json, items, fields)
+    (form.format, form.items, form.fields) = (.json, items, RowFields(names: fields))
     return ListText(form: form)
   }
 

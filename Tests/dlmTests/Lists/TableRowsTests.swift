@@ -12,8 +12,7 @@ struct TableRowsTests {
   ) -> ListText {
     var form = ListForm()
     form.format = format
-    form.fields.names = fields
-    form.fields.split = split?.asciiValue
+    form.fields = RowFields(names: fields, split: split?.asciiValue)
     return ListText(form: form)
   }
 

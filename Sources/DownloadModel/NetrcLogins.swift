@@ -1,0 +1,81 @@
+/// The logins of a netrc file, to distinguish the answers that different logins get; libcurl reads the file itself.
+public struct NetrcLogins: Sendable {
+  private var machines: [String: String] = [:]
+  private var fallback: String?
+  /// All entries, for an answer that came through redirects over other hosts. A secret.
+  package let all: String
+
+  public init(_ text: [UInt8]) {
+    let entries = Self.entries(text)
+    for (machine, words) in entries {
+      let login = words.joined(separator: "\u{0}") + "\n"
+      if let machine {
+        machines[machine, default: ""] += login
+      } else {
+        fallback = (fallback ?? "") + login
+      }
+    }
+    all = entries.map { ([$0.machine ?? ""] + $0.words).joined(separator: "\u{0}") }.joined(separator: "\n")
+  }
+
+  private static func entries(_ text: [UInt8]) -> [(machine: String?, words: [String])] {
+    var entries: [(machine: String?, words: [String])] = []
+    func add(_ word: String) { if !entries.isEmpty { entries[entries.count - 1].words.append(word) } }
+    // What the next token is a value of; empty for none.
+    var (keyword, isMacro) = ("", false)
+    for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      let tokens = Self.tokens(line)
+      // A macro (`macdef`) ends at an empty line.
+      if isMacro {
+        isMacro = !tokens.isEmpty
+        continue
+      }
+      for token in tokens where !isMacro {
+        let word = token.lowercased()
+        switch (keyword, word) {
+        case ("", "machine"): break
+        case ("", "login"), ("", "password"), ("", "account"): add(word)
+        case ("", "default"): entries.append((nil, []))
+        case ("", "macdef"): isMacro = true
+        case ("machine", _): entries.append((word, []))
+        default: add(token)
+        }
+        keyword = keyword.isEmpty && ["machine", "login", "password", "account"].contains(word) ? word : ""
+      }
+    }
+    return entries
+  }
+
+  /// What the file says for a host, as text that is different for different logins; nil for nothing. A secret.
+  /// - Parameter host: as in an address: lower case, an IPv6 address in brackets.
+  package func login(for host: String) -> String? {
+    machines[host.first == "[" ? String(host.dropFirst().dropLast()) : host] ?? fallback
+  }
+
+  /// Whether the file says something for a host.
+  /// - Parameter isHome: whether what it says for every host (`default`) counts too.
+  public func hasLogin(for host: String, isHome: Bool) -> Bool {
+    isHome ? login(for: host) != nil : login(for: host) != fallback
+  }
+
+  /// Words between blanks. A word in double quotes may contain blanks, and a backslash in it makes the next character
+  /// literal. A word that begins with `#` makes the rest of the line a comment.
+  private static func tokens(_ line: ArraySlice<UInt8>) -> [String] {
+    var tokens: [String] = []
+    var rest = line
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+    while true {
+      rest = rest.drop(while: isBlank)
+      guard let first = rest.first, first != UInt8(ascii: "#") else { return tokens }
+      var token = rest.prefix { !isBlank($0) }
+      rest = rest.dropFirst(token.count)
+      if first == UInt8(ascii: "\"") {
+        (rest, token) = (line[(token.startIndex + 1)...], [])
+        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+          token.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+        }
+      }
+      tokens.append(String(decoding: token, as: UTF8.self))
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package import DownloadModel
+import SystemPackage
+
+/// Told by a file's first bytes, and else by its server.
+extension ExpectedTypes {
+  /// What servers call files that they know nothing of.
+  private static let generic: Set = ["", "application/octet-stream", "binary/octet-stream"]
+
+  /// - Throws: `.wrongType` for an answer whose type is another one.
+  func check(_ head: ResponseHead) throws(DownloadError) {
+    let type = Self.name(head["content-type"] ?? "")
+    if !Self.generic.contains(type), !allow(type) { throw error(type) }
+  }
+
+  /// - Throws: `.wrongType` where the first bytes are those of another type, and then keeps nothing.
+  package func check(_ download: FileDownload) throws(DownloadError) {
+    try download.access { reception throws(DownloadError) in
+      let bytes = try reception.part.withFile("reading") { file throws(Errno) in try file.read(512, at: 0) } ?? []
+      guard let type = other(bytes) else { return }
+      try reception.discard()
+      throw error(type)
+    }
+  }
+
+  private func error(_ type: String) -> DownloadError {
+    DownloadError(.wrongType, cause: .detail("\(type) came, \(self) was wanted"), activity: "checking the type")
+  }
+
+  /// - Returns: the type that a file with these first bytes has instead; nil if it may have one of these.
+  func other(_ bytes: [UInt8]) -> String? {
+    if bytes.isEmpty { return "an empty file" }
+    let start = bytes.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }.prefix(32)
+    let text = start.map { $0 < 0x80 ? $0 | 0x20 : $0 }
+    let known = Self.magic.first { text.dropFirst($0.offset).starts(with: $0.mark) }?.type
+    if let known {
+      // Many formats are archives inside.
+      let isArchive = known.hasSuffix("zip") && types.contains { $0.hasPrefix("application/") && !Self.tells($0) }
+      return allow(known) || isArchive ? nil : known
+    }
+    return types.allSatisfy(Self.tells) ? "something else" : nil
+  }
+
+  /// Whether all files of a type begin alike.
+  private static func tells(_ type: String) -> Bool { type != "text/html" && magic.contains { $0.type == type } }
+
+  /// In lower case, as far as it is ASCII, and without blanks and control characters before it.
+  private static let magic: [(type: String, offset: Int, mark: [UInt8])] = [
+    ("image/png", 0, [0x89] + "png".utf8), ("image/jpeg", 0, [0xFF, 0xD8, 0xFF]), ("image/gif", 0, Array("gif8".utf8)),
+    ("image/webp", 8, Array("webp".utf8)), ("application/pdf", 0, Array("%pdf-".utf8)),
+    ("application/zip", 0, Array("pk#$".utf8)), ("application/gzip", 0, [0x8B, 0x28]),
+    ("text/html", 0, Array("<!doctype html".utf8)), ("text/html", 0, Array("<html".utf8)),
+  ]
+}

@@ -1,0 +1,79 @@
+import DownloadModel
+
+/// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form. Values without quotes
+/// may hold blanks and UTF-8, because frameworks send them so (HTTP rule 36).
+struct ContentDisposition: Equatable {
+  /// `filename*` if it can be decoded, otherwise `filename`.
+  let filename: String?
+
+  /// - Returns: nil if the field does not follow the grammar: such a field is ignored as a whole.
+  init?(_ field: String) {
+    var scanner = FieldScanner(rest: field.utf8[...])
+    guard scanner.token() != nil else { return nil }
+    var values: [String: String] = [:]
+    while scanner.next() != nil {
+      guard scanner.take(UInt8(ascii: ";")) else { return nil }
+      // A final ";" and ";;" are common and harmless.
+      if [nil, UInt8(ascii: ";")].contains(scanner.next()) { continue }
+      guard let name = scanner.token()?.lowercased(), scanner.take(UInt8(ascii: "=")) else { return nil }
+      let isQuoted = scanner.next() == UInt8(ascii: "\"")
+      guard let value = isQuoted ? scanner.quotedString() : scanner.looseValue() else { return nil }
+      // Two parameters of one name: the sender's mistake, which readers resolve differently.
+      guard values.updateValue(isQuoted && name == "filename*" ? "" : value, forKey: name) == nil else { return nil }
+    }
+    filename = values["filename*"].flatMap(Self.decodeExtended) ?? values["filename"]
+  }
+
+  /// RFC 8187 §3.2: `charset'language'percent-encoded`; UTF-8 and, for old senders, ISO-8859-1.
+  private static func decodeExtended(_ value: String) -> String? {
+    let parts = value.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+    guard parts.count == 3, let octets = PercentEncoding.decodeStrictly(Substring(parts[2])) else { return nil }
+    return switch Substring(parts[0]).lowercased() {
+    case "utf-8": String(validating: octets, as: UTF8.self)
+    case "iso-8859-1": String(decoding: octets.map { UInt16($0) }, as: UTF16.self)
+    default: nil
+    }
+  }
+}
+
+/// Reads the elements of a header field's value (RFC 9110 §5.6), and the blanks before them.
+private struct FieldScanner {
+  var rest: Substring.UTF8View
+
+  mutating func next() -> UInt8? {
+    rest = rest.drop(while: OptionalWhiteSpace.contains)
+    return rest.first
+  }
+
+  mutating func take(_ byte: UInt8) -> Bool {
+    guard next() == byte else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  private mutating func taken(_ part: Substring.UTF8View) -> String? {
+    rest = rest[part.endIndex...]
+    return part.isEmpty ? nil : String(Substring(part))
+  }
+
+  mutating func token() -> String? {
+    _ = next()
+    return taken(rest.prefix { $0.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) })
+  }
+
+  mutating func looseValue() -> String? {
+    taken(rest.prefix { $0 != UInt8(ascii: ";") }).map { String(OptionalWhiteSpace.trimmed($0[...])) }
+  }
+
+  /// The text between quotes, `\x` read as `x`; nil if the closing quote is missing.
+  mutating func quotedString() -> String? {
+    rest.removeFirst()
+    var text: [UInt8] = []
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+      guard let byte = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte else { return nil }
+      text.append(byte)
+    }
+    return nil
+  }
+}

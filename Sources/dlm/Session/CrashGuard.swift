@@ -1,0 +1,62 @@
+import Glibc
+import Synchronization
+
+/// Restores cursor and echo should dlm crash, or be quit with Ctrl-\, while bars stand. The handler may only do what is
+/// async-signal-safe, so what it needs lies in memory that is allocated once and never moves.
+enum CrashGuard {
+  /// - Parameter restoring: what the terminal must be sent to leave any state of the bars.
+  static func arm(_ terminal: Int32, restoring: [UInt8]) {
+    var found = termios()
+    guard tcgetattr(terminal, &found) == 0, let state = UnsafeMutablePointer<CrashState>(bitPattern: place) else {
+      return
+    }
+    (state.pointee.terminal, state.pointee.mode) = (terminal, found)
+    state.pointee.count = min(restoring.count, state.pointee.text.count)
+    for index in 0..<state.pointee.count { state.pointee.text[index] = restoring[index] }
+    armed.store(place, ordering: .releasing)
+    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { install(number) }
+  }
+
+  static func disarm() { armed.store(0, ordering: .releasing) }
+
+  /// The address of the state, which is never freed.
+  private static let place: UInt = {
+    let made = UnsafeMutablePointer<CrashState>.allocate(capacity: 1)
+    made.initialize(to: CrashState())
+    return UInt(bitPattern: made)
+  }()
+
+  /// A signal that is ignored stays ignored.
+  private static func install(_ number: Int32) {
+    var found = sigaction()
+    guard sigaction(number, nil, &found) == 0, Signals.handler(found) != 1 else { return }
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = giveTerminalBack
+    // Before the handler runs, the kernel resets what is done about the signal.
+    action.sa_flags = Int32(truncatingIfNeeded: SA_RESETHAND) | Int32(SA_ONSTACK)
+    sigaction(number, &action, nil)
+  }
+}
+
+private struct CrashState {
+  var terminal: Int32 = -1
+  var mode = termios()
+  var text = InlineArray<256, UInt8>(repeating: 0)
+  var count = 0
+}
+
+private let armed = Atomic<UInt>(0)
+
+/// Async-signal-safe.
+private func giveTerminalBack(_ number: Int32) {
+  if let state = UnsafeMutablePointer<CrashState>(bitPattern: armed.load(ordering: .acquiring)) {
+    let terminal = state.pointee.terminal
+    // In the background the terminal is the shell's.
+    if tcgetpgrp(terminal) == getpgrp() {
+      _ = write(terminal, &state.pointee.text, state.pointee.count)
+      tcsetattr(terminal, TCSANOW, &state.pointee.mode)
+    }
+  }
+  // Blocked until this returns; then the process ends as it would have.
+  raise(number)
+}
