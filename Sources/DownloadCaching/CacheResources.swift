@@ -17,17 +17,20 @@ final class CacheResources: Sendable {
   let runNumber = UInt64.random(in: .min ... .max)
   private let state = Lock(State())
   let began: RunStart
+  /// Nil for a run without an index; else errno of the first try to open its folder.
+  let index: OnFirstUse<Result<IndexFolder, Errno>>?
 
-  /// - Parameter keyFolder: nil for a secret that lasts as long as this process.
-  init(claimsFolder: FilePath?, keyFolder: FilePath?, now: Int64 = WallClock.seconds()) {
-    began = RunStart(seconds: now, stamp: WallClock.stamp())
-    claims = claimsFolder.flatMap { ProcessClaims(in: $0) }
-    secret = UserSecret(in: keyFolder)
+  init(_ configuration: CacheConfiguration) {
+    let (secret, now) = (UserSecret(in: configuration.keyFolder ?? configuration.cacheFolder), configuration.now)
+    (self.secret, began) = (secret, RunStart(seconds: now(), stamp: WallClock.stamp()))
+    claims = configuration.claimsFolder.flatMap { ProcessClaims(in: $0) }
+    index = configuration.cacheFolder.map { folder in
+      OnFirstUse { Result { () throws(Errno) in try IndexFolder(at: folder, secret, now: now) } }
+    }
   }
 
   private struct State {
     var folders: OpenFolders?
-    var index: Result<IndexFolder, Errno>?
     /// By canonical path.
     var owners: [String: FileOwners] = [:]
     var members: [Member] = []
@@ -48,16 +51,6 @@ final class CacheResources: Sendable {
       state.folders = folders
       return folders
     }
-  }
-
-  /// - Throws: errno of the first try to open it.
-  func index(at folder: FilePath, now: @escaping @Sendable () -> Int64) throws(Errno) -> IndexFolder {
-    let opened = state.withLock { state in
-      let opened = state.index ?? Result { () throws(Errno) in try IndexFolder(at: folder, secret, now: now) }
-      state.index = opened
-      return opened
-    }
-    return try opened.get()
   }
 
   var owners: [String: FileOwners] {

@@ -29,11 +29,7 @@ public actor DownloadCache: DownloadStore {
   /// Opens the table of what other processes have under way, and nothing else yet.
   /// - Parameter executor: the transport's, so that transport and cache need not wait for each other's threads.
   public init(configuration: CacheConfiguration, executor: any SerialExecutor) {
-    self.init(
-      configuration,
-      CacheResources(
-        claimsFolder: configuration.claimsFolder,
-        keyFolder: configuration.keyFolder ?? configuration.cacheFolder, now: configuration.now()), executor)
+    self.init(configuration, CacheResources(configuration), executor)
   }
 
   /// The same cache for another loop. Each must be closed.

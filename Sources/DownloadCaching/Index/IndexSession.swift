@@ -32,8 +32,8 @@ final class IndexSession {
   func open() {
     guard !wasOpened else { return }
     wasOpened = true
-    guard let folder = configuration.cacheFolder else { return }
-    do throws(Errno) { place = try resources.index(at: folder, now: configuration.now) } catch {
+    guard let folder = configuration.cacheFolder, let opened = resources.index?.value else { return }
+    do throws(Errno) { place = try opened.get() } catch {
       warn(CacheWarning(path: folder, detail: CacheWarning.words(error)))
     }
   }

@@ -1,8 +1,6 @@
 import ArgumentParser
-import DownloadCaching
 import DownloadModel
 import FoundationEssentials
-import TerminalProgress
 
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -97,7 +95,7 @@ struct GetCommand: AsyncParsableCommand {
     var settings = try Settings(self, sources, .load(environment: environment))
     lazy var fetching = Wiring.listFetching(settings, environment)
     if let place = settings.output.checksumsFile { try await settings.output.readChecksums(place, fetching) }
-    if own.dryRun { throw ExitCode(try await sayPlan(of: sources, settings, fetching, environment).rawValue) }
+    if own.dryRun { throw ExitCode(try await DryRun.say(sources, settings, fetching, environment).rawValue) }
     let mayWatch = settings.watches || own.refreshEvery != nil
     let watch =
       mayWatch ? try WatchOrder(isAsked: own.watch, every: own.refreshEvery, settings, sources) : nil
@@ -118,30 +116,5 @@ struct GetCommand: AsyncParsableCommand {
       folders: XDGFolders(environment), store: RunHistoryStore(environment), typed: typed,
       options: RememberedOptions(self), plan: plan, watching: watch)
     throw ExitCode(await DownloadSession.run(order).rawValue)
-  }
-
-  /// `--dry-run`: no file is fetched, and no network used but for lists at addresses.
-  private func sayPlan(
-    of sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching, _ environment: [String: String]
-  ) async throws -> ExitStatus {
-    let failures = FailureLog()
-    let cacheFolder = settings.output.usesCache ? XDGFolders(environment).cache : nil
-    let marks = RequestMarks(form: settings.form, outputName: settings.output.name)
-    let source = ListReader(
-      sources, marks, fetching: fetching, onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } },
-      onReject: { failures.add($0) })
-    var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
-    let asJSON = settings.progress == .json
-    while let first = await source.next() {
-      let files = await plan.plan([first] + sequence(state: source) { $0.takeAtOnce() }.prefix(255))
-      try asJSON
-        ? StandardOutput.write(files.map { DryRunMessages.json($0).text + "\n" }.joined())
-        : StandardOutput.say(rows: files.map(DryRunMessages.row))
-    }
-    if asJSON { try StandardOutput.write(DryRunMessages.json(plan).text + "\n") }
-    StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])
-    let status = failures.sayRejections()
-    if !settings.isQuiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
-    return status
   }
 }

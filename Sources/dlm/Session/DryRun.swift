@@ -3,6 +3,7 @@ import DownloadModel
 import FileReceiving
 import Glibc
 import SystemPackage
+import TerminalProgress
 
 /// What a run would do, as far as that is known without the network (`--dry-run`).
 struct DryRun {
@@ -31,6 +32,31 @@ struct DryRun {
   private(set) var (bytes, unsized): (Int64, Int) = (0, 0)
   /// Bytes that there is room for; nil where unknown.
   let free: Int64?
+
+  /// `--dry-run`: no file is fetched, and no network used but for lists at addresses.
+  static func say(
+    _ sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching, _ environment: [String: String]
+  ) async throws -> ExitStatus {
+    let failures = FailureLog()
+    let cacheFolder = settings.output.usesCache ? XDGFolders(environment).cache : nil
+    let marks = RequestMarks(form: settings.form, outputName: settings.output.name)
+    let source = ListReader(
+      sources, marks, fetching: fetching, onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } },
+      onReject: { failures.add($0) })
+    var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
+    let asJSON = settings.progress == .json
+    while let first = await source.next() {
+      let files = await plan.plan([first] + sequence(state: source) { $0.takeAtOnce() }.prefix(255))
+      try asJSON
+        ? StandardOutput.write(files.map { DryRunMessages.json($0).text + "\n" }.joined())
+        : StandardOutput.say(rows: files.map(DryRunMessages.row))
+    }
+    if asJSON { try StandardOutput.write(DryRunMessages.json(plan).text + "\n") }
+    StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])
+    let status = failures.sayRejections()
+    if !settings.isQuiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
+    return status
+  }
 
   init(_ output: OutputSettings, cacheFolder: FilePath?) async {
     (self.output, folder) = (output, RunMemory.canonical(output.directory))

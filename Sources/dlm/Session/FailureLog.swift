@@ -1,8 +1,5 @@
 import DownloadModel
-import Glibc
 import Synchronization
-import SystemPackage
-import TerminalProgress
 
 /// The failures of a run, for the summary and the exit status. Beyond `told` they are only counted, and spooled for
 /// `--failed`, so that memory does not grow with the list.

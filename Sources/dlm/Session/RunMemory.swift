@@ -1,10 +1,7 @@
-import ArgumentParser
 import DownloadModel
-import FileReceiving
 import Glibc
 import Synchronization
 import SystemPackage
-import TerminalProgress
 
 /// What one `get` remembers for the next in its folder: from its list's first address on, so that a killed run can be
 /// repeated; with a list from a pipe from its end on, since half of it is none.

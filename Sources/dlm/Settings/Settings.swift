@@ -158,12 +158,22 @@ struct SettingsSources {
     let gone: [(FilePath?, String)] = [
       (".dlm.yaml", ".dlm.conf"), (own?.removingLastComponent().appending("config.yaml"), "dlm.conf"),
     ]
-    for case (let old?, let now) in gone where access(old.string, F_OK) == 0 {
+    for case (let old?, let now) in gone where isThere(old.string) {
       StandardError.say(["dlm: \(old) is not read: settings are lines name = value in \(now) now"])
     }
-    let ownFile = try own.flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) }
-    let here = try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say)
+    let ownFile = try own.flatMap {
+      isThere($0.string) ? try SettingsFile(at: $0, .ownFolder, say: StandardError.say) : nil
+    }
+    let here =
+      isThere(folderPath.string)
+      ? try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say) : nil
     return SettingsSources(environment: environment, files: [here, ownFile].compactMap(\.self))
+  }
+
+  /// Whether something stands under a name, a link that leads nowhere included.
+  private static func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
   }
 
   static let folderPath: FilePath = ".dlm.conf"

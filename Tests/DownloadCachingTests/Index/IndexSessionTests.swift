@@ -50,11 +50,12 @@ struct IndexSessionTests {
   /// journals were only then asked for is in neither (HTTP rule 19).
   @Test func aRowThatMovesFromAJournalIntoTheDatabase() async throws {
     let folder = try TemporaryFolder()
-    let configuration = CacheConfiguration(
+    var configuration = CacheConfiguration(
       directory: folder.filePath.appending("out"), cacheFolder: folder.filePath.appending("cache"))
-    let resources = CacheResources(claimsFolder: folder.filePath.appending("claims"), keyFolder: folder.filePath)
+    (configuration.claimsFolder, configuration.keyFolder) = (folder.filePath.appending("claims"), folder.filePath)
+    let resources = CacheResources(configuration)
     let other = try #require(ProcessClaims(in: folder.filePath.appending("claims")))
-    let index = try resources.index(at: folder.filePath.appending("cache"), now: { 7 }).index.value
+    let index = try #require(resources.index).value.get().index.value
     let directory = try resources.folders(configuration.directory).root
     let loop = Loop(resources, configuration, directory)
 
