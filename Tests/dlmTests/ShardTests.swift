@@ -161,7 +161,7 @@ struct MergeCommandTests {
         "other.json is of another list, and is left out", "split.json is of another split of the list, and is left out",
         "text is not what --summary-json wrote of a run with --shard",
       ])
-    #expect(merge.missing == [7] && merge.status == .tryAgain)
+    #expect(merge.missing == [7...7] && merge.status == .tryAgain)
     #expect(merge.line.hasPrefix("99,900 of 100,000 files done, 100 missing; 999 reports"), "\(merge.line)")
   }
 
@@ -183,7 +183,7 @@ struct MergeCommandTests {
       if let says { #expect(merge.troubles.first?.hasPrefix(says) == true, "\(merge.troubles)") }
     }
     let ranges = ShardMerge([("a", try Self.report(1, 600, lines: 100)), ("b", try Self.report(600, 1000, lines: 100))])
-    #expect(ranges.troubles.contains("b has what a has too, and is left out") && ranges.missing.count == 400)
+    #expect(ranges.troubles.contains("b has what a has too, and is left out") && ranges.missing == [601...1000])
     #expect(ShardMerge([]).status == .sourceUnreadable)
   }
 

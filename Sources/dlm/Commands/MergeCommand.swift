@@ -114,7 +114,7 @@ struct ShardMerge {
   let kept: [Named]
   /// Nil without any report.
   let split: ShardReport.Split?
-  private(set) var missing: [Int] = []
+  private(set) var missing: [ClosedRange<Int>] = []
   private(set) var troubles: [String] = []
   /// What is to be run again.
   private(set) var again: [String] = []
@@ -122,56 +122,61 @@ struct ShardMerge {
   /// - Parameter reports: nil for what is no report of a shard.
   init(_ reports: [(path: String, report: ShardReport?)]) {
     let read: [Named] = reports.compactMap { path, report in report.map { (path, $0) } }
-    var troubles = reports.filter { $0.report == nil }.map {
-      "\($0.path) is not what --summary-json wrote of a run with --shard"
-    }
     // The list that most are of.
     let counts = Dictionary(read.map { ($0.report.split, 1) }, uniquingKeysWith: +)
-    let split = counts.max { ($0.value, $1.key.list) < ($1.value, $0.key.list) }?.key
-    self.split = split
-    var kept: [Named] = []
+    split = counts.max { ($0.value, $1.key.list) < ($1.value, $0.key.list) }?.key
+    (kept, troubles) = Self.choose(read, of: split)
+    troubles += reports.filter { $0.report == nil }.map {
+      "\($0.path) is not what --summary-json wrote of a run with --shard"
+    }
+    guard let split else { return }
+    var next = 1
+    for (_, report) in kept {
+      if report.place.first > next { missing.append(next...report.place.first - 1) }
+      next = max(next, report.place.last + 1)
+    }
+    if next <= split.of { missing.append(next...split.of) }
+    for numbers in missing { repeatShard(numbers, numbers.count == 1 ? "has no report" : "have no reports") }
+    for (path, report) in kept { check(report, path) }
+    if again.isEmpty, listed != split.lines {
+      troubles.append(
+        "the list has \(Quantity.count(split.lines)) lines, and its shards together \(Quantity.count(listed))")
+    }
+  }
+
+  /// - Returns: a report a shard, in their order, and what is said of the others.
+  private static func choose(_ read: [Named], of split: ShardReport.Split?) -> (kept: [Named], troubles: [String]) {
+    var (kept, troubles) = ([Named](), [String]())
     // Of two that have a shard, the one that did more counts.
     for one in read.sorted(by: { $0.report.done > $1.report.done }) {
-      if let split, one.report.split != split {
-        let isOther = one.report.split.list != split.list
-        troubles.append("\(one.path) is of another \(isOther ? "list" : "split of the list"), and is left out")
+      if one.report.split != split {
+        let what = one.report.split.list != split?.list ? "list" : "split of the list"
+        troubles.append("\(one.path) is of another \(what), and is left out")
       } else if let other = kept.first(where: { $0.report.numbers.overlaps(one.report.numbers) }) {
         troubles.append("\(one.path) has what \(other.path) has too, and is left out")
       } else {
         kept.append(one)
       }
     }
-    kept.sort { $0.report.place.first < $1.report.place.first }
-    self.kept = kept
-    if let split {
-      let there = Set(kept.flatMap { Array($0.report.numbers) })
-      missing = (1...max(1, split.of)).filter { !there.contains($0) }
-    }
-    for number in missing { repeatShard("\(number)", "has no report") }
-    for (path, report) in kept {
-      let (all, ended) = (report.listed, report.done + report.failed + report.left)
-      let (first, last) = (report.numbers.lowerBound, report.numbers.upperBound)
-      let name = first == last ? "\(first)" : "\(first)-\(last)"
-      if report.files == nil {
-        repeatShard(name, "did not read its list to the end (\(path))")
-      } else if all != ended {
-        repeatShard(
-          name, "has \(Quantity.count(all)) lines, and says what became of \(Quantity.count(ended)) (\(path))")
-      } else if report.left > 0 {
-        repeatShard(name, "has \(Quantity.files(report.left)) left to do (\(path))")
-      }
-    }
-    self.troubles = troubles + self.troubles
-    if let split, missing.isEmpty, again.isEmpty, listed != split.lines {
-      self.troubles.append(
-        "the list has \(Quantity.count(split.lines)) lines, and its shards together \(Quantity.count(listed))")
+    return (kept.sorted { $0.report.place.first < $1.report.place.first }, troubles)
+  }
+
+  private mutating func check(_ report: ShardReport, _ path: String) {
+    let (all, ended) = (report.listed, report.done + report.failed + report.left)
+    if report.files == nil {
+      repeatShard(report.numbers, "did not read its list to the end (\(path))")
+    } else if all != ended {
+      repeatShard(
+        report.numbers, "has \(Quantity.count(all)) lines, and says what became of \(Quantity.count(ended)) (\(path))")
+    } else if report.left > 0 {
+      repeatShard(report.numbers, "has \(Quantity.files(report.left)) left to do (\(path))")
     }
   }
 
-  private mutating func repeatShard(_ name: String, _ why: String) {
-    let what = "shard \(name)/\(split?.of ?? 0) \(why)"
-    troubles.append("\(what): dlm get LIST --shard \(name)/\(split?.of ?? 0)")
-    again.append(what)
+  private mutating func repeatShard(_ numbers: ClosedRange<Int>, _ why: String) {
+    let name = "\(ShardArgument.these(numbers, of: split?.of ?? 0))"
+    again.append("\(numbers.count == 1 ? "shard" : "shards") \(name) \(why)")
+    troubles.append("\(again.last ?? ""): dlm get LIST --shard \(name)")
   }
 
   private func sum(_ count: (ShardReport) -> Int) -> Int { kept.reduce(0) { $0 + count($1.report) } }
@@ -192,7 +197,8 @@ struct ShardMerge {
     .object([
       "list": .of(split?.list), "lines": .of(split?.lines), "shards": .of(split?.of), "reports": .of(kept.count),
       "done": .of(sum(\.done)), "failed": .of(sum(\.failed)), "failedForGood": .of(sum(\.failedForGood)),
-      "left": .of(sum(\.left)), "missing": .of(unlisted), "missingShards": .list(missing.map { .of($0) }),
+      "left": .of(sum(\.left)), "missing": .of(unlisted),
+      "missingShards": .list(missing.map { .list([.of($0.lowerBound), .of($0.upperBound)]) }),
     ])
   }
 

@@ -1,5 +1,7 @@
 import ArgumentParser
 import DownloadModel
+import FileReceiving
+import SystemPackage
 
 /// What a list is written in (`--list-format`).
 enum ListFormat: String, Choice {
@@ -183,5 +185,33 @@ struct ListForm: Sendable {
     guard let end = start.firstIndex(of: 0x0A) else { return start.count >= telling }
     let isRow = start[..<end].contains { ",\t".utf8.contains($0) } && start[..<end].firstRange(of: "://".utf8) == nil
     return !isRow || start[(end + 1)...].contains(0x0A) || start.count >= telling
+  }
+}
+
+struct RequestMarks: Sendable {
+  var form = ListForm()
+  var outputName: String?
+  var checksum: ContentDigest?
+  var first: [NamePattern] = []
+  /// Where the index is, if its sizes are wanted.
+  var indexFolder: FilePath?
+
+  /// Nil for a request that has none, as most.
+  func wishes(
+    of address: Address, _ options: LineOptions?, from provenance: Provenance
+  ) -> DownloadRequest.Wishes? {
+    let makesFolders = form.keepsPaths || form.prefixesHost
+    if options == nil, outputName == nil, checksum == nil, provenance == .user, !makesFolders { return nil }
+    var (name, folder) = (options?.name ?? outputName, options?.folder)
+    if makesFolders, name == nil, folder == nil {
+      folder = FileNaming.folder(
+        of: address, from: provenance, keepsPath: form.keepsPaths, prefixesHost: form.prefixesHost)
+    } else if provenance != .user {
+      (name, folder) = (name.flatMap(FileNaming.cleaned), folder.flatMap(FileNaming.cleaned))
+    }
+    return DownloadRequest.Wishes(
+      outputName: name, folder: folder, size: options?.size, checksum: options?.checksum ?? checksum,
+      expectedTypes: options?.expectedTypes, headerLines: options?.headerLines ?? [], mirrors: options?.mirrors ?? [],
+      provenance: provenance)
   }
 }

@@ -419,34 +419,6 @@ actor ListReader: RequestSource {
   }
 }
 
-struct RequestMarks: Sendable {
-  var form = ListForm()
-  var outputName: String?
-  var checksum: ContentDigest?
-  var first: [NamePattern] = []
-  /// Where the index is, if its sizes are wanted.
-  var indexFolder: FilePath?
-
-  /// Nil for a request that has none, as most.
-  fileprivate func wishes(
-    of address: Address, _ options: LineOptions?, from provenance: Provenance
-  ) -> DownloadRequest.Wishes? {
-    let makesFolders = form.keepsPaths || form.prefixesHost
-    if options == nil, outputName == nil, checksum == nil, provenance == .user, !makesFolders { return nil }
-    var (name, folder) = (options?.name ?? outputName, options?.folder)
-    if makesFolders, name == nil, folder == nil {
-      folder = FileNaming.folder(
-        of: address, from: provenance, keepsPath: form.keepsPaths, prefixesHost: form.prefixesHost)
-    } else if provenance != .user {
-      (name, folder) = (name.flatMap(FileNaming.cleaned), folder.flatMap(FileNaming.cleaned))
-    }
-    return DownloadRequest.Wishes(
-      outputName: name, folder: folder, size: options?.size, checksum: options?.checksum ?? checksum,
-      expectedTypes: options?.expectedTypes, headerLines: options?.headerLines ?? [], mirrors: options?.mirrors ?? [],
-      provenance: provenance)
-  }
-}
-
 private struct ListedRequests: ~Copyable {
   private let marks: RequestMarks
   var form: ListForm { marks.form }

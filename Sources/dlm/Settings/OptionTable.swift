@@ -126,7 +126,7 @@ enum OptionTable {
     value("split", "character", "What is between several values of one field", .nowhere, { $1(&$0.lists.split) }),
     value(
       "shard", "i/n",
-      "Of the list's lines, only one of N shares: 3/20, 1-4/4000, or auto in a job array; auto/20 where that has no size",
+      "Take one of N shares of the list's lines: 3/20, 1-4/4000, or auto in a job array (auto/20: one without a size)",
       without: "all", .nowhere, { $1(&$0.lists.shard) }),
     value(
       "shard-by", "what", "What of a list goes to one shard", usually: "line", .nowhere, { $1(&$0.lists.shardBy) }),
