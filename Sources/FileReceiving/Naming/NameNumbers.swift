@@ -3,7 +3,7 @@ import Synchronization
 
 /// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and
 /// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22). A name that
-/// only one address gives costs nine bytes.
+/// only one address gives costs seven bytes.
 public final class NameNumbers: Sendable {
   /// The number of one line among those that give its name.
   public struct Place: Sendable, Equatable {
@@ -54,31 +54,35 @@ extension DownloadRequest {
   }
 }
 
-/// The rule of `NameNumbers`, over hashes. A name that comes for the first time takes one word: forty bits of its hash,
-/// in the slot that other bits select, and twenty-four bits of its address's. In one of a thousand lists of a million
-/// lines two names may be taken for one; the second then gets a number that it does not need, the same in every run.
+/// The rule of `NameNumbers`, over hashes. A name that comes for the first time takes six bytes: thirty-two bits of its
+/// hash, in a group that seventeen others select, and sixteen of its address's. In one of a thousand lists of a million
+/// lines two names may be taken for one; the second then gets a number that it does not need, the same in every run. Of
+/// sixty-five thousand lines that give one name, one may be taken for the first again.
 struct NameTable: Sendable {
-  private var layers: [Layer] = []
+  /// By the first bits of the hash. Each grows for itself, so that old and new never stand in memory together.
+  private var leaves: [[UInt16]] = []
   /// The highest number of each name that came again.
   private var last: [UInt64: Int] = [:]
   /// The numbers of the addresses that came behind the first one of their name.
   private var numbers: [UInt64: UInt32] = [:]
   private let limit: Int
 
+  private static let (leafBits, groupBits) = (8, 9)
+
   /// - Parameter limit: addresses that are kept; later ones, when they come twice, get a number each time.
   init(limit: Int = 1 << 16) { self.limit = limit }
 
-  var isEmpty: Bool { layers.isEmpty }
+  var isEmpty: Bool { leaves.isEmpty }
 
   func last(of name: UInt64) -> Int { last[name] ?? 0 }
 
   mutating func next(name: UInt64, address: UInt64) -> NameNumbers.Place {
-    guard let first = layers.lazy.compactMap({ $0.tag(of: name) }).first else {
-      if layers.last?.isFull ?? true { layers.append(Layer(after: layers.count)) }
-      layers[layers.count - 1].insert(name, address)
+    if leaves.isEmpty { leaves = Array(repeating: [], count: 1 << Self.leafBits) }
+    let tag = UInt16(truncatingIfNeeded: address)
+    guard let first = Self.first(of: name, tag, in: &leaves[Int(name >> (64 - Self.leafBits))]) else {
       return NameNumbers.Place(number: 0, isRepeat: false)
     }
-    if first == Layer.tag(of: address) { return NameNumbers.Place(number: 0, isRepeat: true) }
+    if first == tag { return NameNumbers.Place(number: 0, isRepeat: true) }
     if let number = numbers[address] { return NameNumbers.Place(number: Int(number), isRepeat: true) }
     let number = last[name, default: 0] + 1
     last[name] = number
@@ -86,45 +90,27 @@ struct NameTable: Sendable {
     return NameNumbers.Place(number: number, isRepeat: false)
   }
 
-  /// A hash table of fixed size with linear probing. When it is full the next is begun: nothing is ever copied.
-  private struct Layer: Sendable {
-    private var slots: [UInt64]
-    private var room: Int
-
-    private static let firstCapacity = 1 << 12
-    private static let lastCapacity = 1 << 17
-    private static let tagBits: UInt64 = 24
-
-    init(after count: Int) {
-      room = min(Self.lastCapacity, Self.firstCapacity << min(count, 16))
-      slots = [UInt64](repeating: 0, count: room + room / 7)
+  /// - Parameter leaf: where each of its groups of names begins, and the last one ends; then three words a name.
+  /// - Returns: the tag that the name came with first; nil if it is new, and is now here.
+  private static func first(of name: UInt64, _ tag: UInt16, in leaf: inout [UInt16]) -> UInt16? {
+    let groups = 1 << groupBits
+    if leaf.isEmpty { leaf = [UInt16](repeating: 0, count: groups + 1) }
+    let group = Int(name >> (64 - leafBits - groupBits)) & (groups - 1)
+    let (high, low) = (UInt16(truncatingIfNeeded: name >> 16), UInt16(truncatingIfNeeded: name))
+    let (start, end) = (groups + 1 + 3 * Int(leaf[group]), groups + 1 + 3 * Int(leaf[group + 1]))
+    for slot in stride(from: start, to: end, by: 3) where leaf[slot] == high && leaf[slot + 1] == low {
+      return leaf[slot + 2]
     }
-
-    var isFull: Bool { room == 0 }
-
-    /// Never 0, which marks a free slot.
-    static func tag(of address: UInt64) -> UInt64 { address & (1 << tagBits - 1) | 1 }
-
-    /// The tag of the address that came with the name; nil if it is not here.
-    func tag(of name: UInt64) -> UInt64? {
-      let slot = slots[place(of: name)]
-      return slot == 0 ? nil : slot & (1 << Self.tagBits - 1)
+    // In a list of more than sixteen million lines, further names are forgotten.
+    guard leaf[groups] < .max else { return nil }
+    if leaf.count + 3 > leaf.capacity {
+      // It grows seldom: room that is not used yet takes no memory, unlike the holes that are left behind.
+      let names = Int(leaf[groups])
+      leaf.reserveCapacity(groups + 1 + 3 * ([64, 512, 4096].first { $0 > names } ?? names + names / 8))
     }
-
-    mutating func insert(_ name: UInt64, _ address: UInt64) {
-      slots[place(of: name)] = name << Self.tagBits | Self.tag(of: address)
-      room -= 1
-    }
-
-    /// The slot that holds the name, or the free one where it belongs. There is always a free one.
-    private func place(of name: UInt64) -> Int {
-      let wanted = name << Self.tagBits
-      var index = Int(((name >> 32) * UInt64(slots.count)) >> 32)
-      while slots[index] != 0, slots[index] ^ wanted >= 1 << Self.tagBits {
-        index = index + 1 == slots.count ? 0 : index + 1
-      }
-      return index
-    }
+    leaf.insert(contentsOf: [high, low, tag], at: end)
+    for index in group + 1...groups { leaf[index] &+= 1 }
+    return nil
   }
 }
 

@@ -170,7 +170,7 @@ actor ListReader: RequestSource {
   /// The first request is waited for. More are added while that needs no wait, up to a bound on memory, so that the
   /// length of a list is known early.
   private func mayRead(beyond count: Int) -> Bool {
-    !interruption.isRaised && (count == 0 || count < 2048 && isReadableAtOnce)
+    !interruption.isRaised && (count == 0 || count < 1024 && isReadableAtOnce)
   }
 
   private var isReadableAtOnce: Bool {

@@ -46,7 +46,7 @@ struct DryRun {
     var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
     let asJSON = settings.progress == .json
     while let first = await source.next() {
-      let files = await plan.plan([first] + sequence(state: source) { $0.takeAtOnce() }.prefix(255))
+      let files = await plan.plan([first] + sequence(state: source) { $0.takeAtOnce() }.prefix(63))
       try asJSON
         ? StandardOutput.write(files.map { DryRunMessages.json($0).text + "\n" }.joined())
         : StandardOutput.say(rows: files.map(DryRunMessages.row))
