@@ -63,7 +63,7 @@ struct AgainMessagesTests {
       "cert-type": "P12", "tls-max": "1.2", "max-age": "60", "max-stale": "60", "store": "copy",
       "cache-max-size": "5M", "refresh-every": "10m", "order": "small", "first": "*.pdf", "list-format": "lines",
       "url-template": "http://h/{}",
-      "preset": "zenodo", "split": ";", "expect": "image/*",
+      "preset": "zenodo", "split": ";", "expect": "image/*", "shard": "3/20", "shard-by": "host",
     ]
     let dump = try await Workplace().dlm("get", "--experimental-dump-help").outputText
     let tree = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])

@@ -180,7 +180,7 @@ struct CommandTests {
     let get = try await place.dlm("get", "urls.txt", "-d", "out", "--report", "g.html")
     #expect(get.status == 0, "\(get.errorText)")
     let page = String(decoding: try place.file("g.html"), as: UTF8.self)
-    #expect(page.contains("3 files") && page.contains("/f0"), "\(page.count)")
+    #expect(page.contains("3 files") && page.contains("<li>f0</li>"), "\(page.count)")
     let none = try await place.dlm("get", "urls.txt", "--report", "g.pdf")
     #expect(none.status == 64 && none.errorText.contains("must end in .html"), "\(none.errorText)")
     let lost = try await place.dlm("get", "urls.txt", "-d", "out", "--report", "no/g.html")

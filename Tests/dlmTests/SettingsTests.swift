@@ -159,8 +159,8 @@ struct SettingsTests {
     #expect(
       without == [
         "list", "list-format", "base", "accept", "url-template", "preset", "items", "next-field",
-        "url-field", "name-field", "checksum-field", "size-field", "split", "no-unwrap", "output", "checksum", "expect",
-        "dry-run",
+        "url-field", "name-field", "checksum-field", "size-field", "split", "shard", "shard-by", "no-unwrap", "output",
+        "checksum", "expect", "dry-run",
       ])
   }
 
