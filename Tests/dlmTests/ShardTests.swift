@@ -1,6 +1,7 @@
 import ArgumentParser
 import DownloadModel
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -122,11 +123,12 @@ struct ShardTests {
 @Suite("dlm merge adds up the reports of shards")
 struct MergeCommandTests {
   private static func report(
-    _ first: Int, _ last: Int? = nil, of count: Int = 1000, list: String = "l", lines: Int = 100_000, files: Int? = 100,
+    _ first: Int, _ last: Int? = nil, of count: Int = 1000, by: String = "line", list: String = "l",
+    lines: Int = 100_000, files: Int? = 100,
     done: Int = 100, failed: Int = 0, forGood: Int = 0, rejected: Int = 0, notBegun: Int = 0
   ) throws -> ShardReport {
     let json = """
-      {"shard":{"first":\(first),"last":\(last ?? first),"of":\(count),"by":"line","function":1,"list":"\(list)",
+      {"shard":{"first":\(first),"last":\(last ?? first),"of":\(count),"by":"\(by)","function":1,"list":"\(list)",
       "lines":\(lines)},"files":\(files.map { "\($0)" } ?? "null"),"done":\(done),"failed":\(failed),
       "failedForGood":\(forGood),"rejected":\(rejected),"cancelled":0,"notBegun":\(notBegun),"failures":null}
       """
@@ -172,7 +174,6 @@ struct MergeCommandTests {
       (try Self.report(1, files: 98, done: 98, failed: 2, forGood: 2, rejected: 2), nil, .failed),
       (try Self.report(1, done: 60, notBegun: 40), "shard 1/1000 has 40 files left to do", .tryAgain),
       (try Self.report(1, done: 99), "shard 1/1000 has 100 lines, and says what became of 99", .tryAgain),
-      (try Self.report(1, files: nil, done: 5), "shard 1/1000 did not read its list to the end", .tryAgain),
       (
         try Self.report(1, files: 99, done: 99), "the list has 100,000 lines, and its shards together 99,999", .tryAgain
       ),
@@ -182,6 +183,18 @@ struct MergeCommandTests {
       #expect(merge.status == status && merge.troubles.count == (says == nil ? 0 : 1), "\(merge.troubles)")
       if let says { #expect(merge.troubles.first?.hasPrefix(says) == true, "\(merge.troubles)") }
     }
+    // Of the list, such a run knows only what it read.
+    let cut = try Self.all { $0[0].report = try Self.report(1, list: "begun", lines: 50, files: nil, done: 5) }
+    #expect(
+      Set(cut.troubles) == [
+        "1.json is of a run that did not read its list to the end, and is left out",
+        "shard 1/1000 has no report: dlm get LIST --shard 1/1000",
+      ])
+    for (first, last) in [(0, 1), (2, 1), (7, 1001), (1, Int.max)] {
+      #expect(throws: DecodingError.self) { try Self.report(first, last) }
+    }
+    let hosts = ShardMerge([("a", try Self.report(1, of: 2, by: "host"))])
+    #expect(hosts.troubles == ["shard 2/2 has no report: dlm get LIST --shard 2/2 --shard-by host"])
     let ranges = ShardMerge([("a", try Self.report(1, 600, lines: 100)), ("b", try Self.report(600, 1000, lines: 100))])
     #expect(ranges.troubles.contains("b has what a has too, and is left out") && ranges.missing == [601...1000])
     #expect(ShardMerge([]).status == .sourceUnreadable)
@@ -216,5 +229,15 @@ struct MergeCommandTests {
     #expect(whole.status == 0 && whole.errorText.isEmpty, "\(whole.errorText)")
     #expect(whole.outputText == "40 of 40 files done; 4 reports of 4 shards\n", "\(whole.outputText)")
     #expect(try place.names(in: "out").count == 40)
+    // One that was interrupted while its list still came.
+    let cut = try place.start(
+      ["get", "-", "-d", "cut", "--shard", "1-4/4", "--summary-json", "cut.json"], input: .open)
+    cut.write(Array("\(origin.url("/f1"))\n".utf8))
+    try await place.wait(forSize: 3, of: "cut/f1")
+    cut.send(SIGINT)
+    #expect(try await cut.waitForExit().status == 130)
+    let more = try await place.start(["merge", "cut.json"] + (1...4).map { "\($0).json" }).waitForExit()
+    #expect(more.outputText == whole.outputText && more.status == 1)
+    #expect(more.errorText.contains("cut.json is of a run that did not read its list"), "\(more.errorText)")
   }
 }

@@ -88,7 +88,7 @@ struct ShardReport: Decodable, Equatable {
   var listed: Int { (files ?? 0) + rejected }
   /// What is to be done again beside what failed.
   var left: Int { cancelled + notBegun }
-  var numbers: ClosedRange<Int> { place.first...max(place.first, place.last) }
+  var numbers: ClosedRange<Int> { place.first...place.last }
 
   private enum Key: String, CodingKey {
     case shard, files, done, failed, failedForGood, rejected, cancelled, notBegun, failures
@@ -103,6 +103,10 @@ struct ShardReport: Decodable, Equatable {
     (done, failed, failedForGood) = (try count(.done), try count(.failed), try count(.failedForGood))
     (rejected, cancelled, notBegun) = (try count(.rejected), try count(.cancelled), try count(.notBegun))
     failures = try fields.decode(String?.self, forKey: .failures)
+    let counts = [split.lines, files ?? 0, done, failed, failedForGood, rejected, cancelled, notBegun]
+    guard 1...1 << 40 ~= split.of, 1...split.of ~= place.first, place.first...split.of ~= place.last,
+      counts.allSatisfy({ 0...1 << 40 ~= $0 })
+    else { throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no share of a list")) }
   }
 }
 
@@ -123,7 +127,7 @@ struct ShardMerge {
   init(_ reports: [(path: String, report: ShardReport?)]) {
     let read: [Named] = reports.compactMap { path, report in report.map { (path, $0) } }
     // The list that most are of.
-    let counts = Dictionary(read.map { ($0.report.split, 1) }, uniquingKeysWith: +)
+    let counts = Dictionary(read.filter { $0.report.files != nil }.map { ($0.report.split, 1) }, uniquingKeysWith: +)
     split = counts.max { ($0.value, $1.key.list) < ($1.value, $0.key.list) }?.key
     (kept, troubles) = Self.choose(read, of: split)
     troubles += reports.filter { $0.report == nil }.map {
@@ -149,7 +153,10 @@ struct ShardMerge {
     var (kept, troubles) = ([Named](), [String]())
     // Of two that have a shard, the one that did more counts.
     for one in read.sorted(by: { $0.report.done > $1.report.done }) {
-      if one.report.split != split {
+      if one.report.files == nil {
+        // It knows no more of the list than it read.
+        troubles.append("\(one.path) is of a run that did not read its list to the end, and is left out")
+      } else if one.report.split != split {
         let what = one.report.split.list != split?.list ? "list" : "split of the list"
         troubles.append("\(one.path) is of another \(what), and is left out")
       } else if let other = kept.first(where: { $0.report.numbers.overlaps(one.report.numbers) }) {
@@ -163,9 +170,7 @@ struct ShardMerge {
 
   private mutating func check(_ report: ShardReport, _ path: String) {
     let (all, ended) = (report.listed, report.done + report.failed + report.left)
-    if report.files == nil {
-      repeatShard(report.numbers, "did not read its list to the end (\(path))")
-    } else if all != ended {
+    if all != ended {
       repeatShard(
         report.numbers, "has \(Quantity.count(all)) lines, and says what became of \(Quantity.count(ended)) (\(path))")
     } else if report.left > 0 {
@@ -175,8 +180,9 @@ struct ShardMerge {
 
   private mutating func repeatShard(_ numbers: ClosedRange<Int>, _ why: String) {
     let name = "\(ShardArgument.these(numbers, of: split?.of ?? 0))"
+    let unit = split?.by == Shard.Unit.line.rawValue ? "" : " --shard-by \(split?.by ?? "")"
     again.append("\(numbers.count == 1 ? "shard" : "shards") \(name) \(why)")
-    troubles.append("\(again.last ?? ""): dlm get LIST --shard \(name)")
+    troubles.append("\(again.last ?? ""): dlm get LIST --shard \(name)\(unit)")
   }
 
   private func sum(_ count: (ShardReport) -> Int) -> Int { kept.reduce(0) { $0 + count($1.report) } }

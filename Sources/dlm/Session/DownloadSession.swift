@@ -361,7 +361,7 @@ struct DownloadSession: Sendable {
     }
     let status = ExitStatus(
       report, hasKeptAll: troubles.isEmpty && hasLists, hasLostData: screen.hasLostData || events?.hasLostData == true)
-    let untold = keepSummary(report, status, await reader.share)
+    let untold = keepSummary(report, status, await reader.share, isWhole: await reader.isWhole)
     StandardError.say(untold)
     let last = untold.isEmpty || status != .success ? status : .unwritten
     await observers.hooks?.done(last, report.tally)
@@ -395,16 +395,20 @@ struct DownloadSession: Sendable {
     return file.write(ComparisonReport(measurements: [run]), facts)
   }
 
-  private func keepSummary(_ report: RunReport, _ status: ExitStatus, _ share: JSONValue?) -> [String] {
+  private func keepSummary(
+    _ report: RunReport, _ status: ExitStatus, _ share: JSONValue?, isWhole: Bool
+  ) -> [String] {
     guard let file = order.settings.summaryFile else { return [] }
+    var more: [String: JSONValue] = [
+      "mode": .text(report.mode.rawValue), "atOnce": .of(report.jobs),
+      "why": .of(report.lesson.map(LessonMessages.word)), "status": .of(status.rawValue),
+      "rejected": .of(report.tally.rejected), "notBegun": .of(report.tally.notBegun), "shard": share ?? .null,
+      "failures": .of(order.settings.failedList?.name),
+    ]
+    // An interrupted list counts as complete, and a share of it would be that of another list.
+    if share != nil, !isWhole { more["files"] = .null }
     let text = DisplayWords.all.summary(
-      report.tally, transferred: report.received, elapsed: report.elapsed,
-      more: [
-        "mode": .text(report.mode.rawValue), "atOnce": .of(report.jobs),
-        "why": .of(report.lesson.map(LessonMessages.word)), "status": .of(status.rawValue),
-        "rejected": .of(report.tally.rejected), "notBegun": .of(report.tally.notBegun), "shard": share ?? .null,
-        "failures": .of(order.settings.failedList?.name),
-      ])
+      report.tally, transferred: report.received, elapsed: report.elapsed, more: more)
     return file.keep(text, "--summary-json")
   }
 

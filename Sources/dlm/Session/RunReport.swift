@@ -41,7 +41,7 @@ struct RunReport: Sendable {
   /// How many files of the list, as far as it was read, never began because the disk took no more bytes.
   var notBegun: Int {
     guard signal == nil, failures.contains(where: \.stopsWriting) else { return 0 }
-    return max(0, tally.listed - (tally.ended - rejections.count))
+    return tally.notBegun
   }
 
   var status: ExitStatus {
