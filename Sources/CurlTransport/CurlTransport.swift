@@ -65,7 +65,7 @@ public final class CurlTransport: Transport {
     if isWritten {
       try data.bytes.withUnsafeBytes { bytes in Result { () throws(DownloadError) in _ = try sink.write(bytes) } }.get()
     }
-    return TransferReceipt(status: head.status, bodyBytes: isWritten ? Int64(data.bytes.count) : 0, framing: .length)
+    return TransferReceipt(status: head.status, bodyBytes: isWritten ? Int64(data.bytes.count) : 0, proof: .length)
   }
 
   /// In a function of its own, so that only a transfer through a proxy has room for the wait.

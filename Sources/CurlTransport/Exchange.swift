@@ -185,7 +185,7 @@ struct Exchange: ~Copyable {
       if let decoder, !decoder.isAtEnd || framing.status == 206 && received == 0 { throw ContentDecoder.cut }
     }
     return TransferReceipt(
-      status: framing.status, bodyBytes: isDrained ? 0 : received, framing: framing.proof,
+      status: framing.status, bodyBytes: isDrained ? 0 : received, proof: framing.proof,
       effectiveURL: effectiveURL)
   }
 }

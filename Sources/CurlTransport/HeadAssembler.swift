@@ -81,19 +81,19 @@ struct AnswerFraming {
   let length: Int64?
   /// A body without length and without chunks ends with the connection, so one that was cut short looks the same.
   /// libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
-  let proof: TransferReceipt.Framing
+  let proof: Proof
 
   /// - Throws: `.badResponse` if the head gives an invalid length: guessing might take half a file for the whole.
   init(_ head: ResponseHead) throws(DownloadError) {
     status = head.status
     if status == 204 || status == 304 {
-      (length, proof) = (0, .marked)
+      (length, proof) = (0, .framing)
     } else if let coding = head["transfer-encoding"] {
       // Content-Length means nothing beside it.
-      (length, proof) = (nil, coding.lowercased().hasSuffix("chunked") ? .marked : .closed)
+      (length, proof) = (nil, coding.lowercased().hasSuffix("chunked") ? .framing : .nothing)
     } else {
       length = head.contentLength
-      proof = length == nil ? .closed : .length
+      proof = length == nil ? .nothing : .length
       guard length != nil || head["content-length"] == nil else {
         let detail = "its Content-Length is malformed or contradicts itself"
         throw DownloadError(.badResponse, detail, "reading the answer")

@@ -75,21 +75,13 @@ public struct TransferReceipt: Sendable, Equatable {
   public var status: Int
   /// Body bytes that arrived for the sink, as the server sent them: for a decoded body, the coded bytes.
   public var bodyBytes: Int64
-  public var framing: Framing
+  /// What the end of the body proves (RFC 9112 §6.3).
+  public var proof: Proof
   /// The address that answered, where redirects led to another one.
   public var effectiveURL: String?
 
-  /// How the end of a body was known (RFC 9112 §6.3).
-  public enum Framing: Sendable, Equatable {
-    case length
-    /// The protocol marked the end (last chunk, END_STREAM).
-    case marked
-    /// Only the closing connection ended it, so a body that was cut short looks the same.
-    case closed
-  }
-
-  public init(status: Int, bodyBytes: Int64, framing: Framing, effectiveURL: String? = nil) {
-    (self.status, self.bodyBytes, self.framing, self.effectiveURL) = (status, bodyBytes, framing, effectiveURL)
+  public init(status: Int, bodyBytes: Int64, proof: Proof, effectiveURL: String? = nil) {
+    (self.status, self.bodyBytes, self.proof, self.effectiveURL) = (status, bodyBytes, proof, effectiveURL)
   }
 }
 

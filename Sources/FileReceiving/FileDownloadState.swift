@@ -126,7 +126,7 @@ package struct FileDownloadState: Sendable, Equatable {
   /// Judges the end of the first transfer: lengths first, then what the end itself proves (HTTP rules 6 and 24).
   /// - Throws: `.badResponse` without an answer; `.shortBody`; the error for which the answer was rejected.
   mutating func end(
-    length: Int64, total: Int64?, framing: TransferReceipt.Framing, isSplit: Bool, mayAskBehind: Bool
+    length: Int64, total: Int64?, proof: Proof, isSplit: Bool, mayAskBehind: Bool
   ) throws(DownloadError) -> FinishedTransfer {
     var finished: FinishedTransfer
     switch phase {
@@ -140,7 +140,7 @@ package struct FileDownloadState: Sendable, Equatable {
     case .answered(.meaningless): finished = .partly
     case .answered(.skipped): finished = .skipped
     case .receiving(let body):
-      finished = try Self.end(of: body, length: length, total: total, framing: framing, isSplit: isSplit)
+      finished = try Self.end(of: body, length: length, total: total, proof: proof, isSplit: isSplit)
     }
     if finished == .whole(.nothing), mayAskBehind, !doubts.contains(.end) {
       doubts.insert(.end)
@@ -151,7 +151,7 @@ package struct FileDownloadState: Sendable, Equatable {
   }
 
   private static func end(
-    of body: Body, length: Int64, total: Int64?, framing: TransferReceipt.Framing, isSplit: Bool
+    of body: Body, length: Int64, total: Int64?, proof: Proof, isSplit: Bool
   ) throws(DownloadError) -> FinishedTransfer {
     let hasGrown = length > body.heldBefore
     if isSplit {
@@ -163,12 +163,7 @@ package struct FileDownloadState: Sendable, Equatable {
     // A range that ends before the file does: nothing says yet that the file is complete.
     if case .range(_, length, _) = body, length != total, hasGrown { return .partly }
     if let expected = total ?? body.end, length != expected { throw short(length, of: expected) }
-    if total != nil { return .whole(.length) }
-    return switch framing {
-    case .length: .whole(.length)
-    case .marked: .whole(.framing)
-    case .closed: .whole(.nothing)
-    }
+    return .whole(total == nil ? proof : .length)
   }
 
   private static func short(_ length: Int64, of expected: Int64?) -> DownloadError {

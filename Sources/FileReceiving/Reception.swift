@@ -343,8 +343,8 @@ struct Reception: ~Copyable {
     try endFirst()
     let segments = part.segments
     let finished = try state.end(
-      length: segments.length, total: segments.total, framing: receipt.framing, isSplit: segments.isSplit,
-      mayAskBehind: receipt.framing == .closed && mayAskBehind)
+      length: segments.length, total: segments.total, proof: receipt.proof, isSplit: segments.isSplit,
+      mayAskBehind: receipt.proof == .nothing && mayAskBehind)
     if finished != .partly { meter.enter(.checking) }
     return finished != .partly
   }

@@ -38,7 +38,7 @@ struct ExchangeTests {
     exchange.delivered(2)
     #expect(
       try exchange.receipt(CURLE_OK) { .cancelled }
-        == TransferReceipt(status: 200, bodyBytes: 5, framing: .length))
+        == TransferReceipt(status: 200, bodyBytes: 5, proof: .length))
     #expect(code(exchange, CURLE_RECV_ERROR) == .transport)
     exchange.delivered(1)
     #expect(code(exchange) == .longBody)

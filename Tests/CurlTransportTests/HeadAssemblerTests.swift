@@ -55,14 +55,14 @@ struct HeadAssemblerTests {
 struct AnswerFramingTests {
   @Test(
     arguments: [
-      (200, "Content-Length: 5\r\n", 5, .length), (200, "", nil, .closed),
-      (200, "Transfer-Encoding: chunked\r\n", nil, .marked),
-      (200, "Transfer-Encoding: gzip, Chunked\r\nContent-Length: 9\r\n", nil, .marked),
-      (200, "Transfer-Encoding: gzip\r\n", nil, .closed),
+      (200, "Content-Length: 5\r\n", 5, .length), (200, "", nil, .nothing),
+      (200, "Transfer-Encoding: chunked\r\n", nil, .framing),
+      (200, "Transfer-Encoding: gzip, Chunked\r\nContent-Length: 9\r\n", nil, .framing),
+      (200, "Transfer-Encoding: gzip\r\n", nil, .nothing),
       // No body, whatever the head says of one.
-      (304, "Content-Length: 5\r\n", 0, .marked), (204, "", 0, .marked),
-    ] as [(Int, String, Int64?, TransferReceipt.Framing)])
-  func framing(status: Int, lines: String, length: Int64?, proof: TransferReceipt.Framing) throws {
+      (304, "Content-Length: 5\r\n", 0, .framing), (204, "", 0, .framing),
+    ] as [(Int, String, Int64?, Proof)])
+  func framing(status: Int, lines: String, length: Int64?, proof: Proof) throws {
     let framing = try AnswerFraming(ResponseHead(status: status, block: Array(lines.utf8)))
     #expect(framing.status == status && framing.length == length)
     #expect(framing.proof == proof)

@@ -30,7 +30,7 @@ struct OnLoopTests {
       let receipt = try await withTaskExecutorPreference(prefers ? transport.taskExecutor : nil) {
         try await lane.fetch(request, into: sink).get()
       }
-      #expect(receipt.status == 200 && receipt.bodyBytes == 200_000 && receipt.framing == .length)
+      #expect(receipt.status == 200 && receipt.bodyBytes == 200_000 && receipt.proof == .length)
       #expect(sink.bytes == Self.body)
     }
   }

@@ -130,7 +130,7 @@ struct TransferFailureTests {
         "/f", .file([1, 2, 3], FileOptions(framing: .chunked(size: 2), headers: ["Content-Length: 10"])))
       let (receipt, sink) = try await transport.fetch(try origin.address("/f"))
       #expect(sink.bytes == [1, 2, 3])
-      #expect(receipt.framing == .marked)
+      #expect(receipt.proof == .framing)
     }
   }
 

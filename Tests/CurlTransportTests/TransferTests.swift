@@ -15,7 +15,7 @@ struct TransferTests {
       let (receipt, sink) = try await transport.fetch(try origin.address("/f"))
       #expect(receipt.status == 200)
       #expect(receipt.bodyBytes == Int64(size))
-      #expect(receipt.framing == .length)
+      #expect(receipt.proof == .length)
       #expect(sink.bytes == bytes)
       #expect(sink.head?["etag"] == "\"v1\"")
       #expect(sink.head?.contentLength == Int64(size))
@@ -23,13 +23,13 @@ struct TransferTests {
   }
 
   @Test(arguments: [
-    (FileOptions.Framing.chunked(size: 1000), TransferReceipt.Framing.marked), (.closeDelimited, .closed),
+    (FileOptions.Framing.chunked(size: 1000), Proof.framing), (.closeDelimited, .nothing),
   ])
-  func framing(_ framing: FileOptions.Framing, _ proves: TransferReceipt.Framing) async throws {
+  func framing(_ framing: FileOptions.Framing, _ proves: Proof) async throws {
     try await withTransport { [body] transport, origin in
       origin.route("/f", .file(body, FileOptions(framing: framing)))
       let (receipt, sink) = try await transport.fetch(try origin.address("/f"))
-      #expect(receipt.framing == proves)
+      #expect(receipt.proof == proves)
       #expect(sink.bytes == body)
     }
   }

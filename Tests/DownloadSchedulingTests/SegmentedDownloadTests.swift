@@ -111,7 +111,7 @@ private final class Further: Transport {
     switch answers[min(number, answers.count) - 1] {
     case .bytes:
       if let piece = sink as? Piece { piece.file.complete(piece.id) }
-      return .ended(TransferReceipt(status: 206, bodyBytes: 0, framing: .length))
+      return .ended(TransferReceipt(status: 206, bodyBytes: 0, proof: .length))
     case .failure(let error): throw error
     case .silence:
       try? await Task.sleep(for: .seconds(3600))
@@ -199,7 +199,7 @@ struct SegmentedDownloadTests {
       if row.first == nil { file.complete(OpenSegment.first) }
       first.end(
         row.first.map { .failure($0) }
-          ?? .success(TransferReceipt(status: 200, bodyBytes: 1, framing: .length)))
+          ?? .success(TransferReceipt(status: 200, bodyBytes: 1, proof: .length)))
     }
     let ended = Lock(false)
     async let moving: Void = {

@@ -37,7 +37,7 @@ struct FakeTransportTests {
       let sink = CollectingSink()
       do throws(DownloadError) {
         let receipt = try await transport.fetch(request, into: sink)
-        #expect(receipt == TransferReceipt(status: 200, bodyBytes: 40_000, framing: .length))
+        #expect(receipt == TransferReceipt(status: 200, bodyBytes: 40_000, proof: .length))
         #expect(failure == nil)
       } catch {
         #expect(error == failure?.at(request.address))

@@ -70,7 +70,7 @@ struct SegmentedDownload: Sendable {
     }
     if let failure = state.failure, state.isFatal || !download.openSegments.isEmpty { throw failure }
     return state.receipt
-      ?? TransferReceipt(status: 206, bodyBytes: 0, framing: .length, effectiveURL: first.effectiveURL)
+      ?? TransferReceipt(status: 206, bodyBytes: 0, proof: .length, effectiveURL: first.effectiveURL)
   }
 
   private static func end(of first: RunningTransfer) async -> Event {

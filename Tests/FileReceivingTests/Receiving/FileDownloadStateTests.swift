@@ -105,7 +105,7 @@ struct FileDownloadStateTests {
     var body = FileDownloadState.Body.whole(end: nil)
     var length: Int64 = 0
     var total: Int64?
-    var framing = TransferReceipt.Framing.length
+    var proof = Proof.length
     var isSplit = false
     /// Nil for too short a body.
     var finished: FinishedTransfer?
@@ -117,9 +117,9 @@ struct FileDownloadStateTests {
     Ended(
       testDescription: "of a length that only the body's own head said",
       body: .whole(end: 9), length: 9, finished: .whole(.length)),
-    Ended(testDescription: "in chunks", length: 9, framing: .marked, finished: .whole(.framing)),
+    Ended(testDescription: "in chunks", length: 9, proof: .framing, finished: .whole(.framing)),
     Ended(
-      testDescription: "until the connection closed", length: 9, framing: .closed, finished: .whole(.nothing)),
+      testDescription: "until the connection closed", length: 9, proof: .nothing, finished: .whole(.nothing)),
     Ended(
       testDescription: "a shorter range than was asked for",
       body: .range(after: 2, end: 5, repeatedFrom: nil), length: 5, total: 9, finished: .partly),
@@ -142,7 +142,7 @@ struct FileDownloadStateTests {
     state.receive(row.body)
     func end() throws(DownloadError) -> FinishedTransfer {
       try state.end(
-        length: row.length, total: row.total, framing: row.framing, isSplit: row.isSplit, mayAskBehind: false)
+        length: row.length, total: row.total, proof: row.proof, isSplit: row.isSplit, mayAskBehind: false)
     }
     guard let finished = row.finished else {
       let error = #expect(throws: DownloadError.self) { try end() }
@@ -162,18 +162,18 @@ struct FileDownloadStateTests {
       var state = try Self.asked()
       state.refuse(answer)
       #expect(
-        try state.end(length: 0, total: nil, framing: .length, isSplit: false, mayAskBehind: true) == finished
+        try state.end(length: 0, total: nil, proof: .length, isSplit: false, mayAskBehind: true) == finished
       )
     }
     var state = try Self.asked()
     let gone = DownloadError(.status, cause: .http(status: 404))
     state.refuse(.rejected(gone))
     #expect(throws: gone) {
-      try state.end(length: 0, total: nil, framing: .length, isSplit: false, mayAskBehind: true)
+      try state.end(length: 0, total: nil, proof: .length, isSplit: false, mayAskBehind: true)
     }
     state = try Self.asked()
     let error = #expect(throws: DownloadError.self) {
-      try state.end(length: 0, total: nil, framing: .length, isSplit: false, mayAskBehind: true)
+      try state.end(length: 0, total: nil, proof: .length, isSplit: false, mayAskBehind: true)
     }
     #expect(error?.code == .badResponse)
   }
@@ -184,7 +184,7 @@ struct FileDownloadStateTests {
     for expected in [FinishedTransfer.partly, .whole(.nothing)] {
       state.receive(.whole(end: nil))
       #expect(
-        try state.end(length: 9, total: nil, framing: .closed, isSplit: false, mayAskBehind: true) == expected
+        try state.end(length: 9, total: nil, proof: .nothing, isSplit: false, mayAskBehind: true) == expected
       )
       #expect(state.doubts == .end)
     }
@@ -209,7 +209,7 @@ struct FileDownloadStateTests {
     #expect(throws: DownloadError.cancelled) { try state.request(held: HeldPart(), known: nil) }
     #expect(throws: DownloadError.cancelled) { try state.startAgain(without: .caches) }
     #expect(throws: DownloadError.cancelled) {
-      try state.end(length: 0, total: nil, framing: .length, isSplit: false, mayAskBehind: false)
+      try state.end(length: 0, total: nil, proof: .length, isSplit: false, mayAskBehind: false)
     }
     let head = ResponseHead(status: 200, fields: [:])
     #expect(throws: DownloadError.cancelled) { try state.answer(head, held: HeldPart(), known: nil, now: 0) }

@@ -199,7 +199,7 @@ struct ReceptionTests {
     #expect(demand == .enough)
     #expect(meter.position == Int64(half + 1000), "the surplus is the other's")
     #expect(reception.openSegments.map(\.position) == [Int64(half + 1000)])
-    let receipt = TransferReceipt(status: 206, bodyBytes: 0, framing: .length)
+    let receipt = TransferReceipt(status: 206, bodyBytes: 0, proof: .length)
     var isWhole = try reception.finish(receipt, of: id)
     #expect(!isWhole)
     demand = try write(Array(whole[(half + 1000)...]), to: id, &reception)

@@ -283,7 +283,7 @@ private struct PartLife {
     return true
   }
 
-  private var receipt: TransferReceipt { TransferReceipt(status: 206, bodyBytes: 0, framing: .length) }
+  private var receipt: TransferReceipt { TransferReceipt(status: 206, bodyBytes: 0, proof: .length) }
 
   private func isWhole() throws -> Bool {
     guard file.openSegments.isEmpty else { return false }

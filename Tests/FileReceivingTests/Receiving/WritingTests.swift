@@ -63,12 +63,12 @@ struct WritingTests {
     let file = try bench.file()
     var answer = FakeAnswer(200, ["ETag": "\"v1\""])
     answer.chunks = [pattern(65_536)]
-    answer.end = .finished(.marked)
+    answer.end = .finished(.framing)
     _ = try answer.give(to: file)
     #expect(try bench.folder.names() == [])
     try file.write([1])
     #expect(try bench.folder.names() == ["x.part", "x.part.json"])
-    let outcome = try file.commit(TransferReceipt(status: 200, bodyBytes: 65_537, framing: .marked))
+    let outcome = try file.commit(TransferReceipt(status: 200, bodyBytes: 65_537, proof: .framing))
     #expect(outcome.size == 65_537)
     #expect(try bench.folder.names() == ["x"])
   }
@@ -124,7 +124,7 @@ struct WritingTests {
     let file = try bench.file()
     _ = try file.nextTransfer()
     let error = #expect(throws: DownloadError.self) {
-      _ = try file.ended(TransferReceipt(status: 200, bodyBytes: 0, framing: .length))
+      _ = try file.ended(TransferReceipt(status: 200, bodyBytes: 0, proof: .length))
     }
     #expect(error?.code == .badResponse)
   }
@@ -158,7 +158,7 @@ struct WritingTests {
     let bench = try Bench()
     let file = FileDownload(try bench.plan(isIndexed: true))
     var answer = FakeAnswer(200, ["ETag": "\"v1\""], body: Self.short)
-    answer.end = .finished(.closed)
+    answer.end = .finished(.nothing)
     let (_, receipt) = try answer.give(to: file)
     #expect(try file.ended(receipt) == .whole(.nothing))
     let row = try #require(try file.placed(proof: .nothing).1)

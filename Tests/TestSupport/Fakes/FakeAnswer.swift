@@ -4,7 +4,7 @@ public import DownloadModel
 /// hand.
 public struct FakeAnswer: Sendable {
   public enum End: Sendable {
-    case finished(TransferReceipt.Framing)
+    case finished(Proof)
     case failed(DownloadError)
     /// Nothing more comes, until the task is cancelled.
     case never
@@ -112,10 +112,10 @@ public struct FakeAnswer: Sendable {
         if demand == .enough { break }
       }
     }
-    var framing = TransferReceipt.Framing.length
-    if case .finished(let own) = end { framing = own }
+    var proof = Proof.length
+    if case .finished(let own) = end { proof = own }
     return TransferReceipt(
-      status: head?.status ?? 0, bodyBytes: received, framing: framing, effectiveURL: effectiveURL)
+      status: head?.status ?? 0, bodyBytes: received, proof: proof, effectiveURL: effectiveURL)
   }
 
   private static func head(

@@ -135,8 +135,8 @@ public final class FakeTransport: Transport {
     }
     let delivered = try fake.deliver()
     switch answer.end {
-    case .finished(let framing):
-      return TransferReceipt(status: answer.head?.status ?? 0, bodyBytes: delivered, framing: framing)
+    case .finished(let proof):
+      return TransferReceipt(status: answer.head?.status ?? 0, bodyBytes: delivered, proof: proof)
     case .failed(let error): throw error.at(request.address)
     case .never:
       try await Self.cancellable(request.address) { () async throws(SupportFailure) in
