@@ -53,10 +53,10 @@ actor CurlAgent {
   /// Cancellation is checked here, because an `onCancel` that has run has found nothing, and will not run again. One
   /// that runs from here on posts the id, which the loop reads only after this job has registered it.
   private func begin(_ request: TransferRequest, into sink: any ByteSink, _ completion: Completion) {
-    do {
-      if isClosed || Task.isCancelled { throw DownloadError.cancelled }
-      let transfer = try idle.popLast() ?? makeTransfer()
-      do {
+    if isClosed || Task.isCancelled { return completion.end(.failure(.cancelled.at(request.address))) }
+    do throws(CurlFailure) {
+      let transfer = if let known = idle.popLast() { known } else { try makeTransfer() }
+      do throws(CurlFailure) {
         try transfer.begin(
           request, into: sink, completion, running: transfers.count - idle.count, connections: loop.connectionCount)
         // Closes what was idle for over a second, when libcurl looks for a connection.
@@ -65,13 +65,13 @@ actor CurlAgent {
         if transfers.count - idle.count == 1 { loop.expectsAnswer = true }
       } catch {
         // So that a report has it too.
-        _ = transfer.result(Self.failure(error))
+        _ = transfer.result(error.error())
         transfer.release()
         idle.append(transfer)
         throw error
       }
     } catch {
-      completion.end(.failure(Self.failure(error).at(request.address)))
+      completion.end(.failure(error.error().at(request.address)))
     }
   }
 
@@ -81,24 +81,15 @@ actor CurlAgent {
     return transfer
   }
 
-  private static func failure(_ error: any Error) -> DownloadError {
-    let activity = "starting the transfer"
-    return switch error {
-    case let error as DownloadError: error
-    case let error as CurlFailure: error.error(activity)
-    default: DownloadError(.transport, cause: .detail("\(error)"), activity: activity)
-    }
-  }
-
   /// libcurl has finished the request of a transfer: another one follows on the same easy handle, or this is the end.
   func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
     guard transfer.goesOn else { return letGo(transfer, with: transfer.result(code)) }
-    do {
+    do throws(CurlFailure) {
       try loop.remove(transfer.easy)
       try transfer.follow()
       try loop.add(transfer.easy)
     } catch {
-      letGo(transfer, with: transfer.result(Self.failure(error)))
+      letGo(transfer, with: transfer.result(error.error()))
     }
   }
 
@@ -225,11 +216,11 @@ actor CurlAgent {
     let ready = waitingToShare.filter { $0.host == host }
     waitingToShare.removeAll { $0.host == host }
     for transfer in ready {
-      do {
+      do throws(CurlFailure) {
         if isFresh { try transfer.useFreshConnection() }
         try loop.add(transfer.easy)
       } catch {
-        letGo(transfer, with: transfer.result(Self.failure(error)))
+        letGo(transfer, with: transfer.result(error.error()))
       }
     }
   }

@@ -1,5 +1,6 @@
 import CCurl
 public import DownloadModel
+import Glibc
 import Synchronization
 
 /// One `CURL *`, cleaned up with its transfer, which must have left its multi handle by then.
@@ -120,18 +121,29 @@ struct HeaderLines: ~Copyable {
   deinit { curl_slist_free_all(first) }
 }
 
-/// A libcurl call that failed before or outside a transfer.
+/// A call of libcurl, or of the kernel for it, that failed before or outside a transfer.
 struct CurlFailure: Error {
-  /// Nil for one on a multi handle.
-  let code: CURLcode?
+  let cause: DownloadError.Cause
   let message: String
 
-  init(_ code: CURLcode) { (self.code, message) = (code, String(cString: curl_easy_strerror(code))) }
-  init(_ code: CURLMcode) { (self.code, message) = (nil, String(cString: curl_multi_strerror(code))) }
+  init(_ code: CURLcode) {
+    message = String(cString: curl_easy_strerror(code))
+    cause = .curl(code: Int32(code.rawValue), message: message)
+  }
 
-  func error(_ activity: String) -> DownloadError {
-    let cause = code.map { DownloadError.Cause.curl(code: Int32($0.rawValue), message: message) } ?? .detail(message)
-    return DownloadError(.transport, cause: cause, activity: activity)
+  init(_ code: CURLMcode) {
+    message = String(cString: curl_multi_strerror(code))
+    cause = .detail(message)
+  }
+
+  init(_ call: String, errno: Int32) {
+    (cause, message) = (.errno(errno), "\(call): \(String(cString: strerror(errno)))")
+  }
+
+  func error(_ activity: String = "starting the transfer") -> DownloadError {
+    let isShortage = if case .errno(let number) = cause { DownloadError.isShortage(number) } else { false }
+    return DownloadError(
+      isShortage ? .resources : .transport, cause: cause, activity: activity, isTransient: isShortage)
   }
 }
 

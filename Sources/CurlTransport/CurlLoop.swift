@@ -31,7 +31,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Both refer back to this loop, so all live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?
 
-  init(_ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil) throws {
+  init(_ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil) throws(CurlFailure) {
     timers = LoopTimers(stallWatch)
     self.rateLimit = rateLimit
     poll = try EventPoll()
@@ -42,7 +42,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   /// Starts the thread. Called once, before anything is enqueued.
-  func start(_ agent: CurlAgent, _ tasks: LoopTaskExecutor, keepingConnections count: Int) throws {
+  func start(_ agent: CurlAgent, _ tasks: LoopTaskExecutor, keepingConnections count: Int) throws(CurlFailure) {
     served = (agent, tasks)
     try multi.set(CURLMOPT_MAXCONNECTS, count)
     var thread = pthread_t()
@@ -51,7 +51,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     guard code == 0 else {
       retained.release()
       served = nil
-      throw SystemFailure(call: "pthread_create", errno: code)
+      throw CurlFailure("pthread_create", errno: code)
     }
     pthread_detach(thread)
   }
@@ -218,7 +218,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private func wait(_ mayRead: Bool) {
     let pause = pause
     let mayWait = ready.isEmpty && (!isBehind || pause > 0) && inbox.mayWait(isHeld: heldSince != nil)
-    do throws(SystemFailure) {
+    do throws(CurlFailure) {
       if !mayRead {
         return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
       }
@@ -227,7 +227,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
       try poll.wait(mayWait && pause == 0 ? timers.wait(at: Self.now) : 0, isBrief: expectsAnswer)
       expectsAnswer = false
     } catch {
-      failAll("\(error.call): \(String(cString: strerror(error.errno)))")
+      failAll(error.message)
     }
     for socket in poll.ready { act(on: socket.socket, socket.bits) }
     deliverFinished()

@@ -13,7 +13,7 @@ public final class CurlTransport: Transport {
   /// - Throws: when libcurl or the kernel refuses what a loop needs.
   public init(_ options: TransportOptions) throws(DownloadError) {
     proxies = options.proxies
-    do {
+    do throws(CurlFailure) {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
       // A server that closes while a request is written must not end the process.
       signal(SIGPIPE, SIG_IGN)
@@ -24,15 +24,7 @@ public final class CurlTransport: Transport {
       // the descriptors that files need.
       try loop.start(agent, tasks, keepingConnections: min(max(16, options.width * 2), Self.descriptorLimit / 3))
       options.group.join(agent)
-    } catch {
-      let activity = "starting the network loop"
-      guard let failure = error as? SystemFailure else {
-        throw DownloadError(.transport, cause: .detail("\(error)"), activity: activity)
-      }
-      let isShortage = DownloadError.isShortage(failure.errno)
-      throw DownloadError(
-        isShortage ? .resources : .transport, cause: .errno(failure.errno), activity: activity, isTransient: isShortage)
-    }
+    } catch { throw error.error("starting the network loop") }
   }
 
   public nonisolated(nonsending) func run(

@@ -50,7 +50,7 @@ struct EventPoll: ~Copyable {
     }
   }
 
-  init() throws(SystemFailure) {
+  init() throws(CurlFailure) {
     let epoll = try Descriptor("epoll_create1", epoll_create1(Int32(EPOLL_CLOEXEC)))
     let event = try Descriptor("eventfd", eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)))
     try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_ADD, event.number, EPOLLIN.rawValue))
@@ -138,7 +138,7 @@ struct EventPoll: ~Copyable {
   }
 
   /// Each change is removed from the list before it is applied, so that a failing one is not retried for ever.
-  private mutating func applyInterests() throws(SystemFailure) {
+  private mutating func applyInterests() throws(CurlFailure) {
     while let socket = changed.popLast() {
       let index = Int(socket)
       let known = slots[index].registered
@@ -154,17 +154,17 @@ struct EventPoll: ~Copyable {
   }
 
   /// The kernel decides whether the descriptor is in the set, whatever was noted here.
-  private func register(_ socket: Int32, _ mask: UInt32, isKnown: Bool) throws(SystemFailure) {
+  private func register(_ socket: Int32, _ mask: UInt32, isKnown: Bool) throws(CurlFailure) {
     let (first, second) = isKnown ? (EPOLL_CTL_MOD, EPOLL_CTL_ADD) : (EPOLL_CTL_ADD, EPOLL_CTL_MOD)
     if dlm_epoll_control(epoll.number, first, socket, mask) == 0 { return }
-    guard errno == ENOENT || errno == EEXIST else { throw SystemFailure(call: "epoll_ctl", errno: errno) }
+    guard errno == ENOENT || errno == EEXIST else { throw CurlFailure("epoll_ctl", errno: errno) }
     try check("epoll_ctl", dlm_epoll_control(epoll.number, second, socket, mask))
   }
 
-  func waitForWakeup(_ milliseconds: Int32) throws(SystemFailure) {
+  func waitForWakeup(_ milliseconds: Int32) throws(CurlFailure) {
     var descriptor = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
     let count = poll(&descriptor, 1, milliseconds)
-    if count < 0, errno != EINTR { throw SystemFailure(call: "poll", errno: errno) }
+    if count < 0, errno != EINTR { throw CurlFailure("poll", errno: errno) }
     if count > 0 { silence() }
   }
 
@@ -174,7 +174,7 @@ struct EventPoll: ~Copyable {
   }
 
   /// - Parameter isBrief: whether what is waited for may come at once (`BriefLook`).
-  mutating func wait(_ milliseconds: Int32, isBrief: Bool = false) throws(SystemFailure) {
+  mutating func wait(_ milliseconds: Int32, isBrief: Bool = false) throws(CurlFailure) {
     ready.removeAll(keepingCapacity: true)
     try applyInterests()
     var count: Int32 = 0
@@ -227,19 +227,14 @@ func hasSomethingToRead(_ socket: Int32) -> Bool {
   return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
 }
 
-struct SystemFailure: Error {
-  var call: String
-  var errno: Int32
-}
-
-private func check(_ call: String, _ result: Int32) throws(SystemFailure) {
-  if result < 0 { throw SystemFailure(call: call, errno: errno) }
+private func check(_ call: String, _ result: Int32) throws(CurlFailure) {
+  if result < 0 { throw CurlFailure(call, errno: errno) }
 }
 
 private struct Descriptor: ~Copyable {
   let number: Int32
 
-  init(_ call: String, _ result: Int32) throws(SystemFailure) {
+  init(_ call: String, _ result: Int32) throws(CurlFailure) {
     try check(call, result)
     number = result
   }

@@ -234,7 +234,7 @@ struct TransferOptions: ~Copyable {
       bufferSize = size
     } catch {
       // The handle still has its last transfer's buffer, because other transfers use the same connection (HTTP/2).
-      guard error.code == CURLE_BAD_FUNCTION_ARGUMENT else { throw error }
+      guard case .curl(Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue), _) = error.cause else { throw error }
     }
   }
 }

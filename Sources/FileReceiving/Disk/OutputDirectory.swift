@@ -148,30 +148,27 @@ package final class OutputDirectory: Sendable {
     DownloadError(.diskFull, cause: .detail(reason), path: path(of: name), activity: "making room", neededBytes: needed)
   }
 
-  /// A failed call on a file of this folder; `.cancelled` for ECANCELED.
+  /// A failed call on a file of this folder.
   func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {
-    if errno == .canceled { return .cancelled }
     let code: DownloadError.Code =
       switch errno {
       case .noSpace, .diskQuotaExceeded: .diskFull
       case .isDirectory: .conflict
       case .permissionDenied, .readOnlyFileSystem, .notPermitted, .noSuchFileOrDirectory: .folder
-      case _ where DownloadError.isShortage(errno.rawValue): .resources
       default: .disk
       }
-    return DownloadError(
-      code, cause: .errno(errno.rawValue), path: path(of: name), activity: activity, isTransient: code == .resources,
-      neededBytes: code == .diskFull ? needed : nil)
+    return DownloadError(code, errno, path(of: name), activity, needed: code == .diskFull ? needed : nil)
   }
 }
 
 extension DownloadError {
-  /// A failed system call on the disk, which is temporary where something is in short supply for a moment.
-  package init(_ code: Code, _ errno: Errno, _ path: String, _ activity: String) {
+  /// A failed system call on the disk, which is temporary where something is in short supply for a moment; `.cancelled`
+  /// for ECANCELED.
+  package init(_ code: Code, _ errno: Errno, _ path: String, _ activity: String, needed: Int64? = nil) {
     let isShortage = DownloadError.isShortage(errno.rawValue)
     self.init(
       isShortage ? .resources : code, cause: .errno(errno.rawValue), path: path, activity: activity,
-      isTransient: isShortage)
+      isTransient: isShortage, neededBytes: needed)
     if errno == .canceled { self = .cancelled }
   }
 }
