@@ -47,16 +47,6 @@ public struct CacheConfiguration: Sendable {
     set { kept[keyPath: member] = newValue }
   }
 
-  public subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules.Naming, Value>) -> Value {
-    get { receiving.naming[keyPath: member] }
-    set { receiving.naming[keyPath: member] = newValue }
-  }
-
-  public subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules.Checks, Value>) -> Value {
-    get { receiving.checks[keyPath: member] }
-    set { receiving.checks[keyPath: member] = newValue }
-  }
-
   public subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules, Value>) -> Value {
     get { receiving[keyPath: member] }
     set { receiving[keyPath: member] = newValue }

@@ -1,10 +1,18 @@
 public import DownloadModel
 
-/// What every file of a run must meet, and how it gets its name.
-@dynamicMemberLookup
+/// What every file of a run must meet, and how it gets its name. Each of its Bools is an option of the user's.
 public struct ReceivingRules: Sendable {
-  public var naming = Naming()
-  public var checks = Checks()
+  public var conflictPolicy = ConflictPolicy.rename
+  /// Whether a server may choose a file's name (RFC 6266).
+  public var useContentDisposition = true
+  /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
+  public var names: NameNumbers?
+  /// Checksums that files must meet, by name.
+  public var checksums: ChecksumList?
+  public var requiredProof = Proof.nothing
+  public var expectedTypes: ExpectedTypes?
+  /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
+  public var maxSize: Int64?
   /// Fetch even what is known to be unchanged.
   public var refresh = false
   /// Whether a large file may be filled by several transfers at a time.
@@ -16,35 +24,7 @@ public struct ReceivingRules: Sendable {
   /// Seconds since 1970: the wall clock, except in tests.
   public var now: @Sendable () -> Int64 = WallClock.seconds
 
-  public struct Naming: Sendable {
-    public var conflictPolicy = ConflictPolicy.rename
-    /// Whether a server may choose a file's name (RFC 6266).
-    public var useContentDisposition = true
-    /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
-    public var names: NameNumbers?
-  }
-
-  /// What a file must be to get its final name.
-  public struct Checks: Sendable {
-    /// Checksums that files must meet, by name.
-    public var checksums: ChecksumList?
-    public var requiredProof = Proof.nothing
-    public var expectedTypes: ExpectedTypes?
-    /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
-    public var maxSize: Int64?
-  }
-
   public init() {}
-
-  public subscript<Value>(dynamicMember member: WritableKeyPath<Naming, Value>) -> Value {
-    get { naming[keyPath: member] }
-    set { naming[keyPath: member] = newValue }
-  }
-
-  public subscript<Value>(dynamicMember member: WritableKeyPath<Checks, Value>) -> Value {
-    get { checks[keyPath: member] }
-    set { checks[keyPath: member] = newValue }
-  }
 }
 
 /// The rules behind a reference, because they are large and every download holds them.
