@@ -170,12 +170,6 @@ final class Hits {
   }
 }
 
-extension RowKey {
-  package init(of request: DownloadRequest, in directory: OutputDirectory) {
-    self.init(of: request.address, directory: directory.canonicalPath, requested: request.outputName ?? "")
-  }
-}
-
 /// The files that this loop finished or found last. Of two generations the older goes when the younger is full.
 struct MemoryCache: Sendable {
   struct Entry: Sendable, Equatable {

@@ -201,8 +201,9 @@ package struct RowKey: Sendable, Hashable {
     parts = Parts(address, directory, requested, address.hashValue)
   }
 
-  package init(of address: Address, directory: String, requested: String) {
-    parts = Parts(address.resource, directory, requested, address.resourceHash)
+  package init(of request: DownloadRequest, in directory: OutputDirectory) {
+    let address = request.address
+    parts = Parts(address.resource, directory.canonicalPath, request.outputName ?? "", address.resourceHash)
   }
 
   /// The requested name of a file of the cache's own store (`FileStore`): no file has this name.

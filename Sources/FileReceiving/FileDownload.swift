@@ -4,7 +4,7 @@ import SystemPackage
 
 /// One file that is being downloaded, as scheduler and transfers see it: a lock around `Reception`, for which the
 /// loop's thread and a worker for slow disk work do not contend.
-public final class FileDownload: DownloadTarget, Sendable {
+public final class FileDownload: DownloadTarget, FilledSegment {
   package let plan: DownloadPlan
   private let reception: Lock<Reception>
   /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes may hold.
@@ -34,25 +34,10 @@ public final class FileDownload: DownloadTarget, Sendable {
     try reception.withLock { reception throws(Errno) in try reception.sameBytes(as: other) }
   }
 
-  // MARK: For transfers: it is itself the target of the first segment
-
-  public func nextTransfer() throws(DownloadError) -> TransferRequest? {
-    try access { reception throws(DownloadError) in try reception.nextTransfer(for: Segment.first) }
-  }
-
-  public func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    try access { reception throws(DownloadError) in try reception.accept(head, for: Segment.first) }
-  }
-
-  public func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
-    try access { reception throws(DownloadError) in try reception.write(bytes, to: Segment.first) }
-  }
-
-  public func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
-    try access { reception throws(DownloadError) in try reception.finish(receipt, of: Segment.first) }
-  }
-
   // MARK: For a scheduler that fills several segments at once
+
+  var download: FileDownload { self }
+  var id: Int { Segment.first }
 
   public var openSegments: [OpenSegment] { look { $0.openSegments } }
 
@@ -61,7 +46,7 @@ public final class FileDownload: DownloadTarget, Sendable {
   )? {
     let taken = try access { reception throws(DownloadError) in try reception.takeSegment(of: id, from: offset) }
     if taken != nil { look { $0.meter }.split { [weak self] in self?.parts } }
-    return taken.map { ($0, SegmentOfDownload(download: self, id: $0)) }
+    return taken.map { ($0, FurtherSegment(download: self, id: $0)) }
   }
 
   /// Nil while another thread has the lock, because a frame does not wait for the disk.
@@ -170,24 +155,31 @@ extension Reception {
   }
 }
 
-/// A further segment of a download, as the transfer that fills it sees it.
-struct SegmentOfDownload: SegmentTarget {
-  let download: FileDownload
-  let id: Int
+/// A segment of a download, as the transfer that fills it sees it.
+protocol FilledSegment: SegmentTarget {
+  var download: FileDownload { get }
+  var id: Int { get }
+}
 
-  func nextTransfer() throws(DownloadError) -> TransferRequest? {
+extension FilledSegment {
+  public func nextTransfer() throws(DownloadError) -> TransferRequest? {
     try download.access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
   }
 
-  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+  public func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
     try download.access { reception throws(DownloadError) in try reception.accept(head, for: id) }
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
     try download.access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
   }
 
-  func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
+  public func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
     try download.access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
   }
+}
+
+private struct FurtherSegment: FilledSegment {
+  let download: FileDownload
+  let id: Int
 }

@@ -30,7 +30,9 @@ struct RowKeyTests {
     "http://u@a/x?sig=a%2Fb&sv=1&se=2&sp=r", "http://a/x?Expires=1&Signature=2&Key-Pair-Id=3",
   ])
   func keysOfOneAddressAreEqual(text: String) throws {
-    let ofRequest = RowKey(of: try Address(text), directory: "/d", requested: "")
+    let directory = try Bench().directory
+    let ofRequest = RowKey(of: DownloadRequest(id: 0, address: try Address(text)), in: directory)
+    let key = RowKey(address: "http://a/x", directory: directory.canonicalPath, requested: "")
     #expect(ofRequest == key)
     #expect(ofRequest.hashValue == key.hashValue)
   }

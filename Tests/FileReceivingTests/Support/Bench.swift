@@ -72,8 +72,7 @@ struct Bench: Sendable {
     change(&rules)
     return DownloadPlan(
       request, SharedRules(rules, mayAsk: true, cacheControl: nil), in: directory,
-      rowKey: RowKey(
-        of: request.address, directory: directory.canonicalPath, requested: requested ?? ""),
+      rowKey: RowKey(of: request, in: directory),
       trust: RequestTrust(own: trust, redirected: trust), files: KnownFiles(.unknown, own: own), known: known,
       isIndexed: isIndexed)
   }
