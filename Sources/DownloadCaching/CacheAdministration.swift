@@ -28,7 +28,7 @@ public struct CacheAdministration: Sendable {
   }
 
   private func asking<Answer: Sendable>(
-    _ activity: String, _ question: @Sendable (isolated CacheIndex) throws -> Answer
+    _ activity: String = "reading the index", _ question: @Sendable (isolated CacheIndex) throws -> Answer
   ) async throws(DownloadError) -> Answer {
     let index = try index.get()
     do { return try await index.answer(question) } catch {
@@ -39,21 +39,20 @@ public struct CacheAdministration: Sendable {
   }
 
   public func status() async throws(DownloadError) -> CacheStatus {
-    try await asking("reading the index") { try $0.status() }
+    try await asking { try $0.status() }
   }
 
   /// Up to `limit` files, in the order of their addresses.
   /// - Parameter entry: the last one of the page before; nil for the first page.
   public func list(after entry: CacheEntry? = nil, limit: Int = 1000) async throws(DownloadError) -> [CacheEntry] {
-    try await asking("reading the index") {
-      try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map { CacheEntry($0) }
-    }
+    try await asking { try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map { CacheEntry($0) } }
   }
 
   /// The same, after reading every file whose checksum is known and that looks untouched.
   public func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError) -> [CacheEntry] {
     var entries: [CacheEntry] = []
-    for row in try await rows(after: entry?.key, limit: limit) {
+    let rows = try await asking { try $0.rows(after: entry?.key, limit: limit) }
+    for row in rows {
       var entry = CacheEntry(row)
       if entry.condition == .intact, let digest = row.digest.flatMap({ ContentDigest($0) }) {
         do throws(DownloadError) {
@@ -70,17 +69,9 @@ public struct CacheAdministration: Sendable {
     return entries
   }
 
-  private func rows(after key: RowKey?, limit: Int) async throws(DownloadError) -> [CacheRow] {
-    try await asking("reading the index") { try $0.rows(after: key, limit: limit) }
-  }
-
-  private func rows(of addresses: [String]) async throws(DownloadError) -> [CacheRow] {
-    try await asking("reading the index") { try $0.rows(of: addresses) }
-  }
-
   /// Everything that is known of these addresses' files, in every folder, with and without logins, by one look.
   public func entries(of addresses: [String]) async throws(DownloadError) -> [CacheEntry] {
-    try await rows(of: addresses).map { CacheEntry($0) }
+    try await asking { try $0.rows(of: addresses).map { CacheEntry($0) } }
   }
 
   /// Forgets files that are gone or touched.
@@ -109,7 +100,7 @@ public struct CacheAdministration: Sendable {
   /// The folders that the index knows and those given, canonical, as far as they are there.
   private func folders(and more: [FilePath]) async throws(DownloadError) -> [FilePath] {
     if let here { return [FilePath(here)] }
-    var known = Set(try await asking("reading the index") { try $0.directories() })
+    var known = Set(try await asking { try $0.directories() })
     for path in more {
       if let folder = try? Folder(standing: path), let path = try? folder.canonicalPath() { known.insert(path) }
     }
@@ -154,7 +145,8 @@ public struct CacheAdministration: Sendable {
       for row in rows where !row.key.isStored && row.isIntact {
         written.files += 1
         written.folders.insert(row.key.directory)
-        written.fileBytes += FileIdentity.allocatedBytes(path: row.path)
+        let folder = try? Folder(standing: FilePath(row.key.directory))
+        written.fileBytes += (try? folder?.allocatedBytes(of: row.name, ifRemoved: true)) ?? 0
       }
     }
     return written
@@ -190,10 +182,10 @@ public struct CacheAdministration: Sendable {
     func meant(_ rows: [CacheRow]) -> [CacheRow] {
       here.map { here in rows.filter { FilePath($0.key.directory).starts(with: FilePath(here)) } } ?? rows
     }
-    if let addresses { return try await body(meant(try await rows(of: addresses))) }
+    if let addresses { return try await body(meant(try await asking { try $0.rows(of: addresses) })) }
     var last: RowKey?
     while true {
-      let rows = try await rows(after: last, limit: 1000)
+      let rows = try await asking { [last] in try $0.rows(after: last, limit: 1000) }
       guard let end = rows.last else { return }
       last = end.key
       try await body(meant(rows))

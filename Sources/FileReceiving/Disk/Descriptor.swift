@@ -174,13 +174,6 @@ package struct FileIdentity: Sendable, Equatable {
   }
 
   package static func of(path: String) -> FileIdentity? { StandingFile.of(path: path)?.identity }
-
-  /// What the file at a path takes on the disk, as du(1) counts, if it has no other name.
-  package static func allocatedBytes(path: String) -> Int64 {
-    var status = stat()
-    guard lstat(path, &status) == 0, status.st_nlink == 1 else { return 0 }
-    return Int64(status.st_blocks) * 512
-  }
 }
 
 package struct StandingFile: Sendable, Equatable {

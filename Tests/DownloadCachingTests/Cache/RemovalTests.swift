@@ -132,6 +132,6 @@ extension FileIdentity {
   fileprivate static func blocks(_ bytes: Int) throws -> Int64 {
     let folder = try TemporaryFolder()
     try folder.write([UInt8](repeating: 1, count: bytes), to: "x")
-    return allocatedBytes(path: folder.path("x"))
+    return try Folder(standing: folder.filePath).allocatedBytes(of: "x")
   }
 }
