@@ -82,8 +82,8 @@ struct SharedFolderTests {
     try place.folder.write(
       Array(
         """
-        { "format" : 1, "address" : "\(origin.url("/x"))", "trust" : { "text" : "" }, "total" : \(Self.body.count),
-          "name" : "x", "validator" : { "etag" : "\\"v1\\"" } }
+        { "format" : 1, "address" : "\(origin.url("/x"))", "name" : "x", "held" : { "trust" : { "text" : "" },
+          "total" : \(Self.body.count), "isDecoded" : false, "validator" : { "etag" : "\\"v1\\"" } } }
         """.utf8), to: "work/out/x.part.json")
     let run = try await place.dlm("get", "-d", "out", origin.url("/x"))
     #expect(run.status == 0, "\(run.errorText)")

@@ -37,9 +37,9 @@ struct UnfinishedFiles {
       guard let standing = try folder.identity(of: name.part), standing.isRegularFile else { return }
       found.append(
         UnfinishedFile(
-          address: metadata.address, isKeyed: metadata.trust != .usual,
+          address: metadata.address, isKeyed: metadata.held.trust != .usual,
           path: FilePath(path).appending(name.part), bytes: metadata.bytes(length: standing.size),
-          total: metadata.total, validator: metadata.validator))
+          total: metadata.held.total, validator: metadata.held.validator))
     }
     return found
   }

@@ -48,19 +48,22 @@ package struct TransferPlan: Equatable {
   }
 }
 
-struct HeldPart: Sendable, Equatable {
+package struct HeldPart: Sendable, Equatable, Codable {
   /// Good bytes, from the start of the file.
   var length: Int64 = 0
-  var validator = Validator()
+  package var validator = Validator()
   /// Length of the whole file, if an answer gave it.
-  var total: Int64?
+  package var total: Int64?
   /// The Content-Encoding in which the bytes are stored; nil for none. Ranges count encoded bytes.
   var encoding: String?
   /// Whether the coding was removed: then no range of what the server sends is a range of these bytes.
   var isDecoded = false
   /// `EffectiveURL` of the resource that gave the bytes, where redirects led to it.
   var effectiveURL: String?
-  var trust = TrustMark.usual
+  package var trust = TrustMark.usual
+
+  /// The length is the part's own.
+  private enum CodingKeys: CodingKey { case validator, total, encoding, isDecoded, effectiveURL, trust }
 
   /// Whether a run may go on with them: under another trust, only where a strong tag names the version.
   func mayBeContinued(under trust: RequestTrust) -> Bool {

@@ -9,13 +9,8 @@ package struct ResumeMetadata: Sendable, Equatable, Codable {
   var format = 1
   /// `Address.resource`.
   package var address: String
-  package var trust: TrustMark
-  package var validator: Validator
-  package var total: Int64?
-  var encoding: String?
-  var isDecoded: Bool?
-  /// The address that gave the bytes, where redirects led to another one.
-  var answeredBy: String?
+  /// What its bytes are of, but not how many.
+  package var held: HeldPart
   var name: String
   /// First and last byte of each range that is there, in order; nil if that is the whole part.
   var done: [[Int64]]?
@@ -23,15 +18,8 @@ package struct ResumeMetadata: Sendable, Equatable, Codable {
   private var seal: String?
 
   init(address: String, held: HeldPart, name: String, done: [ClosedRange<Int64>]? = nil) {
+    (self.address, self.held, self.name) = (address, held, name)
     self.done = done?.map { [$0.lowerBound, $0.upperBound] }
-    self.address = address
-    trust = held.trust
-    validator = held.validator
-    total = held.total
-    encoding = held.encoding
-    isDecoded = held.isDecoded ? true : nil
-    answeredBy = held.effectiveURL
-    self.name = name
   }
 
   /// A longer file is not metadata, which is a few hundred bytes.
@@ -45,13 +33,13 @@ package struct ResumeMetadata: Sendable, Equatable, Codable {
   /// - Returns: nil if the bytes are torn, another user's, forged, or of another format.
   init?(json: [UInt8], secret: UserSecret) {
     guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)), metadata.format == 1,
-      FileNaming.isUsable(metadata.name), (metadata.total ?? 0) >= 0
+      FileNaming.isUsable(metadata.name), (metadata.held.total ?? 0) >= 0
     else { return nil }
     let seal = metadata.seal
     metadata.seal = nil
     guard seal == secret.tag("metadata", metadata.encoded()) else { return nil }
     self = metadata
-    validator = validator.fitForHeaders
+    held.validator = held.validator.fitForHeaders
   }
 
   func json(_ secret: UserSecret) -> [UInt8] {
@@ -71,15 +59,15 @@ package struct ResumeMetadata: Sendable, Equatable, Codable {
   /// Which bytes of a part of that length can be used, from its start on.
   func held(length: Int64) -> HeldPart {
     // A part longer than the whole file was written by something else, and none of it can be trusted.
-    let good = done == nil ? (length <= total ?? .max ? length : 0) : segments(length: length)?.length
-    return HeldPart(
-      length: good ?? 0, validator: validator, total: total, encoding: encoding, isDecoded: isDecoded == true,
-      effectiveURL: answeredBy, trust: trust)
+    let good = done == nil ? (length <= held.total ?? .max ? length : 0) : segments(length: length)?.length
+    var held = held
+    held.length = good ?? 0
+    return held
   }
 
   /// The segments of a part of that length; nil if the file has none, or the ranges are not those of such a part.
   func segments(length: Int64) -> SegmentMap? {
-    guard let done, let total, length <= total, ranges.count == done.count, let last = ranges.last,
+    guard let done, let total = held.total, length <= total, ranges.count == done.count, let last = ranges.last,
       last.upperBound < length
     else { return nil }
     return SegmentMap(done: ranges, total: total)

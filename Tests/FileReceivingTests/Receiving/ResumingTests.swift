@@ -59,7 +59,7 @@ struct ResumingTests {
     #expect(meter.start == 0 && meter.position == 90_000)
     let record = try #require(
       ResumeMetadata(json: try bench.folder.read("x.part.json"), secret: bench.directory.secret))
-    #expect(record.validator.etag == "\"v2\"" && record.total == 90_000)
+    #expect(record.held.validator.etag == "\"v2\"" && record.held.total == 90_000)
     let outcome = try file.commit(receipt)
     #expect(outcome.resumed == 0)
     #expect(try bench.folder.read("x") == new)

@@ -53,8 +53,8 @@ struct WritingTests {
     let record = try #require(
       ResumeMetadata(json: try bench.folder.read("y.part.json"), secret: bench.directory.secret))
     #expect(record.address == "http://host/y")
-    #expect(record.total == Int64(Self.long.count))
-    #expect(record.validator.etag == "\"v1\"")
+    #expect(record.held.total == Int64(Self.long.count))
+    #expect(record.held.validator.etag == "\"v1\"")
     withExtendedLifetime((file, large)) {}
   }
 
