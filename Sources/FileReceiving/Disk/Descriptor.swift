@@ -219,3 +219,21 @@ package struct ChangeTime: Sendable, Equatable {
     return file.changed >= -number && file.changed &+ number <= 2_000_000_000
   }
 }
+
+/// The only code of this room and of DownloadCaching that reads the clock.
+public enum WallClock {
+  /// Seconds since 1970.
+  @Sendable public static func seconds() -> Int64 { Int64(time(nil)) }
+
+  public static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
+
+  /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
+  package static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
+
+  private static func nanoseconds(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    // Fails only for an unknown clock or a bad pointer.
+    guard clock_gettime(clock, &time) == 0 else { return 0 }
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

@@ -160,3 +160,25 @@ extension Descriptor {
     return try file.standing()
   }
 }
+
+extension Reception {
+  /// The longest list of what is missing that resume metadata takes.
+  private static let mostWrong = 256
+
+  /// What its pieces say of a whole file that no checksum has proved. Blocks.
+  func verdict(_ verdict: DigestVerdict, by pieces: PieceHashes) throws(DownloadError) -> DigestVerdict {
+    let size = length
+    guard pieces.cover(size) else {
+      return .wrongPieces([], "wanted \(pieces.count) pieces of \(pieces.length) bytes, got \(size) bytes")
+    }
+    let wrong = try part.withFile("reading") { file throws(Errno) in try file.wrongPieces(pieces, of: size) }
+    guard let wrong else { throw .cancelled }
+    guard let first = wrong.first else { return verdict == .none ? .match : verdict }
+    let ranges = wrong.map { pieces.range(of: $0, in: size) }
+    let place = "bytes \(ranges[0].lowerBound) to \(ranges[0].upperBound - 1)"
+    let more = wrong.count > 1 ? ", and \(wrong.count - 1) more" : ""
+    return .wrongPieces(
+      wrong.count < min(pieces.count, Self.mostWrong) ? ranges : [],
+      "piece \(first + 1) of \(pieces.count) (\(place)) is wrong by its \(pieces.algorithm)\(more)")
+  }
+}

@@ -1,5 +1,6 @@
 public import DownloadModel
 import Glibc
+import Synchronization
 
 /// Rules for file names (RFC 6266, RFC 8187; HTTP rules 21 and 22). Pure.
 public enum FileNaming {
@@ -192,5 +193,133 @@ enum NameSanitizer {
       ends.first { String.Index($0, within: name) != nil }
       ?? ends.first { $0.samePosition(in: name.unicodeScalars) != nil }
     return String(stem[..<(end ?? stem.startIndex)] + ending)
+  }
+}
+
+/// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and
+/// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22). A name that
+/// only one address gives costs seven bytes.
+public final class NameNumbers: Sendable {
+  /// The number of one line among those that give its name.
+  public struct Place: Sendable, Equatable {
+    /// Different addresses before it that give the same name.
+    public var number: Int
+    /// Whether the address itself stood in the list before.
+    public var isRepeat: Bool
+    /// Whether it stood there with other header lines: two answers would take turns under one name.
+    var hasOtherHeaders = false
+  }
+
+  private let tables = Lock((names: NameTable(), headers: NameTable()))
+
+  public init() {}
+
+  /// The number of the list's next request.
+  public func next(_ request: DownloadRequest) -> Place {
+    let name =
+      request.outputName.map { Hash.of($0.utf8) }
+      ?? FileNaming.hash(ofNameOf: request.address, from: request.provenance)
+    let (folder, address) = (Self.hash(request.folder), Hash.of(request.address.resource.utf8))
+    let lines = request.headerLines.isEmpty ? 0 : Hash.of(request.headerLines.joined(separator: "\n").utf8)
+    return tables.withLock { tables in
+      var place = tables.names.next(name: name ^ folder, address: address ^ folder)
+      if lines != 0 || place.isRepeat && !tables.headers.isEmpty {
+        let headers = tables.headers.next(name: name ^ folder ^ address, address: lines)
+        place.hasOtherHeaders = headers.number > 0 || lines != 0 && place.isRepeat && !headers.isRepeat
+      }
+      return place
+    }
+  }
+
+  func last(of name: String, in folder: String?) -> Int {
+    tables.withLock { $0.names.last(of: Hash.of(name.utf8) ^ Self.hash(folder)) }
+  }
+
+  /// Names in different folders are different names.
+  private static func hash(_ folder: String?) -> UInt64 { folder.map { Hash.of($0.utf8) } ?? 0 }
+}
+
+extension DownloadRequest {
+  /// - Returns: false if the list asks for the same file with other header lines before.
+  @discardableResult
+  public mutating func number(by names: NameNumbers) -> Bool {
+    let place = names.next(self)
+    (nameNumber, isRepeat) = (place.number, place.isRepeat)
+    return !place.hasOtherHeaders
+  }
+}
+
+/// The rule of `NameNumbers`, over hashes. A name that comes for the first time takes six bytes: thirty-two bits of its
+/// hash, in a group that seventeen others select, and sixteen of its address's. In one of a thousand lists of a million
+/// lines two names may be taken for one; the second then gets a number that it does not need, the same in every run. Of
+/// sixty-five thousand lines that give one name, one may be taken for the first again.
+struct NameTable: Sendable {
+  /// By the first bits of the hash. Each grows for itself, so that old and new never stand in memory together.
+  private var leaves: [[UInt16]] = []
+  /// The highest number of each name that came again.
+  private var last: [UInt64: Int] = [:]
+  /// The numbers of the addresses that came behind the first one of their name.
+  private var numbers: [UInt64: UInt32] = [:]
+  private let limit: Int
+
+  private static let (leafBits, groupBits) = (8, 9)
+
+  /// - Parameter limit: addresses that are kept; later ones, when they come twice, get a number each time.
+  init(limit: Int = 1 << 16) { self.limit = limit }
+
+  var isEmpty: Bool { leaves.isEmpty }
+
+  func last(of name: UInt64) -> Int { last[name] ?? 0 }
+
+  mutating func next(name: UInt64, address: UInt64) -> NameNumbers.Place {
+    if leaves.isEmpty { leaves = Array(repeating: [], count: 1 << Self.leafBits) }
+    let tag = UInt16(truncatingIfNeeded: address)
+    guard let first = Self.first(of: name, tag, in: &leaves[Int(name >> (64 - Self.leafBits))]) else {
+      return NameNumbers.Place(number: 0, isRepeat: false)
+    }
+    if first == tag { return NameNumbers.Place(number: 0, isRepeat: true) }
+    if let number = numbers[address] { return NameNumbers.Place(number: Int(number), isRepeat: true) }
+    let number = last[name, default: 0] + 1
+    last[name] = number
+    if numbers.count < limit { numbers[address] = UInt32(clamping: number) }
+    return NameNumbers.Place(number: number, isRepeat: false)
+  }
+
+  /// - Parameter leaf: where each of its groups of names begins, and the last one ends; then three words a name.
+  /// - Returns: the tag that the name came with first; nil if it is new, and is now here.
+  private static func first(of name: UInt64, _ tag: UInt16, in leaf: inout [UInt16]) -> UInt16? {
+    let groups = 1 << groupBits
+    if leaf.isEmpty { leaf = [UInt16](repeating: 0, count: groups + 1) }
+    let group = Int(name >> (64 - leafBits - groupBits)) & (groups - 1)
+    let (high, low) = (UInt16(truncatingIfNeeded: name >> 16), UInt16(truncatingIfNeeded: name))
+    let (start, end) = (groups + 1 + 3 * Int(leaf[group]), groups + 1 + 3 * Int(leaf[group + 1]))
+    for slot in stride(from: start, to: end, by: 3) where leaf[slot] == high && leaf[slot + 1] == low {
+      return leaf[slot + 2]
+    }
+    // In a list of more than sixteen million lines, further names are forgotten.
+    guard leaf[groups] < .max else { return nil }
+    if leaf.count + 3 > leaf.capacity {
+      // It grows seldom: room that is not used yet takes no memory, unlike the holes that are left behind.
+      let names = Int(leaf[groups])
+      leaf.reserveCapacity(groups + 1 + 3 * ([64, 512, 4096].first { $0 > names } ?? names + names / 8))
+    }
+    leaf.insert(contentsOf: [high, low, tag], at: end)
+    for index in group + 1...groups { leaf[index] &+= 1 }
+    return nil
+  }
+}
+
+/// A hash that is the same in every run, unlike Swift's own: names must not differ from run to run.
+enum Hash {
+  /// FNV-1a over the bytes, its bits then mixed as SplitMix64 does.
+  static func of(_ bytes: some Collection<UInt8>) -> UInt64 {
+    // A text's bytes one by one take ten times as long as the same bytes in memory.
+    bytes.withContiguousStorageIfAvailable { SeededGenerator.mix(fnv($0)) } ?? SeededGenerator.mix(fnv(bytes))
+  }
+
+  private static func fnv(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return hash
   }
 }

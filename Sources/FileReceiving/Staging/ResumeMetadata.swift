@@ -1,5 +1,5 @@
 package import SystemPackage
-package import DownloadModel
+import DownloadModel
 import FoundationEssentials
 
 /// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version. A file that is fetched in
