@@ -1,4 +1,3 @@
-import DownloadModel
 package import Glibc
 package import SystemPackage
 

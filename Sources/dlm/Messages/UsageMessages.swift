@@ -1,6 +1,7 @@
 import ArgumentParser
 import CurlTransport
 import DownloadModel
+import FileReceiving
 import SystemPackage
 
 /// Messages about a command line, and about the files that it names, before anything is fetched.

@@ -1,4 +1,4 @@
-import DownloadModel
+import FileReceiving
 import Testing
 
 @Suite("Whose word counts: one rule for all files that dlm reads (HTTP rules 44, 45)")
