@@ -1,5 +1,4 @@
 import CIDN
-import FoundationEssentials
 
 /// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment. Credentials in it are
 /// sent, but `description` and `key` lack them, so that no message, log or index contains them. Or a file itself
@@ -225,40 +224,6 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   public var description: String { key }
 }
 
-/// What a `data:` address holds (RFC 2397): `data:[TYPE][;base64],DATA`.
-public struct DataAddress: Sendable {
-  public let mediaType: String
-  public let bytes: [UInt8]
-
-  public init?(_ text: String) {
-    // By bytes: a combining mark after the comma forms one `Character` with it.
-    guard Self.isMeant(text), let comma = text.utf8.firstIndex(of: UInt8(ascii: ",")) else { return nil }
-    let head = Substring(text.utf8[..<comma].dropFirst(5)).lowercased()
-    let body = Substring(text.utf8[comma...].dropFirst().prefix { $0 != UInt8(ascii: "#") })
-    let octets = PercentEncoding.decode(body) ?? Array(body.utf8)
-    mediaType = head.first == ";" || head.isEmpty ? "text/plain" : String(head.prefix { $0 != ";" })
-    guard head.hasSuffix(";base64") else {
-      bytes = octets
-      return
-    }
-    // Many leave out what fills its last four characters.
-    let digits = octets.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }
-    let filled = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
-    guard let data = Data(base64Encoded: Data(filled)) else { return nil }
-    bytes = Array(data)
-  }
-
-  public static func isMeant(_ text: some StringProtocol) -> Bool { text.prefix(5).lowercased() == "data:" }
-
-  /// `data`, with the usual ending of its type.
-  public var fileName: String {
-    let type = mediaType.split(separator: "/").last ?? ""
-    let usual = ["plain": "txt", "jpeg": "jpg", "svg+xml": "svg", "mpeg": "mp3", "javascript": "js", "x-icon": "ico"]
-    let isPlain = type.utf8.count <= 8 && type.utf8.allSatisfy(\.isLetterOrDigit)
-    return "data.\(usual[String(type)] ?? (isPlain ? String(type) : "bin"))"
-  }
-}
-
 /// A host's name in ASCII (RFC 5891, UTS #46), so that both spellings are one address; nil if it has none.
 /// - Parameter host: UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
 private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
@@ -275,56 +240,6 @@ private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
   let name = Array(String(cString: converted).utf8)
   // An encoded octet may be a separator; then the text is not a host name.
   return !name.isEmpty && name.allSatisfy { $0.isLetterOrDigit || "-._".utf8.contains($0) } ? name : nil
-}
-
-/// Percent-encoding (RFC 3986 §2.1); decodes one level.
-public enum PercentEncoding {
-  /// All but unreserved characters (RFC 3986 §2.3), and those that are kept.
-  public static func encode(_ text: some StringProtocol, keeping kept: String = "") -> String {
-    let plain = "-._~\(kept)".utf8
-    return String(decoding: encoded(text.utf8) { !$0.isLetterOrDigit && !plain.contains($0) }, as: UTF8.self)
-  }
-
-  fileprivate static func encoded(_ text: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool) -> [UInt8] {
-    text.flatMap { mustEncode($0) ? Array("%\([$0].hexadecimal.uppercased())".utf8) : [$0] }
-  }
-
-  /// The octets that a text encodes, with an incomplete `%` as it is; nil if nothing is encoded.
-  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
-  }
-
-  /// The octets of an RFC 8187 value; nil if a `%` lacks its two hex digits.
-  public static func decodeStrictly(_ text: some StringProtocol) -> [UInt8]? {
-    octets(Array(text.utf8)[...], isStrict: true)
-  }
-
-  fileprivate static func octets(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(text.count)
-    var rest = text
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%") {
-        if rest.count >= 2, let high = digit(rest[rest.startIndex]), let low = digit(rest[rest.startIndex + 1]) {
-          decoded.append(high << 4 | low)
-          rest.removeFirst(2)
-          continue
-        }
-        if isStrict { return nil }
-      }
-      decoded.append(byte)
-    }
-    return decoded
-  }
-
-  static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
 }
 
 extension UInt8 {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Fetches one response and passes its body to a sink.
 public protocol Transport: Sendable {
   /// Begins one transfer. Returns when it has ended, or as soon as the sink has called its body `.splittable`; then the
@@ -123,71 +125,103 @@ public enum TransferStage: Sendable {
   case underWay(RunningTransfer)
 }
 
-/// A transfer that goes on while other work is done: its body is arriving, or the sink kept it when its task was
-/// cancelled (`ByteSink.keep`). One task at a time awaits it, or calls `cancel`.
-public final class RunningTransfer: Sendable {
-  public typealias End = Result<TransferReceipt, DownloadError>
-
-  /// One call of `receipt`, so that a late cancellation cannot hit the task that awaits the transfer next.
-  public struct Waiter: Sendable, Equatable { fileprivate let number: Int }
-
-  /// The address that answered, where redirects led to another, and the time from the start to the first byte.
-  public typealias Answer = (address: String?, delay: Duration)
-
-  private struct State {
-    var answer: Answer?
-    var end: End?
-    var lastWaiter = 0
-    /// The last waiter from which the transfer was detached, as were all before it.
-    var detached: (waiter: Waiter, error: DownloadError)?
+/// The live numbers of one file: transfers add to it and renderers sample it, and neither waits for the other.
+public final class TransferMeter: Sendable {
+  /// What a file waits for, as long as no bytes come.
+  public enum Phase: UInt8, Sendable {
+    /// Nothing was asked yet: for the disk, another request, or a connection.
+    case idle
+    /// The name of the host is looked up, or a connection is chosen.
+    case lookingUp
+    case connecting
+    /// The request is sent, and not answered.
+    case waiting
+    case receiving
+    /// All of it is there, and is checked and put in its place.
+    case checking
   }
 
-  private let cancelTransfer: @Sendable (Waiter?) -> Void
-  private let state = Waiters(State())
+  private let receivedBytes = Atomic<Int64>(0)
+  private let startBytes = Atomic<Int64>(0)
+  private let totalBytes = Atomic<Int64>(-1)
+  private let keptBytes = Atomic<Int64>(0)
+  private let currentPhase = Atomic(Phase.idle.rawValue)
+  private let expectsDigest = Atomic(false)
+  private let split = Lock(Split())
+  private struct Split {
+    var parts: @Sendable () -> [Range<Int64>]? = { nil }
+    var earlier: (received: Int64, resumed: Int64)?
+    var tried: [DownloadError] = []
+  }
+  private let networkBytes: TransferCounter
 
-  /// - Parameter cancel: with a waiter, tells the transport that its task was cancelled, so that the sink may keep the
-  ///   transfer; with nil, ends the transfer. Called from any thread, also after the end.
-  public init(cancel: @escaping @Sendable (Waiter?) -> Void) { cancelTransfer = cancel }
+  public init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
 
-  /// Where redirects led to, without credentials; nil for nowhere, and until there is an answer.
-  public var effectiveURL: String? { state.withLock { $0.answer?.address } }
-
-  /// From the start to the first byte of the answer, which another transfer would take at least; zero until then.
-  public var delay: Duration { state.withLock { $0.answer?.delay ?? .zero } }
-
-  /// Waits for the end, or returns the stored result of a transfer that has ended. Cancelling the task ends the
-  /// transfer, unless the sink keeps it (`ByteSink.keep`): then another task may await it.
-  public func receipt() async throws(DownloadError) -> TransferReceipt {
-    let waiter = state.withLock { state in
-      state.lastWaiter += 1
-      return Waiter(number: state.lastWaiter)
-    }
-    let result = await state.wait { state -> End? in
-      if let detached = state.detached, waiter.number <= detached.waiter.number {
-        return .failure(detached.error)
-      }
-      return state.end
-    } onCancel: {
-      cancelTransfer(waiter)
-    }
-    return try result.get()
+  /// Bytes of the file that are there, those of earlier runs included.
+  public var position: Int64 { receivedBytes.load(ordering: .relaxed) }
+  /// The offset at which this attempt began: bytes before it do not count for the speed.
+  public var start: Int64 { startBytes.load(ordering: .relaxed) }
+  /// Length of the whole file; nil while unknown.
+  public var total: Int64? {
+    let value = totalBytes.load(ordering: .relaxed)
+    return value < 0 ? nil : value
   }
 
-  /// Ends the transfer, without waiting and without asking the sink to keep it.
-  public func cancel() { cancelTransfer(nil) }
+  /// Bytes of an unfinished file that wait for the next run; 0 while it is under way.
+  public var kept: Int64 { keptBytes.load(ordering: .relaxed) }
+  public var phase: Phase { Phase(rawValue: currentPhase.load(ordering: .relaxed)) ?? .idle }
 
-  // MARK: For the transport
+  /// Whether the user gave a checksum that the file must have.
+  public var hasDigest: Bool { expectsDigest.load(ordering: .relaxed) }
 
-  /// The head has come, and the sink accepted it.
-  public func answered(_ answer: Answer) { state.withLock { $0.answer = answer } }
+  public func expectDigest() { expectsDigest.store(true, ordering: .relaxed) }
 
-  /// The sink kept the transfer when the waiter's task was cancelled: the waiter gets the error.
-  public func detach(_ waiter: Waiter, _ error: DownloadError) {
-    state.withLock { state in
-      if state.detached.map({ $0.waiter.number < waiter.number }) ?? true { state.detached = (waiter, error) }
-    }
+  public func enter(_ phase: Phase) { currentPhase.store(phase.rawValue, ordering: .relaxed) }
+
+  /// The file is put away unfinished, with so many bytes.
+  public func keep(_ bytes: Int64) { keptBytes.store(bytes, ordering: .relaxed) }
+
+  /// An attempt begins at this offset. For a retry that is less than had arrived, so no byte counts twice.
+  public func begin(at offset: Int64, total: Int64?) {
+    receivedBytes.store(offset, ordering: .relaxed)
+    startBytes.store(offset, ordering: .relaxed)
+    totalBytes.store(total ?? -1, ordering: .relaxed)
+    enter(.receiving)
   }
 
-  /// Called once.
-  public func end(_ result: End) { state.withLock { $0.end = result } }
+  /// - Parameter parts: which bytes are there, in the order of the file; nil where that cannot be told without waiting.
+  ///   Must not hold what holds the meter.
+  public func split(_ parts: @escaping @Sendable () -> [Range<Int64>]?) { split.withLock { $0.parts = parts } }
+
+  /// What earlier attempts of this run received of the file, and went on with from an earlier run; nil for nothing.
+  public var earlier: (received: Int64, resumed: Int64)? { split.withLock { $0.earlier } }
+
+  public func carry(received: Int64, resumed: Int64) { split.withLock { $0.earlier = (received, resumed) } }
+
+  /// How the addresses of the file failed, in the order in which they were asked; none where it has only one.
+  public var tried: [DownloadError] { split.withLock { $0.tried } }
+
+  /// - Parameter mirror: `DownloadRequest.mirror`.
+  public func note(_ error: DownloadError, of mirror: Int) {
+    split.withLock { $0.tried = $0.tried.prefix(mirror) + [error] }
+  }
+
+  /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
+  public var parts: [Range<Int64>]? { split.withLock { $0.parts }() }
+
+  /// Subtracts bytes that were added but are not this segment's, such as those behind its end.
+  public func subtract(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
+
+  public func add(_ bytes: Int) {
+    receivedBytes.wrappingAdd(Int64(bytes), ordering: .relaxed)
+    networkBytes.add(bytes)
+  }
+}
+
+/// A count of body bytes received, over all files of a run.
+public final class TransferCounter: Sendable {
+  private let bytes = Atomic<Int64>(0)
+  public init() {}
+  public var value: Int64 { bytes.load(ordering: .relaxed) }
+  public func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
 }
