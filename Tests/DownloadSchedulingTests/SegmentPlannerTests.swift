@@ -83,11 +83,23 @@ struct SegmentPlannerTests {
       _ = pace.look(at: .milliseconds(step * 50), remaining: remaining, active: 2, allFlow: pace.wanted == 1)
     }
     #expect(pace.wanted == 2)
-    #expect(pace.interval(at: .seconds(10)) == nil)
+    #expect(pace.interval(at: .milliseconds(600)) == .milliseconds(20))
+    #expect(pace.interval(at: .milliseconds(3100)) == .milliseconds(750))
+    #expect(pace.interval(at: .seconds(100)) == .seconds(2))
     #expect(pace.patienceWithProbe == .seconds(1))
     let hasGrown = pace.look(at: .seconds(10.1), remaining: remaining, active: 2, allFlow: true)
     #expect(hasGrown && pace.wanted == 8)
     #expect(pace.patienceWithProbe == nil)
+  }
+
+  /// A thousand slow files, of which none was worth a second transfer, were each looked at four times a second. That
+  /// took a sixth of a core, and receiving a fiftieth.
+  @Test func noMoreIsWantedSoNobodyLooks() {
+    var pace = SegmentPlanner(ceiling: 32)
+    for step in 1...3 {
+      _ = pace.look(at: .milliseconds(step * 50), remaining: Int64(70_000 - step * 10_000), active: 1, allFlow: true)
+    }
+    #expect(pace.wanted == 1 && pace.interval(at: .seconds(1)) == nil)
   }
 
   @Test func piecesLeaveSomethingToOthers() {

@@ -181,8 +181,8 @@ struct SegmentedDownloadTests {
     // As from afar, so that it is divided after twenty milliseconds.
     first.answered((nil, .milliseconds(20)))
     let segmented = SegmentedDownload(
-      download: file, transport: further, retry: RetryPolicy(), clock: clock, pulse: FilePulse(clock),
-      random: { 0.5 }, share: share, host: "a", ceiling: 2, onChange: { _, _ in })
+      download: file, transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
+      share: share, host: "a", ceiling: 2, onChange: { _, _ in })
     let run = Task { () async -> Result<TransferReceipt, DownloadError> in
       do throws(DownloadError) { return .success(try await segmented.run(first)) } catch { return .failure(error) }
     }

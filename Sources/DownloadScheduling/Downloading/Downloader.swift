@@ -13,8 +13,6 @@ public actor Downloader {
   private let feed: ProgressFeed
   private let retry: RetryPolicy
   private let clock: any Clock<Duration>
-  /// Made for the first file that is split.
-  private lazy var pulse = FilePulse(clock)
   private let random: @Sendable () -> Double
   private let segments: Int
   private let news: News
@@ -195,7 +193,7 @@ public actor Downloader {
   ) async throws(DownloadError) -> TransferReceipt {
     if segments == 1 { return try await running.receipt() }
     return try await SegmentedDownload(
-      download: download, transport: transport, retry: retry, clock: clock, pulse: pulse, random: random,
+      download: download, transport: transport, retry: retry, clock: clock, random: random,
       share: share, host: request.source.hostAndPort, ceiling: segments
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }

@@ -55,11 +55,12 @@ struct SegmentPlanner: Sendable, Equatable {
     if isFar, let size { phase = .measuring(since: .zero, remaining: size) }
   }
 
-  /// Pause before the next look; nil for the next beat of the run (`FilePulse`), soon enough to find a free permit.
+  /// Pause before the next look, soon enough to find a free permit; nil where no further transfer is wanted any more.
   func interval(at now: Duration) -> Duration? {
     switch phase {
-    case .settled: nil
-    case .probing(let since) where now - since > Self.patience: nil
+    case .settled: wanted == 1 ? nil : .milliseconds(250)
+    // The longer there is none, the more seldom, since a thousand files may wait for one.
+    case .probing(let since) where now - since > Self.patience: min(.seconds(2), (now - since) / 4)
     case .settling, .measuring, .probing: .milliseconds(isFar ? 5 : 20)
     }
   }

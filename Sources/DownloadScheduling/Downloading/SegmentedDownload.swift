@@ -1,5 +1,4 @@
 import DownloadModel
-import Synchronization
 
 /// One large file, fetched by as many transfers as make it faster.
 ///
@@ -14,7 +13,6 @@ struct SegmentedDownload: Sendable {
   let transport: any Transport
   let retry: RetryPolicy
   let clock: any Clock<Duration>
-  let pulse: FilePulse
   let random: @Sendable () -> Double
   /// Each further connection has a permit of the file's host.
   let share: RequestQueueShare
@@ -51,8 +49,6 @@ struct SegmentedDownload: Sendable {
     var state = State(
       planner: SegmentPlanner(ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }),
       running: [OpenSegment.first: (begin, .zero)])
-    pulse.enter()
-    defer { pulse.leave() }
     await withTaskGroup(of: Event.self) { group in
       group.addTask { await Self.end(of: first) }
       addTick(after: state.planner.interval(at: .zero), &group)
@@ -83,11 +79,11 @@ struct SegmentedDownload: Sendable {
     state.running[OpenSegment.first] == nil && download.openSegments.isEmpty
   }
 
-  /// - Parameter interval: nil for the next beat of all files.
+  /// - Parameter interval: nil for no further look.
   private func addTick(after interval: Duration?, _ group: inout TaskGroup<Event>) {
-    group.addTask { [clock, pulse] in
-      // If cancelled, the loop notices by itself.
-      if let interval { try? await clock.sleep(for: interval) } else { await pulse.next() }
+    guard let interval else { return }
+    group.addTask { [clock] in
+      try? await clock.sleep(for: interval)  // if cancelled, the loop notices by itself
       return .tick
     }
   }
@@ -224,34 +220,5 @@ struct SegmentedDownload: Sendable {
     } catch {
       return error
     }
-  }
-}
-
-/// The beat at which large files are looked at that need not be watched closely. One timer for a thousand files costs a
-/// few changes of threads, and the more files there are, the slower it beats.
-final class FilePulse: Sendable {
-  private let stopwatch: Stopwatch
-  private let files = Atomic<Int>(0)
-
-  private static let shortest = Duration.milliseconds(250)
-  /// Files that are looked at in the shortest time.
-  private static let many = 64
-
-  init(_ clock: any Clock<Duration>) { stopwatch = Stopwatch(clock) }
-
-  func enter() { files.wrappingAdd(1, ordering: .relaxed) }
-  func leave() { files.wrappingSubtract(1, ordering: .relaxed) }
-
-  /// Returns at the next beat, or when the task is cancelled.
-  func next() async {
-    let now = stopwatch.elapsed()
-    // A clock's sleep ends early only for a cancelled task.
-    try? await stopwatch.sleep(until: Self.beat(after: now, files: files.load(ordering: .relaxed)))
-  }
-
-  static func beat(after time: Duration, files: Int) -> Duration {
-    let beat = shortest * max(1, (files + many - 1) / many)
-    // At least half a beat, so that two looks never follow each other at once.
-    return beat * Int((time + beat / 2) / beat + 1)
   }
 }
