@@ -44,12 +44,12 @@ public struct CacheAdministration: Sendable {
 
   /// Up to `limit` files, in the order of their addresses.
   /// - Parameter entry: the last one of the page before; nil for the first page.
-  public func list(after entry: CacheEntry? = nil, limit: Int = 1000) async throws(DownloadError) -> [CacheEntry] {
+  package func list(after entry: CacheEntry? = nil, limit: Int = 1000) async throws(DownloadError) -> [CacheEntry] {
     try await asking { try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map { CacheEntry($0) } }
   }
 
   /// The same, after reading every file whose checksum is known and that looks untouched.
-  public func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError) -> [CacheEntry] {
+  package func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError) -> [CacheEntry] {
     var entries: [CacheEntry] = []
     let rows = try await asking { try $0.rows(after: entry?.key, limit: limit) }
     for row in rows {
@@ -70,7 +70,7 @@ public struct CacheAdministration: Sendable {
   }
 
   /// Everything that is known of these addresses' files, in every folder, with and without logins, by one look.
-  public func entries(of addresses: [String]) async throws(DownloadError) -> [CacheEntry] {
+  package func entries(of addresses: [String]) async throws(DownloadError) -> [CacheEntry] {
     try await asking { try $0.rows(of: addresses).map { CacheEntry($0) } }
   }
 

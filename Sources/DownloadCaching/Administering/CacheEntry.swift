@@ -1,11 +1,12 @@
 public import DownloadModel
-import FileReceiving
+package import FileReceiving
 public import SystemPackage
 
-/// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`).
-public struct CacheEntry: Sendable, Equatable {
+/// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`), with the fields of its row.
+@dynamicMemberLookup
+package struct CacheEntry: Sendable, Equatable {
   /// How the file compares with what was written.
-  public enum Condition: String, Sendable, Equatable {
+  package enum Condition: String, Sendable, Equatable {
     case intact
     /// Another size, time, inode or owner.
     case touched
@@ -17,13 +18,13 @@ public struct CacheEntry: Sendable, Equatable {
     /// Reading its bytes failed.
     case unreadable
 
-    public var isGood: Bool { self == .intact || self == .proven }
+    package var isGood: Bool { self == .intact || self == .proven }
   }
 
   private let row: CacheRow
   /// When listed. The last three cases occur only where the file was read (`dlm cache verify`).
-  public internal(set) var condition: Condition
-  public internal(set) var failure: DownloadError?
+  package internal(set) var condition: Condition
+  package internal(set) var failure: DownloadError?
 
   init(_ row: CacheRow) {
     self.row = row
@@ -31,33 +32,20 @@ public struct CacheEntry: Sendable, Equatable {
     condition = row.isIntact(there) ? .intact : there == nil ? .missing : .touched
   }
 
-  var key: RowKey { row.key }
-  public var address: String { row.key.address }
-  public var path: FilePath { FilePath(row.path) }
+  package subscript<Value>(dynamicMember field: KeyPath<CacheRow.Fields, Value>) -> Value { row.fields[keyPath: field] }
+
+  package var address: String { row.key.address }
+  package var path: FilePath { FilePath(row.path) }
   /// Length in bytes when it was written.
-  public var size: Int64 { row.identity.size }
-  public var validator: Validator { row.validator }
-  /// Seconds since 1970 at which the server last vouched for it.
-  public var fetchedAt: Int64 { row.fetchedAt }
+  package var size: Int64 { row.identity.size }
   /// Seconds since 1970 until which it is used unasked, passed or not; nil where the server is always asked.
-  public func freshUntil(at now: Int64) -> Int64? { Freshness.end(of: row, at: now) }
+  package func freshUntil(at now: Int64) -> Int64? { Freshness.end(of: row, at: now) }
   /// Whether it answers only requests with a certain login, header lines, certificate, or unusual checks of the server.
-  public var isKeyed: Bool { row.trust != .usual }
-  public var isStored: Bool { row.key.isStored }
+  package var isKeyed: Bool { row.trust != .usual }
+  package var isStored: Bool { row.key.isStored }
   /// The name that the user chose (`--output`); nil if the server or the address gave it.
-  public var chosenName: String? { row.key.requested.isEmpty || row.key.isStored ? nil : row.key.requested }
-  /// Seconds since 1970 at which it last answered a request.
-  public var usedAt: Int64 { row.usedAt }
-  /// Status of the answer that brought it; nil if that is not known.
-  public var status: Int? { row.status }
-  /// Fields of the answer that last vouched for it, as sent.
-  public var cacheControl: String? { row.freshness.cacheControl }
-  public var expires: String? { row.freshness.expires }
-  public var age: String? { row.freshness.age }
-  public var vary: String? { row.freshness.vary }
-  /// The address that answered, where redirects led to another one.
-  public var effectiveURL: String? { row.effectiveURL }
-  public var digest: String? { row.checksum }
+  package var chosenName: String? { row.key.requested.isEmpty || row.key.isStored ? nil : row.key.requested }
+  package var digest: String? { row.checksum }
 }
 
 public struct CacheStatus: Sendable, Equatable {

@@ -1,5 +1,6 @@
 import DownloadCaching
 import DownloadModel
+import FileReceiving
 import SystemPackage
 import TerminalProgress
 
@@ -119,7 +120,8 @@ enum CacheMessages {
       ("Key", file.isKeyed ? keyed : nil), ("Name chosen", file.chosenName),
       ("Status", file.status.map { "\($0)" }), ("ETag", file.validator.etag),
       ("Last-Modified", file.validator.lastModified), ("Date", file.validator.date),
-      ("Cache-Control", file.cacheControl), ("Expires", file.expires), ("Age", file.age), ("Vary", file.vary),
+      ("Cache-Control", file.freshness.cacheControl), ("Expires", file.freshness.expires), ("Age", file.freshness.age),
+      ("Vary", file.freshness.vary),
       ("Answered by", file.effectiveURL), ("Checksum", file.digest),
     ]
     let own = file.isStored ? ", the cache's own copy" : ""
@@ -215,8 +217,9 @@ enum CacheJSON {
       "freshUntil": file.freshUntil(at: now).map { time($0) } ?? .null, "keyed": .flag(file.isKeyed),
       "stored": .flag(file.isStored), "chosenName": text(file.chosenName), "status": .of(file.status),
       "etag": text(validator.etag), "lastModified": text(validator.lastModified), "date": text(validator.date),
-      "cacheControl": text(file.cacheControl), "expires": text(file.expires), "age": text(file.age),
-      "vary": text(file.vary), "effectiveURL": text(file.effectiveURL), "digest": text(file.digest),
+      "cacheControl": text(file.freshness.cacheControl), "expires": text(file.freshness.expires),
+      "age": text(file.freshness.age),
+      "vary": text(file.freshness.vary), "effectiveURL": text(file.effectiveURL), "digest": text(file.digest),
     ])
   }
 }
