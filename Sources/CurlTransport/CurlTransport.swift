@@ -8,7 +8,7 @@ public final class CurlTransport: Transport {
   private let loop: CurlLoop
   let agent: CurlAgent
   private let tasks: LoopTaskExecutor
-  private let proxies: ProxyRoutes?
+  private let proxies: [Address.Scheme: Proxy]
 
   /// - Throws: when libcurl or the kernel refuses what a loop needs.
   public init(_ options: TransportOptions) throws(DownloadError) {
@@ -32,7 +32,7 @@ public final class CurlTransport: Transport {
   ) async throws(DownloadError) -> TransferStage {
     if transfer.address.scheme == .data { return .ended(try Self.deliver(transfer, to: sink)) }
     let stage =
-      if let proxy = proxies?[transfer.address.scheme] {
+      if let proxy = proxies[transfer.address.scheme] {
         try await begin(transfer, into: sink, through: proxy)
       } else {
         try await begin(transfer, into: sink, nil)

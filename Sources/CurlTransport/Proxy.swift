@@ -26,6 +26,12 @@ public final class Proxy: Sendable {
     inUse = Atomic(Self.schemes)
   }
 
+  /// Which one is used for which addresses. Equal addresses give one `Proxy`, whose login is tried once.
+  public static func routes(http: ProxyAddress?, https: ProxyAddress?) -> [Address.Scheme: Proxy] {
+    let first = http.map(Proxy.init)
+    return [.http: first, .https: https == http ? first : https.map(Proxy.init)].compactMapValues(\.self)
+  }
+
   /// CURLOPT_PROXYAUTH. With both schemes, libcurl asks without a login first and uses the better of those offered.
   /// Once the scheme is known, the login is sent at once, which saves each connection a round trip.
   var authentication: Int { inUse.load(ordering: .relaxed) }
@@ -75,23 +81,6 @@ public final class Proxy: Sendable {
       self.isOpen.store(isOpen, ordering: .relaxed)
     }
   }
-}
-
-/// Which proxy is used for which addresses, chosen once a run. libcurl still applies `NO_PROXY`.
-public struct ProxyRoutes: Sendable {
-  public let http: Proxy?
-  public let https: Proxy?
-
-  /// The same proxy for every address.
-  public init(_ proxy: Proxy) { (http, https) = (proxy, proxy) }
-
-  /// Equal addresses give one `Proxy`, whose login is tried once.
-  public init(http: ProxyAddress?, https: ProxyAddress?) {
-    self.http = http.map(Proxy.init)
-    self.https = https == http ? self.http : https.map(Proxy.init)
-  }
-
-  public subscript(scheme: Address.Scheme) -> Proxy? { scheme == .http ? http : https }
 }
 
 /// `[scheme://][user:password@]host[:port]`, with the login percent-encoded where needed.

@@ -14,8 +14,8 @@ public struct TransportOptions: Sendable {
   /// Bytes a second that a file must bring, over each such window; nil for any rate.
   public var leastRate: Int64?
   public var rateWindow: Duration = .seconds(30)
-  /// Used by all transports of a run; nil for none. libcurl's own variables are ignored, except `NO_PROXY`.
-  public var proxies: ProxyRoutes?
+  /// Used by all transports of a run. libcurl's own variables are ignored, except `NO_PROXY`.
+  public var proxies: [Address.Scheme: Proxy] = [:]
   /// Used by all transports of a run; nil for a run that keeps no cookies.
   public var cookieJar: CookieJar?
   /// Asks for HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
@@ -125,7 +125,7 @@ final class TransferSettings {
   func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }
 
   // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
-  private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies?.https == nil }
+  private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies[.https] == nil }
 
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     let isHome = request.isHome(place)
@@ -267,7 +267,7 @@ struct TransferOptions: ~Copyable {
     _ request: TransferRequest, to address: Address, _ settings: TransferSettings, on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
     try easy.set(CURLOPT_URL, address.wireText)
-    try set(settings.options.proxies?[address.scheme], on: easy)
+    try set(settings.options.proxies[address.scheme], on: easy)
     if let start = request.rangeStart {
       try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
     } else if hasRange {

@@ -98,9 +98,10 @@ public struct DownloadConfiguration: Sendable {
     options.width = max(1, jobs)
     options.rateLimit = rateLimit.map { RateLimiter(bytesPerSecond: $0) }
     if let proxy {
-      do { options.proxies = ProxyRoutes(Proxy(try ProxyAddress(proxy))) } catch {
-        throw Self.refusal("the proxy \(Redaction.withoutLogin(proxy)) is none: \(error)")
-      }
+      do {
+        let proxy = Proxy(try ProxyAddress(proxy))
+        options.proxies = [.http: proxy, .https: proxy]
+      } catch { throw Self.refusal("the proxy \(Redaction.withoutLogin(proxy)) is none: \(error)") }
     }
     return options
   }

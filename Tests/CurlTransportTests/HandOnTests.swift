@@ -199,7 +199,7 @@ struct HandOnTests {
     let gate = try Gate()
     server.route("http://example.invalid/f", .late(Self.body, until: gate))
     let proxy = Proxy(try ProxyAddress("http://u:p@127.0.0.1:\(server.port)"))
-    try await withTransport({ $0.proxies = ProxyRoutes(proxy) }) { transport, _ in
+    try await withTransport({ $0.proxies = [.http: proxy, .https: proxy] }) { transport, _ in
       let (lane, sink) = (Lane(transport), KeepingSink(isSplittable: false))
       let request = TransferRequest(address: try Address("http://example.invalid/f"))
       let first = task(on: transport) { await lane.fetch(request, into: sink) }

@@ -49,9 +49,9 @@ struct ProxyAddressTests {
 
   @Test func equalAddressesAreOneProxy() throws {
     let (one, other) = (try ProxyAddress("http://h:1"), try ProxyAddress("h:1/"))
-    let routes = ProxyRoutes(http: one, https: other)
+    let routes = Proxy.routes(http: one, https: other)
     #expect(routes[.http] === routes[.https])
-    let two = ProxyRoutes(http: one, https: try ProxyAddress("http://u:p@h:1"))
+    let two = Proxy.routes(http: one, https: try ProxyAddress("http://u:p@h:1"))
     #expect(two[.http] !== two[.https])
   }
 

@@ -12,7 +12,7 @@ struct ProxyTests {
   ) async throws -> DownloadError {
     let address = try ProxyAddress(proxy)
     return try await withTransport({
-      $0.proxies = ProxyRoutes(Proxy(address))
+      $0.proxies = Proxy.routes(http: address, https: address)
       $0.connectTimeout = connectTimeout
     }) { transport, _ in
       let error = try await #require(throws: DownloadError.self) {
@@ -130,7 +130,7 @@ struct ProxyTests {
       #expect(origin.log.isEmpty)
       for scheme in ["socks5", "socks5h"] {
         let address = try ProxyAddress(proxy.url(scheme, login: "u:s3cret"))
-        try await withTransport({ $0.proxies = ProxyRoutes(Proxy(address)) }) { transport, _ in
+        try await withTransport({ $0.proxies = Proxy.routes(http: address, https: address) }) { transport, _ in
           let sink = try await transport.fetch(try origin.address("/f")).1
           #expect(sink.bytes == [1, 2])
         }
@@ -159,7 +159,7 @@ struct ProxyTests {
     let socks = try await SocksServer()
     defer { socks.stop() }
     let address = try ProxyAddress(socks.url())
-    for routes in [nil, ProxyRoutes(Proxy(address))] {
+    for routes in [[:], Proxy.routes(http: address, https: address)] {
       try await withTransport({ $0.proxies = routes }) { transport, origin in
         origin.route("/f", .status(407))
         let receipt = try await transport.fetch(try origin.address("/f")).0
@@ -180,7 +180,7 @@ struct ProxyTests {
       .raw(Array((head + "4\r\npage\r\n0\r\nX-Trailer: y\r\n\r\n").utf8)), .file([1, 2, 3]))
     proxy.route("http://example.invalid/g", .file([4]))
     let address = try ProxyAddress("http://u:s3cret@127.0.0.1:\(proxy.port)")
-    try await withTransport({ $0.proxies = ProxyRoutes(Proxy(address)) }) { transport, _ in
+    try await withTransport({ $0.proxies = Proxy.routes(http: address, https: address) }) { transport, _ in
       let first = try await transport.fetch(try Address("http://example.invalid/f")).1
       #expect(first.bytes == [1, 2, 3])
       let second = try await transport.fetch(try Address("http://example.invalid/g")).1
@@ -210,7 +210,7 @@ struct ProxyTests {
     for path in ["example.invalid:443", url] { proxy.route(path, answer) }
     let shared = Proxy(try ProxyAddress("http://u:s3cret@127.0.0.1:\(proxy.port)"))
     var options = TransportOptions(userAgent: "dlm-test")
-    options.proxies = ProxyRoutes(shared)
+    options.proxies = [.http: shared, .https: shared]
     let transports = [try CurlTransport(options), try CurlTransport(options)]
     let address = try Address(url)
     await withTaskGroup { group in

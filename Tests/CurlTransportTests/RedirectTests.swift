@@ -97,7 +97,7 @@ struct RedirectTests {
     let address = try ProxyAddress(proxy.url(""))
     try await withTransport({
       $0.headerLines = secrets
-      $0.proxies = ProxyRoutes(Proxy(address))
+      $0.proxies = Proxy.routes(http: address, https: address)
     }) { transport, _ in
       _ = try await #require(throws: DownloadError.self) {
         _ = try await transport.fetch(try Address("https://example.invalid/x"))

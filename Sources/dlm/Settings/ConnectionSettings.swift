@@ -98,17 +98,18 @@ struct ConnectionSettings {
 
   /// `--proxy` or its setting, else the variables that curl knows. An empty one is no proxy.
   /// - Throws: `ValidationError` that names the place, never the login.
-  private static func proxies(_ text: String?, _ sources: SettingsSources) throws -> ProxyRoutes? {
+  private static func proxies(_ text: String?, _ sources: SettingsSources) throws -> [Address.Scheme: Proxy] {
     guard let text else {
       let http = try first(of: httpVariables, in: sources.environment)
       let https = try first(of: httpsVariables, in: sources.environment)
-      return http == nil && https == nil ? nil : ProxyRoutes(http: http, https: https)
+      return Proxy.routes(http: http, https: https)
     }
     var place = "--proxy"
     if let origin = sources.found("proxy")?.origin {
       place = if case .file = origin { "\(origin.name): proxy" } else { origin.name }
     }
-    return text.isEmpty ? nil : ProxyRoutes(Proxy(try address(text, from: place)))
+    let proxy = try text.isEmpty ? nil : address(text, from: place)
+    return Proxy.routes(http: proxy, https: proxy)
   }
 
   /// libcurl's own lists, in its order. HTTP_PROXY counts in lower case only, since a CGI server sets it from a header.
