@@ -17,12 +17,8 @@ public enum PercentEncoding {
     text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
   }
 
-  /// The octets of an RFC 8187 value; nil if a `%` lacks its two hex digits.
-  public static func decodeStrictly(_ text: some StringProtocol) -> [UInt8]? {
-    octets(Array(text.utf8)[...], isStrict: true)
-  }
-
-  static func octets(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
+  /// - Returns: nil if it is strict, as for RFC 8187, and a `%` lacks its two hex digits.
+  package static func octets(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count)
     var rest = text

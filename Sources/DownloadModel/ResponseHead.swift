@@ -66,9 +66,6 @@ public struct ResponseHead: Sendable {
 
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
 
-  /// Whether the body is as stored at the origin: no Content-Encoding except `identity` (RFC 9110 §8.4).
-  public var isIdentityEncoded: Bool { bodyCoding == .none }
-
   /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
   public enum BodyCoding: Sendable, Equatable {
     case none

@@ -70,8 +70,7 @@ package final class UserSecret: Sendable {
   // MARK: The file
 
   private static func random(_ count: Int) -> [UInt8] {
-    var generator = SystemRandomNumberGenerator()
-    return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    (0..<count).map { _ in UInt8.random(in: .min ... .max) }
   }
 
   /// - Throws: errno of reading or making it; EPERM when the file is not private to this user.

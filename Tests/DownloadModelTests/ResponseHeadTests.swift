@@ -65,5 +65,5 @@ struct ResponseHeadTests {
   @Test(arguments: [
     ("", true), ("Content-Encoding: identity\r\n", true), ("Content-Encoding: gzip\r\n", false),
   ])
-  func identity(_ block: String, _ isIdentity: Bool) { #expect(head(block).isIdentityEncoded == isIdentity) }
+  func identity(_ block: String, _ isIdentity: Bool) { #expect((head(block).bodyCoding == .none) == isIdentity) }
 }

@@ -27,7 +27,9 @@ struct ContentDisposition: Equatable {
   /// RFC 8187 §3.2: `charset'language'percent-encoded`; UTF-8 and, for old senders, ISO-8859-1.
   private static func decodeExtended(_ value: String) -> String? {
     let parts = value.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
-    guard parts.count == 3, let octets = PercentEncoding.decodeStrictly(Substring(parts[2])) else { return nil }
+    guard parts.count == 3, let octets = PercentEncoding.octets(Array(parts[2])[...], isStrict: true) else {
+      return nil
+    }
     return switch Substring(parts[0]).lowercased() {
     case "utf-8": String(validating: octets, as: UTF8.self)
     case "iso-8859-1": String(decoding: octets.map { UInt16($0) }, as: UTF16.self)

@@ -128,7 +128,7 @@ enum ResumeDecision: Equatable {
     }
     guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
     if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
-    guard (head.isIdentityEncoded ? nil : head["content-encoding"]) == held.encoding else { return .restart }
+    guard (head.bodyCoding == .none ? nil : head["content-encoding"]) == held.encoding else { return .restart }
     let total = answered?.completeLength ?? held.total
     if proof == .digest { return .append(at: from, end: range.upperBound + 1, total: total) }
     let validator = Validator(head)
@@ -192,7 +192,7 @@ enum CodedBody: Equatable {
       else { return .decode }
       let name = name()
       let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst().lowercased() } ?? ""
-      let type = head["content-type"]?.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased() ?? ""
+      let type = ExpectedTypes.name(head["content-type"] ?? "")
       return own.endings.contains(ending) || own.types.contains(type) ? .keep : .decode
     }
   }
@@ -216,9 +216,7 @@ enum RetryAfter {
   /// How long the server asks clients to wait (RFC 9110 §10.2.3); nil if the field is neither seconds nor a date.
   /// - Parameter now: seconds since 1970.
   static func duration(_ field: String, now: Int64) -> Duration? {
-    if !field.isEmpty, field.utf8.count <= 9, field.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
-      return Int64(field).map { .seconds($0) }
-    }
+    if field.utf8.count <= 9, let seconds = DeltaSeconds.read(field.utf8) { return .seconds(seconds) }
     return HTTPDate(field).map { .seconds(max(0, $0.seconds - now)) }
   }
 }
