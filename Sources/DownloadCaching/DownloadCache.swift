@@ -215,7 +215,9 @@ public actor DownloadCache: DownloadStore {
       if let outcome = try await completion.copyUnasked(row, basis, to: download) { return .answered(outcome) }
     case .ask, .hit: break
     }
-    if let outcome = try hits.leftAlone(plan) { return .answered(outcome) }
+    if let name = plan.certainName, let standing = try plan.fileToLeave(name) {
+      return .answered(plan.skipped(name, standing))
+    }
     return .missing(download)
   }
 
@@ -231,9 +233,7 @@ public actor DownloadCache: DownloadStore {
     case .skipped:
       let name = download.finalName
       completion.abandon(download)
-      let directory = download.plan.directory
-      let size = max(0, try directory.standing(name)?.identity.size ?? 0)
-      outcome = DownloadOutcome(kind: .skipped, path: directory.path(of: name), size: size)
+      outcome = download.plan.skipped(name, try download.plan.directory.standing(name))
     }
     if let outcome { land(download, .success(outcome)) }
     return outcome

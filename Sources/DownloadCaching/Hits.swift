@@ -117,12 +117,6 @@ final class Hits {
     return row
   }
 
-  /// What stands under a name that is sure before any answer, where the policy is to leave it there.
-  func leftAlone(_ plan: DownloadPlan) throws(DownloadError) -> DownloadOutcome? {
-    guard let name = plan.certainName, let standing = try plan.fileToLeave(name) else { return nil }
-    return DownloadOutcome(kind: .skipped, path: plan.directory.path(of: name), size: max(0, standing.identity.size))
-  }
-
   // MARK: Answering
 
   /// Answers with a file that is already here. The batch for the index may be full after it.

@@ -90,6 +90,10 @@ package final class DownloadPlan: Sendable {
     return standing
   }
 
+  package func skipped(_ name: String, _ standing: StandingFile?) -> DownloadOutcome {
+    DownloadOutcome(kind: .skipped, path: directory.path(of: name), size: max(0, standing?.identity.size ?? 0))
+  }
+
   // MARK: Checksums
 
   package var hasUserDigests: Bool { request.checksum != nil || rules.checksums != nil }

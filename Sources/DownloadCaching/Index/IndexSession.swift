@@ -163,10 +163,7 @@ final class IndexSession {
   // MARK: Writing
 
   /// Writes the line that stands for a file until its row is in SQLite.
-  func journal(_ row: CacheRow) { journalStored(fingerprint.selected(row)) }
-
-  /// The same for a row that stays selected as it is.
-  func journalStored(_ row: CacheRow) { batchInUse?.append(row) }
+  func journal(_ row: CacheRow) { batchInUse?.append(fingerprint.selected(row)) }
 
   /// - Returns: whether the batch is full: then `flush` is due.
   @discardableResult
@@ -214,7 +211,7 @@ final class IndexSession {
     guard stamped.identity != row.identity else { return row }
     stamped.changed = .beforeNaming(WallClock.stamp())
     // Before the file changes: dlm, killed in between, would else take it for touched by another program.
-    journalStored(stamped)
+    batchInUse?.append(stamped)
     do throws(Errno) {
       guard let file = try Descriptor.stamp(row, seconds) else { return row }
       (stamped.fields.identity, stamped.changed) = (file.identity, ChangeTime(of: file))
