@@ -79,3 +79,57 @@ private struct FieldScanner {
     return nil
   }
 }
+
+/// Makes a file name from a text that a server wrote (RFC 6266 §4.3). It works on Unicode scalars: a `/` and a
+/// combining mark after it are one `Character`, but a separator to the file system.
+enum NameSanitizer {
+  /// The last path segment, without characters that deceive the reader or break a terminal, short enough for the disk,
+  /// and not a name that dlm reserves; nil if nothing usable is left.
+  /// - Parameter mayHide: whether the name may begin with a dot, which hides the file. A server must not choose that:
+  ///   ".bashrc" in a home folder would be run (CVE-2010-2252).
+  static func sanitize(_ text: String, mayHide: Bool = false) -> String? {
+    let scalars = text.unicodeScalars
+    let separator = scalars.lastIndex { $0 == "/" || $0 == "\\" }
+    let segment = separator.map { scalars[scalars.index(after: $0)...] } ?? scalars[...]
+    var kept = String.UnicodeScalarView()
+    kept.append(contentsOf: segment.filter { !isUnwanted($0) })
+    var name = trimmed(String(kept)[...])
+    if name.utf8.count > FileNaming.longest { name = trimmed(shortened(name, to: FileNaming.longest)[...]) }
+    guard FileNaming.isName(name) else { return nil }
+    if !mayHide, name.utf8.first == UInt8(ascii: ".") { name = "_" + String(name.unicodeScalars.dropFirst()) }
+    // A server that could name a file like a part or its metadata could forge one.
+    guard PartialName.isReserved(name[...]) else { return name }
+    return shortened(name, to: FileNaming.longest - 1) + "_"
+  }
+
+  /// Control characters, line ends, and marks of direction, with which "exe.txt" and "txt.exe" look alike.
+  private static func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF: return true
+    default: break
+    }
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: return true
+    default: return false
+    }
+  }
+
+  private static func trimmed(_ name: Substring) -> String {
+    var rest = name.unicodeScalars
+    while rest.first?.properties.isWhitespace == true { rest.removeFirst() }
+    while rest.last?.properties.isWhitespace == true { rest.removeLast() }
+    return String(rest)
+  }
+
+  /// Cuts the stem of a name that is too long, and keeps the extension.
+  private static func shortened(_ name: String, to length: Int) -> String {
+    guard name.utf8.count > length else { return name }
+    let (stem, ending) = FileNaming.split(name)
+    let ends = stem.utf8.indices.prefix(length - ending.utf8.count + 1).dropFirst().reversed()
+    // Between characters as a reader sees them, if possible: one may be a letter under two hundred accents.
+    let end =
+      ends.first { String.Index($0, within: name) != nil }
+      ?? ends.first { $0.samePosition(in: name.unicodeScalars) != nil }
+    return String(stem[..<(end ?? stem.startIndex)] + ending)
+  }
+}
