@@ -3,7 +3,7 @@ public import FileReceiving
 public import SystemPackage
 
 /// What `dlm cache …` and `dlm clear-cache` do with the index, also beside downloads. All calls throw `.cache`, with
-/// errno or the database's message as the cause. Addresses are given as `Address.key`, nil for all.
+/// the system's or the database's message as the cause. Addresses are given as `Address.key`, nil for all.
 public struct CacheAdministration: Sendable {
   private let secret: UserSecret
   private let worker = DiskWorker("cache-reader")
@@ -32,9 +32,8 @@ public struct CacheAdministration: Sendable {
   ) async throws(DownloadError) -> Answer {
     let index = try index.get()
     do { return try await index.answer(question) } catch {
-      let cause: DownloadError.Cause =
-        if let errno = error as? Errno { .errno(errno.rawValue) } else { .detail("\(error)") }
-      throw DownloadError(.cache, cause: cause, path: index.folder.path, activity: activity)
+      throw DownloadError(
+        .cache, cause: .detail(CacheWarning.words(error)), path: index.folder.path, activity: activity)
     }
   }
 
