@@ -102,7 +102,7 @@ final class RequestFingerprint {
   /// the transport knows the cookies that servers set: so one that varies by cookies matches within this run alone.
   private func selection(of row: CacheRow) -> String? {
     let vary = row.freshness.vary
-    if let vary, configuration.holdsCookies(), RequestFields.isCookies(vary: vary) {
+    if let vary, configuration.holdsCookies(), RequestFields.names("cookie", vary: vary) {
       return secret.tag("selection", "cookies of run \(runNumber)")
     }
     if row.effectiveURL != nil, let secrets = secretsOfAllHosts {
@@ -123,7 +123,7 @@ final class RequestFingerprint {
 
   /// Whether a row's file was the answer to a request like those of this run.
   private func selects(_ row: CacheRow) -> Bool {
-    row.freshness.vary.map { RequestFields.isAny(vary: $0) } != true && row.selection == selection(of: row)
+    row.freshness.vary.map { RequestFields.names("*", vary: $0) } != true && row.selection == selection(of: row)
   }
 
   func selected(_ row: CacheRow) -> CacheRow {
@@ -188,19 +188,15 @@ struct RequestFields: Sendable {
 
   /// The values of the harmless fields that an answer's `Vary` names; nil for none.
   func values(namedBy vary: String) -> String? {
-    let names = Set(vary.lowercased().split(separator: ",").map { String(OptionalWhiteSpace.trimmed($0)) })
-    let named = harmless.filter { names.contains($0.name) }
+    let named = harmless.filter { Self.names($0.name, vary: vary) }
     return named.isEmpty ? nil : Self.text(named)
   }
 
-  /// `Vary: Cookie`.
-  static func isCookies(vary: String) -> Bool {
-    vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0).lowercased() == "cookie" }
-  }
-
-  /// `Vary: *`: no later request matches (RFC 9111 §4.1).
-  static func isAny(vary: String) -> Bool {
-    vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0) == "*" }
+  /// Whether a `Vary` names a field, given in lower case, or says with `*` that no later request matches (RFC 9111 §4.1).
+  static func names(_ field: String, vary: String) -> Bool {
+    vary.split(separator: ",").contains {
+      OptionalWhiteSpace.trimmed($0).utf8.elementsEqual(field.utf8) { $0 | 0x20 == $1 | 0x20 }
+    }
   }
 
   private static func text(_ fields: [Field]) -> String { fields.map { "\($0.name):\($0.value)\n" }.joined() }

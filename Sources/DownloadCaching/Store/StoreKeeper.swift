@@ -79,7 +79,7 @@ actor StoreKeeper {
 
   /// Whether the bytes can answer a request again: by a validator, or for a time that the server gave.
   static func isWorthKeeping(_ row: CacheRow) -> Bool {
-    row.identity.size > 0 && row.mayAnswer && row.freshness.vary.map { RequestFields.isAny(vary: $0) } != true
+    row.identity.size > 0 && row.mayAnswer && row.freshness.vary.map { RequestFields.names("*", vary: $0) } != true
   }
 
   // MARK: Putting in
