@@ -152,7 +152,7 @@ final class TransferSettings {
 
   /// - Parameter own: go before those of the same names.
   func lines(isHome: Bool, _ own: GivenLines, adding more: [String]) throws(CurlFailure) -> HeaderLines {
-    let usual = (isHome ? homeLines.texts : otherLines.texts).filter { !own.names.contains(GivenLines.name($0)) }
+    let usual = (isHome ? homeLines.texts : otherLines.texts).filter { !own.names.contains(HeaderLine($0).name) }
     return try HeaderLines(usual + own.others + more)
   }
 
@@ -217,9 +217,9 @@ struct GivenLines {
   let showsLogin: Bool
 
   init(_ lines: [String]) {
-    names = lines.map(Self.name)
-    let cookies = zip(names, lines).filter { $0.0 == "cookie" }
-      .map { String($0.1.drop { $0 != ":" }.dropFirst().drop { $0 == " " || $0 == "\t" }) }.filter { !$0.isEmpty }
+    let fields = lines.map(HeaderLine.init)
+    names = fields.map(\.name)
+    let cookies = fields.filter { $0.name == "cookie" && !$0.value.isEmpty }.map(\.value)
     self.cookies = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
     others = zip(names, lines).filter { $0.0 != "cookie" }.map(\.1)
     showsLogin = names.contains("authorization")
@@ -231,9 +231,6 @@ struct GivenLines {
     let lines = request.ownLines(for: place)
     return lines.isEmpty ? none : GivenLines(lines)
   }
-
-  /// A semicolon is curl's way of sending a field without a value.
-  static func name(_ line: String) -> String { line.prefix { $0 != ":" && $0 != ";" }.lowercased() }
 }
 
 extension Duration {

@@ -140,14 +140,8 @@ final class RequestFingerprint {
 /// Lines that can select or unlock an answer are part of what it is kept under (HTTP rule 30). On a harmless one it
 /// depends only if its `Vary` names it (RFC 9111 §4.1; HTTP rule 29).
 struct RequestFields: Sendable {
-  private struct Field: Sendable, Equatable {
-    /// Lower case.
-    var name: String
-    var value: String
-  }
-
-  private let keyed: [Field]
-  private let harmless: [Field]
+  private let keyed: [HeaderLine]
+  private let harmless: [HeaderLine]
   /// RFC 9111 §5.2.1.
   let directives: RequestDirectives
   /// `Cache-Control: no-store` (RFC 9111 §5.2.1.5).
@@ -161,14 +155,14 @@ struct RequestFields: Sendable {
 
   /// `lines` are `Name: value` as the user wrote them; `userAgent` is sent unless one of them gives another.
   init(_ lines: [String] = [], userAgent: String = "") {
-    var fields: [Field] = []
+    var fields: [HeaderLine] = []
     for line in lines {
-      let field = Self.field(line)
+      let field = HeaderLine(line)
       // The same line in the settings file and on the command line counts once.
       if !fields.contains(field) { fields.append(field) }
     }
     if !userAgent.isEmpty, !fields.contains(where: { $0.name == "user-agent" }) {
-      fields.append(Field(name: "user-agent", value: userAgent))
+      fields.append(HeaderLine("User-Agent: \(userAgent)"))
     }
     // Stable: the order of lines with one name is part of what they say (RFC 9110 §5.3).
     let sorted = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
@@ -199,15 +193,7 @@ struct RequestFields: Sendable {
     }
   }
 
-  private static func text(_ fields: [Field]) -> String { fields.map { "\($0.name):\($0.value)\n" }.joined() }
-
-  private static func field(_ line: String) -> Field {
-    // A semicolon is curl's way of sending a field without a value.
-    let end = line.utf8.firstIndex { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ";") } ?? line.endIndex
-    let value = end == line.endIndex ? "" : line[line.utf8.index(after: end)...]
-    return Field(
-      name: OptionalWhiteSpace.trimmed(line[..<end]).lowercased(), value: String(OptionalWhiteSpace.trimmed(value)))
-  }
+  private static func text(_ fields: [HeaderLine]) -> String { fields.map { "\($0.name):\($0.value)\n" }.joined() }
 }
 
 /// What the user's request lines say about stored answers (RFC 9111 §5.2.1).
