@@ -81,11 +81,11 @@ struct Freshness: Sendable, Equatable {
     return .stale
   }
 
-  /// Whether a stale answer may help: a 500, 502, 503 or 504, or what a cache on the way would have answered so (RFC
-  /// 5861 §3). A certificate that is refused is none of these.
+  /// Whether a stale answer may help: a 500, 502, 503 or 504, or what a cache on the way would have answered so, or did
+  /// by a status of its own (RFC 5861 §3). A certificate that is refused is none of these.
   static func isServerFailure(_ error: DownloadError) -> Bool {
     switch (error.code, error.cause) {
-    case (.status, .http(let status)): [500, 502, 503, 504].contains(status)
+    case (.status, .http(let status)): status >= 500 && HTTPStatus.isTransient(status)
     case (.resolve, _), (.connect, _), (.timeout, _), (.stalled, _), (.reset, _), (.unanswered, _),
       (.shortBody, _):
       true

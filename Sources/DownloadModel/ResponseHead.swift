@@ -183,14 +183,18 @@ public enum ContentCoding: Sendable, Equatable {
 }
 
 public enum HTTPStatus {
-  /// Whether a retry may help (RFC 9110 §15, HTTP rule 11).
+  /// Whether a retry may help (RFC 9110 §15, HTTP rule 11). Cloudflare's 520 to 525 say that it did not reach the origin
+  /// for now, or not in time; its 526, that the origin's certificate is refused, which no retry mends.
   public static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 408, 425, 429: true
-    case 501, 505: false
+    case 501, 505, 526: false
     default: status >= 500
     }
   }
+
+  /// Whether the host refuses, and not only this file fails.
+  public static func isRefusal(_ status: Int) -> Bool { status == 429 || status == 503 }
 }
 
 /// Blanks and tabs, which may stand around the parts of a field's value (OWS, RFC 9110 §5.6.3).

@@ -139,7 +139,7 @@ struct HostLimiter: Sendable, Equatable {
 
   /// Whether a failure is about the host and not about the file.
   static func isRefusal(_ error: DownloadError) -> Bool {
-    error.wasTurnedAway || error.overtaken != nil || isOfHost(error)
-      || error.cause == .http(status: 429) || error.cause == .http(status: 503)
+    if case .http(let status)? = error.cause, HTTPStatus.isRefusal(status) { return true }
+    return error.wasTurnedAway || error.overtaken != nil || isOfHost(error)
   }
 }

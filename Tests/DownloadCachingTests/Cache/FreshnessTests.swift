@@ -246,6 +246,8 @@ struct FreshnessTests {
   @Test(arguments: [
     (DownloadError(.status, cause: .http(status: 500)), true),
     (DownloadError(.status, cause: .http(status: 503)), true),
+    (DownloadError(.status, cause: .http(status: 522)), true),
+    (DownloadError(.status, cause: .http(status: 526)), false),
     (DownloadError(.status, cause: .http(status: 404)), false),
     (DownloadError(.status, cause: .http(status: 501)), false),
     (DownloadError(.connect), true), (DownloadError(.resolve), true), (DownloadError(.stalled), true),

@@ -268,6 +268,7 @@ struct ResumeDecisionTests {
 
   @Test(arguments: [
     (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (504, true), (520, true),
+    (521, true), (522, true), (523, true), (524, true), (525, true), (526, false), (530, true),
     (400, false), (401, false), (403, false), (404, false), (405, false), (410, false), (412, false),
     (451, false), (501, false), (505, false),
   ])
