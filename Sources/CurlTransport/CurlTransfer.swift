@@ -348,7 +348,7 @@ final class CurlTransfer {
   private func judge(_ head: ResponseHead) -> Bool {
     guard let sink = run?.exchange.sink, var completion = run?.completion else { return false }
     do throws(DownloadError) {
-      let head = try run?.exchange.final(head) ?? head
+      let head = try run?.exchange.final(head, throttling: settings.options.retryOn) ?? head
       let disposition = try sink.accept(head)
       // On a copy, since `answer` may look at the rest.
       completion.headArrived(isSplittable: disposition == .splittable, on: loop, answer())

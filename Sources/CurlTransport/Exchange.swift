@@ -105,10 +105,13 @@ struct Exchange: ~Copyable {
   }
 
   /// - Throws: `.badResponse` if the body's end could not be recognised.
-  mutating func final(_ head: ResponseHead) throws(DownloadError) -> ResponseHead {
+  mutating func final(
+    _ head: ResponseHead, throttling: [ThrottlingStatuses] = []
+  ) throws(DownloadError) -> ResponseHead {
     framing = try AnswerFraming(head)
     var head = head
     head.effectiveURL = effectiveURL
+    head.isRefusal = throttling.contains { $0.contains(head.status, of: request.address) }
     return head
   }
 

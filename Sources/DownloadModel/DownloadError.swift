@@ -60,7 +60,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     /// failure of the file, and the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
     public let isStaleConnection: Bool
     /// Whether a connection that was made for this request ended before any answer. If the host serves other requests
-    /// meanwhile, it accepts no more connections (HTTP rule 37).
+    /// meanwhile, it accepts no more connections (HTTP rule 37). Or whether it throttles with its answer's status.
     public let wasTurnedAway: Bool
     /// Set when a request was returned unanswered because the host answered others meanwhile (HTTP rule 38).
     public let overtaken: Overtaken?

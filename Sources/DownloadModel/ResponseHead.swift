@@ -3,6 +3,8 @@ public struct ResponseHead: Sendable {
   public let status: Int
   /// The address that answered, without credentials, where redirects led away from the requested one.
   public var effectiveURL: String?
+  /// Whether the host throttles with this status (`ThrottlingStatuses`).
+  public var isRefusal = false
   private let block: [UInt8]
   private let starts: [Int]
 
@@ -195,6 +197,32 @@ public enum HTTPStatus {
 
   /// Whether the host refuses, and not only this file fails.
   public static func isRefusal(_ status: Int) -> Bool { status == 429 || status == 503 }
+}
+
+/// Statuses with which a host throttles: they are a refusal of the host, as 429 and 503 are (`--retry-on`).
+public struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {
+  public let description: String
+  /// With its port, where that is given; nil for every host.
+  private let host: String?
+  private var statuses: [ClosedRange<Int>] = []
+
+  /// - Parameter text: `403,5xx`, or `HOST=403`; nil for other statuses than of failures.
+  public init?(_ text: String) {
+    description = text
+    let parts = text.lowercased().split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    host = parts.count == 2 ? String(parts[0]) : nil
+    guard host?.isEmpty != true, host?.contains("/") != true else { return nil }
+    for part in (parts.last ?? "").split(separator: ",", omittingEmptySubsequences: false) {
+      let item = OptionalWhiteSpace.trimmed(part)
+      let isClass = item.hasSuffix("xx")
+      guard let first = Int(isClass ? item.dropLast(2) + "00" : item), (400...599).contains(first) else { return nil }
+      statuses.append(first...(isClass ? first + 99 : first))
+    }
+  }
+
+  public func contains(_ status: Int, of address: Address) -> Bool {
+    statuses.contains { $0.contains(status) } && (host == nil || host == address.host || host == address.hostAndPort)
+  }
 }
 
 /// Blanks and tabs, which may stand around the parts of a field's value (OWS, RFC 9110 §5.6.3).

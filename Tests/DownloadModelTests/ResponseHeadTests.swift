@@ -17,6 +17,20 @@ struct ResponseHeadTests {
     #expect(head["eta"] == nil)
   }
 
+  /// `--retry-on`.
+  @Test(
+    arguments: [
+      ("403", 403, true), ("403", 404, false), ("403,5xx", 599, true), ("403, 5xx", 500, true), ("4XX", 418, true),
+      ("4xx", 500, false), ("H.example=403", 403, true), ("h.example:8080=403", 403, true), ("h=403", 403, false),
+      ("h.example:80=403", 403, false),
+      ("", 403, nil), ("403,", 403, nil), ("200", 200, nil), ("600", 600, nil), ("3xx", 304, nil), ("xx", 400, nil),
+      ("40x", 400, nil), ("=403", 403, nil), ("http://h/=403", 403, nil), ("403=h", 403, nil),
+    ] as [(String, Int, Bool?)])
+  func throttlingStatuses(text: String, status: Int, contains: Bool?) throws {
+    let address = try Address("http://h.example:8080/x")
+    #expect(ThrottlingStatuses(text)?.contains(status, of: address) == contains)
+  }
+
   /// Older servers, and frameworks in file names (HTTP rule 36).
   @Test func whatIsNoUTF8IsLatin1() {
     let head = ResponseHead(status: 200, block: Array("X: f=R".utf8) + [0xE9, 0x73] + Array("\r\nY: é".utf8))

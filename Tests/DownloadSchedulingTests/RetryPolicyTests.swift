@@ -30,6 +30,10 @@ struct RetryPolicyTests {
       testDescription: "an absurd count does not overflow", failures: 10_000, retries: 20_000,
       delay: .seconds(22.5)),
     Row(testDescription: "503 waits longer", error: busy, delay: .seconds(1.5)),
+    Row(
+      testDescription: "as does a status that throttles",
+      error: DownloadError(.status, cause: .http(status: 403), isTransient: true, wasTurnedAway: true),
+      delay: .seconds(1.5)),
     Row(testDescription: "the sixth failure gives up", failures: 6, delay: nil),
     Row(testDescription: "no retries wanted", retries: 0, delay: nil),
     Row(testDescription: "a permanent failure gives up", error: permanent, delay: nil),

@@ -332,7 +332,8 @@ struct MessagesTests {
     let line = [
       "-m", "task-group", "--directory=-odd", "-j", "4", "--per-host", "auto", "-s", "3", "--limit-rate",
       "1.5M", "--retries",
-      "0", "--retry-max-time", "1.5", "--connect-timeout", "2", "--stall-timeout", "3", "--user-agent", "a b",
+      "0", "--retry-on", "403", "--retry-on", "h=5xx", "--retry-max-time", "1.5", "--connect-timeout", "2",
+      "--stall-timeout", "3", "--user-agent", "a b",
       "--insecure", "--http2", "--on-conflict", "skip", "--no-cache", "--fsync", "--remote-time",
       "--no-content-disposition",
       "--checksums", "SUMS", "--require-proof", "length", "--proxy", "http://p:1",

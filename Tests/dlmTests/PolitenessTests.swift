@@ -95,6 +95,35 @@ struct PolitenessTests {
     #expect(order.prefix(20).allSatisfy { $0.contains(free.url("/g")) }, "\(run.errorText)")
   }
 
+  /// Common Crawl throttles with 403: as with 429 its host is left alone, and another's 403 is an answer.
+  @Test func statusesThatThrottle() async throws {
+    let (busy, other) = (try FaultyOrigin(), try FaultyOrigin())
+    defer {
+      busy.stop()
+      other.stop()
+    }
+    for index in 0..<4 { busy.route("/f\(index)", .file([1])) }
+    busy.route("/f0", .status(403), .file([1]))
+    for index in 0..<4 { other.route("/g\(index)", index == 0 ? .status(403) : .file([2])) }
+    let place = try Workplace()
+    let text = "[127.0.0.1:\(busy.port)]\nretry-on = 403, 418\n"
+    _ = try place.folder.write(Array(text.utf8), to: "home/config/dlm/dlm.conf")
+    _ = try place.list((0..<4).map { busy.url("/f\($0)") } + (0..<4).map { other.url("/g\($0)") })
+    let run = try await place.dlm("get", "urls.txt", "-m", "sequential", "-d", "out", "--verbose")
+    #expect(run.status == 1, "\(run.errorText)")
+    #expect(try place.names(in: "out").count == 7)
+    #expect(busy.log.count == 5 && other.log.count == 4)
+    let order = run.errorText.split(separator: "\n").filter { $0.contains("fetched") }
+    #expect(order.prefix(3).allSatisfy { $0.contains(other.url("/g")) }, "in its quiet it was asked: \(run.errorText)")
+    // Asked once, it says what it would have said, and that it may pass.
+    busy.route("/x", .status(403))
+    let once = try await place.dlm("get", busy.url("/x"), "--retries", "0")
+    #expect(once.status == 75 && once.errorText.contains("403 Forbidden"), "\(once.errorText)")
+    #expect(busy.log.count == 6)
+    let typed = try await place.dlm("get", other.url("/g0"), "--retry-on", "5xx")
+    #expect(typed.status == 1, "\(typed.errorText)")
+  }
+
   /// A host that is down does not cost a list of its files the whole backoff each.
   @Test func aHostThatIsDown() async throws {
     let origin = try FaultyOrigin()

@@ -23,6 +23,7 @@ struct SettingsTests {
       ("max-age = 1h", "use a number from 0"), ("limit-rate = fast", "such as 500K"),
       ("fsync = maybe", "use yes or no"), ("jobs = [1, 2]", "\"[1, 2]\" is not a value for jobs"),
       ("jobs: 3", "this is not a setting; write name = value"), ("  jobs =  ", "jobs has no value"),
+      ("retry-on = 403\n[h]\nretry-on = 5x", "\"h=5x\" is not a value for retry-on; use statuses"),
       ("\tjobs=x\t", "\"x\" is not a value for jobs"),
     ])
   func aBadValueNamesFileAndLine(setting: String, words: String) async throws {
@@ -70,6 +71,15 @@ struct SettingsTests {
     _ = try place.folder.write(Array("mode = sequential\njbos = 3\n".utf8), to: "work/.dlm.conf")
     let text = try await place.dlm("get", "--dry-run", "http://h/x", "-q").errorText
     #expect(text == "dlm: .dlm.conf:2: jbos is not a setting, and is ignored; did you mean jobs?\n")
+  }
+
+  @Test func aSectionIsOfOneHost() async throws {
+    let place = try Workplace()
+    let text = "retry-on = 500\n[ Data.Example.org ]\nretry-on = 403\njobs = 3\n[h:81]\nretry-on=5xx, 404"
+    _ = try place.folder.write(Array(text.utf8), to: "home/config/dlm/dlm.conf")
+    let run = try await place.dlm("config", "--json")
+    #expect(run.outputText.contains(#""value":"500\nData.Example.org=403\nh:81=5xx, 404""#), "\(run.outputText)")
+    #expect(run.errorText.contains("dlm.conf:4: jobs is no setting of a single host"), "\(run.errorText)")
   }
 
   /// With a byte order mark, line ends of Windows, blanks, comments, and names that stand there twice.

@@ -11,7 +11,7 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// The longest first pause, doubled at each failure. Half of four such is 8.25 s, which outlives a server's restart.
   private static let base = Duration.milliseconds(1100)
-  /// As `base`, when the server itself asked for a pause (429, 503).
+  /// As `base`, when the server's answer was a refusal (429, 503).
   private static let busyBase = Duration.seconds(2)
   /// No pause is longer than this, unless the server asks for it.
   private static let cap = Duration.seconds(30)
@@ -27,7 +27,7 @@ public struct RetryPolicy: Sendable, Equatable {
   /// - Parameter elapsed: since the first attempt began.
   public func delay(after error: DownloadError, failures: Int, elapsed: Duration, random: Double) -> Duration? {
     guard error.isTransient, failures <= retries else { return nil }
-    let isBusy = error.cause == .http(status: 429) || error.cause == .http(status: 503)
+    let isBusy = error.code == .status && HostLimiter.isRefusal(error)
     let ceiling = (isBusy ? Self.busyBase : Self.base) * (1 << min(failures - 1, 16))
     let jittered = min(ceiling, Self.cap) * (1 + random) / 2
     // A failure of a range shows that another request will do better, so there is nothing to wait for.

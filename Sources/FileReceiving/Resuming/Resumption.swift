@@ -166,9 +166,9 @@ extension ResponseHead {
   /// The failure that an answer without the wanted content means.
   /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
   public func failure(now: Int64) -> DownloadError {
-    let isTransient = HTTPStatus.isTransient(status)
+    let isTransient = isRefusal || HTTPStatus.isTransient(status)
     return DownloadError(
-      .status, cause: .http(status: status), isTransient: isTransient,
+      .status, cause: .http(status: status), isTransient: isTransient, wasTurnedAway: isRefusal,
       retryAfter: isTransient ? self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
   }
 }

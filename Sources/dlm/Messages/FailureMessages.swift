@@ -221,16 +221,16 @@ struct FailureMessages {
   private static func statusRemedy(_ error: DownloadError) -> String? {
     guard case .http(let status)? = error.cause else { return nil }
     let wait = error.retryAfter ?? .zero
+    let isBusy = error.wasTurnedAway || HTTPStatus.isRefusal(status)
     return switch status {
+    case _ where isBusy && wait > .seconds(60):
+      "it asks to be left alone for \(Quantity.duration(wait)): try again then"
+    case _ where isBusy: "it is busy: try again later, or with fewer --jobs"
     case 401: "it wants a login: give one with --netrc-file or --header"
     case 403: "access is denied: is a login or a header missing?"
     case 404, 410: "check the address"
     case 407: "a proxy on the way wants a login: name it with --proxy"
     case 408: "try again later"
-    case 429, 503:
-      wait > .seconds(60)
-        ? "it asks to be left alone for \(Quantity.duration(wait)): try again then"
-        : "it is busy: try again later, or with fewer --jobs"
     case 500...: "the server is in trouble: try again later"
     default: "the server does not give this out: check the address, or ask its owner"
     }

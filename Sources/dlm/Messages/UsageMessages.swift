@@ -58,6 +58,7 @@ enum UsageMessages {
     if type == Count.self { return "a number from 0" }
     if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K or 5M" }
     if type == HookCommand.self { return "a command and its arguments, with quotes around blanks" }
+    if type == ThrottlingStatuses.self { return "statuses from 400, such as 403 or 403,5xx" }
     if type == TimeSpan.self { return "a time with its unit, such as 30s, 10m or 6h" }
     return "yes or no"
   }

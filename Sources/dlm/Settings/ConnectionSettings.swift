@@ -15,6 +15,7 @@ struct ConnectionSettings {
     transport.headerLines = try sources.naming("header", options.header, HeaderArgument.lines) ?? []
     transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
     transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
+    transport.retryOn = options.retryOn
     transport.leastRate = options.minRate?.bytesPerSecond
     transport.caFile = try Self.authorities(options, sources)
     transport.isInsecure = options.insecure

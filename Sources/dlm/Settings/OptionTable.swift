@@ -215,6 +215,10 @@ enum OptionTable {
     value(
       "retries", "N", "How often to try again after temporary failures", usually: "5", .less, { $1(&$0.shared.retries) }
     ),
+    values(
+      "retry-on", "statuses",
+      "Treat these statuses like 429: wait, and ask the host again: 403,5xx, or HOST=403 for one; may be repeated",
+      .own, { $1(&$0.shared.retryOn) }),
     value(
       "min-rate", "rate", "Fail a file that comes slower than this for 30 s: 50K", without: "any rate", .own,
       { $1(&$0.shared.minRate) }),
@@ -389,7 +393,7 @@ enum OptionTable {
     Row(
       name, letter, .value(valueName, "\(help) (default: none)."), kind, true, setting, nil, "none", file, field,
       texts: { $0.map(\.defaultValueDescription) },
-      found: { $0.found(name).map { lines(of: $0.text).compactMap { Value(argument: $0) } } })
+      found: { try $0.values(name) })
   }
 }
 

@@ -47,6 +47,8 @@ extension ContentDigest: ExpressibleByArgument { public init?(argument: String) 
 
 extension ExpectedTypes: ExpressibleByArgument {}
 
+extension ThrottlingStatuses: ExpressibleByArgument { public init?(argument: String) { self.init(argument) } }
+
 /// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
 struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let number: Int?

@@ -15,6 +15,7 @@ struct RunOptions: ParsableArguments {
   @Option("min-rate") var minRate: ByteRate?
   @Option("max-time") var maxTime: Seconds?
   @Option("retries") var retries: Count?
+  @Option("retry-on") var retryOn: [ThrottlingStatuses] = []
   @Option("retry-max-time") var retryMaxTime: Seconds?
   @Option("connect-timeout") var connectTimeout: Seconds?
   @Option("stall-timeout") var stallTimeout: Seconds?

@@ -216,12 +216,20 @@ struct SettingsSources {
   }
 
   func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
+    let values: [Value]? = try values(key) { [$0] }
+    return values?.first
+  }
+
+  /// - Parameter split: a text into values, where it has several.
+  func values<Value: ExpressibleByArgument>(
+    _ key: String, split: (String) -> [String] = OptionTable.lines
+  ) throws -> [Value]? {
     guard let (text, origin) = found(key) else { return nil }
-    guard let value = Value(argument: text) else {
+    return try split(text).map { text in
+      if let value = Value(argument: text) { return value }
       let use = UsageMessages.possible(Value.self, nearly: text)
       throw ValidationError("\(origin.name): \"\(text)\" is not a value for \(key); use \(use)")
     }
-    return value
   }
 
   /// Has a mistake in `body` name the variable or the line that the value is from; an option names itself.

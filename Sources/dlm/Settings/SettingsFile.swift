@@ -4,7 +4,8 @@ import Glibc
 import SystemPackage
 
 /// A settings file, and which of its settings count (HTTP rule 45). A line is `name = value`, with an option's name, or
-/// a comment that begins with `#`. Only `first` and `header` add up; of the others the last one counts.
+/// a comment that begins with `#`. Behind `[host]` a value is that host's, as `host=value` is. Only `first`, `header`
+/// and `retry-on` add up; of the others the last one counts.
 struct SettingsFile {
   enum Place {
     /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but never whom dlm trusts or
@@ -18,6 +19,8 @@ struct SettingsFile {
   /// By name, with the numbers of their lines, from 1.
   private var settings: [String: (text: String, line: Int)] = [:]
   private var uncounted: Set<String> = []
+  /// In front of each value of the section that is read: `host=`.
+  private var section = ""
 
   /// - Returns: nil where there is no file, or where it is not to be believed.
   /// - Throws: `ValidationError` naming a file that cannot be read, or a line of it that is no setting.
@@ -35,6 +38,9 @@ struct SettingsFile {
 
   private mutating func read(_ text: Substring, at line: Int, _ say: ([String]) -> Void) throws {
     let place = "\(path):\(line)"
+    if text.first == "[", text.last == "]" {
+      return section = Self.trimmed(text.dropFirst().dropLast()) + "="
+    }
     guard let sign = text.firstIndex(of: "=") else {
       throw ValidationError("\(place): this is not a setting; write name = value, or # before a comment.")
     }
@@ -44,13 +50,16 @@ struct SettingsFile {
       let meant = NearestWord.to(name, among: OptionTable.settingKeys.sorted()).map { "; did you mean \($0)?" }
       return say(["dlm: \(place): \(name) is not a setting, and is ignored\(meant ?? "")"])
     }
+    if !section.isEmpty, name != "retry-on" {
+      return say(["dlm: \(place): \(name) is no setting of a single host, and is ignored; move it to the file's start"])
+    }
     if value.isEmpty {
       throw ValidationError("\(place): \(name) has no value; write one after the =, or # before the line.")
     }
     if let before = settings[name], OptionTable.repeated.contains(name) {
-      settings[name] = (before.text + "\n" + value, before.line)
+      settings[name] = (before.text + "\n" + section + value, before.line)
     } else {
-      settings[name] = (value, line)
+      settings[name] = (section + value, line)
     }
   }
 

@@ -281,6 +281,14 @@ struct ResumeDecisionTests {
       ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: 0) == .answered(.rejected(expected)))
   }
 
+  /// `--retry-on 403`: the host's refusal, with its Retry-After, and no answer of the file's own.
+  @Test func aStatusThatThrottles() {
+    var head = ResponseHead(status: 403, fields: ["Retry-After": "7"])
+    head.isRefusal = true
+    let error = head.failure(now: 0)
+    #expect(error.isTransient && error.wasTurnedAway && error.retryAfter == .seconds(7))
+  }
+
   @Test func retryAfterADate() {
     let head = ResponseHead(status: 503, fields: ["Retry-After": Self.later])
     let now = HTTPDate(Self.old)?.seconds ?? 0
