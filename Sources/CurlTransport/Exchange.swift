@@ -212,6 +212,7 @@ struct HeadAssembler {
   private var starts: [Int] = []
   private var isFinal = false
   private(set) var setsCookie = false
+  private(set) var limitsRate = false
   /// Bytes of the heads since the last `reset`.
   private(set) var size = 0
 
@@ -229,7 +230,7 @@ struct HeadAssembler {
   private mutating func clear() {
     block.removeAll(keepingCapacity: true)
     starts.removeAll(keepingCapacity: true)
-    setsCookie = false
+    (setsCookie, limitsRate) = (false, false)
   }
 
   /// Takes one line as libcurl delivers it, with its line end.
@@ -246,6 +247,7 @@ struct HeadAssembler {
     if !line.isEmpty, line[0] != UInt8(ascii: "\r"), line[0] != UInt8(ascii: "\n") {
       starts.append(block.count)
       if Self.begins(line, with: "set-cookie:") { setsCookie = true }
+      if Self.begins(line, with: "ratelimit") || Self.begins(line, with: "x-ratelimit") { limitsRate = true }
       block.append(contentsOf: line)
       return .more
     }

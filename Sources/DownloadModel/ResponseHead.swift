@@ -66,6 +66,38 @@ public struct ResponseHead: Sendable {
     return nil
   }
 
+  /// How many more requests the host takes, and for how long no others, if it says so: by `RateLimit`, in its present
+  /// and earlier forms (draft-ietf-httpapi-ratelimit-headers), or `X-RateLimit-Remaining`. Of several the strictest.
+  public var allowance: RequestAllowance? {
+    func item(_ left: String?, _ reset: @autoclosure () -> String?) -> String? {
+      left.map { "r=\($0);t=\(reset() ?? "")" }
+    }
+    // What a cache on the way kept says nothing of now.
+    guard
+      let field = self["ratelimit"] ?? item(self["ratelimit-remaining"], self["ratelimit-reset"])
+        ?? item(self["x-ratelimit-remaining"], self["x-ratelimit-reset"]), Int(self["age"] ?? "0") == 0
+    else { return nil }
+    let policies = Self.items(self["ratelimit-policy"] ?? "")
+    func number(_ text: Substring?) -> Int64? { text.flatMap { Int64($0.prefix { $0.isNumber }) } }
+    return Self.items(field).compactMap { item in
+      let window = policies.first { $0[""] == item[""] }?["w"]
+      guard let left = number(item["r"] ?? item["remaining"]),
+        var reset = number(item["t"] ?? item["reset"]) ?? number(window)
+      else { return nil }
+      // GitHub and Zenodo say when, by a clock that their date shows; others in how many seconds. The sizes differ.
+      if reset >= 1_000_000_000 { reset -= self["date"].flatMap { HTTPDate($0)?.seconds } ?? reset }
+      return reset > 0 ? (Int(left), .seconds(reset)) : nil
+    }.min { ($0.left, $1.time) < ($1.left, $0.time) }
+  }
+
+  /// Of a list or dictionary of structured fields (RFC 9651), each with its parameters, and its name under "".
+  private static func items(_ field: String) -> [[Substring: Substring]] {
+    field.split(whereSeparator: { ",;".contains($0) }).reduce(into: [[:]]) { items, token in
+      let parts = token.split(separator: "=", maxSplits: 1).map { OptionalWhiteSpace.trimmed($0) }
+      if parts.count == 2 { items[items.count - 1][parts[0]] = parts[1] } else { items.append(["": parts.first ?? ""]) }
+    }
+  }
+
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
 
   /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
@@ -185,8 +217,8 @@ public enum ContentCoding: Sendable, Equatable {
 }
 
 public enum HTTPStatus {
-  /// Whether a retry may help (RFC 9110 §15, HTTP rule 11). Cloudflare's 520 to 525 say that it did not reach the origin
-  /// for now, or not in time; its 526, that the origin's certificate is refused, which no retry mends.
+  /// Whether a retry may help (RFC 9110 §15, HTTP rule 11). Cloudflare's 520 to 525 say that it did not reach the
+  /// origin for now, or not in time; its 526, that the origin's certificate is refused, which no retry mends.
   public static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 408, 425, 429: true
@@ -198,6 +230,9 @@ public enum HTTPStatus {
   /// Whether the host refuses, and not only this file fails.
   public static func isRefusal(_ status: Int) -> Bool { status == 429 || status == 503 }
 }
+
+/// How many more requests a host takes, and for how long it takes no others.
+public typealias RequestAllowance = (left: Int, time: Duration)
 
 /// Statuses with which a host throttles: they are a refusal of the host, as 429 and 503 are (`--retry-on`).
 public struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {

@@ -40,6 +40,8 @@ public struct TransferRequest: Sendable {
   public var waited: Duration?
   /// Is told what the transfer waits for.
   public var meter: TransferMeter?
+  /// Is told how many more requests the host takes, where its answer says so.
+  public var onAllowance: (@Sendable (RequestAllowance) -> Void)?
   /// Of a further segment: the meter of its file.
   public var segmentOf: TransferMeter?
   private let provenance: Provenance

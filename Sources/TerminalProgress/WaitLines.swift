@@ -131,6 +131,9 @@ struct WaitLines {
     let next = wait.pause.map { "next in \(Quantity.wait($0, isLeft: true))" }
     let limit = "\(Quantity.count(wait.limit)) at once"
     guard wait.isLearnt || next != nil else { return ["\(host): \(limit)", limit] }
+    if wait.isSpent, let next {
+      return ["\(host) takes no more requests for now, \(next)", "no more requests, \(next)", next]
+    }
     let isSilent = refusal?.isBusy == false
     // Once it is asked again, all that is known is what it did before.
     let what = isSilent ? (next == nil ? "did not answer" : "does not answer") : "is busy"

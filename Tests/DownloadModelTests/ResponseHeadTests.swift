@@ -31,6 +31,32 @@ struct ResponseHeadTests {
     #expect(ThrottlingStatuses(text)?.contains(status, of: address) == contains)
   }
 
+  /// Dates are as at 1,700,000,000 s.
+  @Test(
+    arguments: [
+      ("RateLimit: \"default\";r=50;t=30", 50, 30), ("RateLimit: default; r=0; t=7", 0, 7),
+      ("RateLimit: \"hour\";r=500;t=3000, \"minute\";r=3;t=10", 3, 10),
+      ("RateLimit: \"a\";r=0;t=3\r\nRateLimit: \"b\";r=0;t=9", 0, 9),
+      ("RateLimit-Policy: \"a\";q=9;w=60, \"b\";q=1;w=2\r\nRateLimit: \"b\";r=1", 1, 2),
+      ("RateLimit: limit=100, remaining=40, reset=5", 40, 5),
+      ("RateLimit-Limit: 100, 100;w=60\r\nRateLimit-Remaining: 4\r\nRateLimit-Reset: 12", 4, 12),
+      ("X-RateLimit-Remaining: 59\r\nX-RateLimit-Reset: 1700000042", 59, 42),
+      ("X-RateLimit-Remaining: 0\r\nX-RateLimit-Reset: 42", 0, 42),
+      ("x-ratelimit-remaining: 594.0\r\nx-ratelimit-reset: 385", 594, 385),
+      ("X-RateLimit-Remaining: 0\r\nX-RateLimit-Reset: 1699999999", nil, 0), ("X-RateLimit-Remaining: 3", nil, 0),
+      ("X-RateLimit-Reset: 3", nil, 0), ("X-RateLimit-Remaining: -1\r\nX-RateLimit-Reset: 3", nil, 0),
+      ("RateLimit: \"default\";r=5", nil, 0), ("RateLimit: ;=,r=;t", nil, 0), ("RateLimit: ", nil, 0),
+      ("RateLimit: \"a\";r=1;t=99999999999999999999", nil, 0), ("ETag: \"a\"", nil, 0),
+      ("Age: 9\r\nRateLimit: \"default\";r=50;t=30", nil, 0),
+    ] as [(String, Int?, Int)])
+  func whatAHostStillTakes(fields: String, left: Int?, seconds: Int) {
+    let allowance = head("Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n" + fields).allowance
+    #expect(allowance?.left == left && allowance?.time == left.map { _ in .seconds(seconds) })
+    // Whose clock it is would be unknown.
+    let isDated = fields.contains("1700000042")
+    #expect(head(fields).allowance?.left == (isDated ? nil : left))
+  }
+
   /// Older servers, and frameworks in file names (HTTP rule 36).
   @Test func whatIsNoUTF8IsLatin1() {
     let head = ResponseHead(status: 200, block: Array("X: f=R".utf8) + [0xE9, 0x73] + Array("\r\nY: é".utf8))

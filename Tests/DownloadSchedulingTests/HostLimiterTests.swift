@@ -52,6 +52,36 @@ struct HostLimiterTests {
     #expect(served(until: 5) == 10_000, "never above its ceiling")
   }
 
+  /// As `RateLimit` says: no more begin before the reset than remain, whoever of those in flight was counted.
+  @Test func asManyAsRemain() {
+    var limiter = HostLimiter(ceiling: 16)
+    func begun(at now: Duration) -> Int {
+      let before = limiter.inUse
+      while limiter.hasRoom(at: now) { limiter.begin() }
+      return limiter.inUse - before
+    }
+    for _ in 0..<4 { limiter.begin() }
+    limiter.allow((left: 5, time: .seconds(10)), at: .zero)
+    limiter.end()
+    #expect(begun(at: .zero) == 2, "three may not be counted yet")
+    limiter.allow((left: 4, time: .seconds(9)), at: .seconds(1))
+    #expect(begun(at: .seconds(1)) == 0, "they are known already")
+    limiter.allow((left: 0, time: .seconds(8)), at: .seconds(2))
+    for _ in 0..<4 { limiter.end() }
+    #expect(limiter.opensAt == .seconds(10) && begun(at: .seconds(9.9)) == 0)
+    #expect(limiter.cooldownUntil == .zero && !limiter.isPristine, "it refused nothing")
+    #expect(begun(at: .seconds(10)) == 5, "all that were ever left, and the one that said so")
+    limiter.end()
+    #expect(begun(at: .seconds(10)) == 1, "what says nothing more holds nobody up")
+    // Others' long bodies do not keep a host from being asked at all.
+    limiter.allow((left: 3, time: .seconds(10)), at: .seconds(11))
+    for _ in 0..<2 { limiter.end() }
+    #expect(begun(at: .seconds(11)) == 1)
+    // A bucket that fills up all the time says more, not less.
+    limiter.allow((left: 100, time: .seconds(1)), at: .seconds(12))
+    #expect(begun(at: .seconds(12)) == 11)
+  }
+
   /// Nobody is served: the whole host is left alone, for longer each time, and given up in the end.
   @Test func aHostThatServesNobody() {
     var limiter = HostLimiter(ceiling: 4)

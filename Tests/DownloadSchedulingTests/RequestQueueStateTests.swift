@@ -609,6 +609,14 @@ struct HostWaitTests {
     let waits = state.hosts.waits(at: .seconds(3))
     #expect(waits == [HostWait(host: "a", limit: 1, isLearnt: true, waiting: 6, pause: .seconds(4))])
     #expect(state.hosts.waits(at: .seconds(7)).isEmpty, "it can be asked again")
+    // As it says itself, without a refusal; a pause that a Retry-After would not get is left to its refusals.
+    state.allow((left: 0, time: .seconds(5)), at: "a", now: .seconds(7))
+    let spent = state.hosts.waits(at: .seconds(9))
+    #expect(spent.first?.isSpent == true && spent.first?.pause == .seconds(3))
+    #expect(state.hosts.nextCooldownEnd(after: .seconds(9)) == .seconds(12))
+    #expect(take(at: .seconds(11)) == nil && take(at: .seconds(12)) != nil)
+    state.allow((left: 0, time: .seconds(3600)), at: "a", now: .seconds(12))
+    #expect(state.hosts.all.first?.limiter.opensAt == .seconds(12))
   }
 }
 

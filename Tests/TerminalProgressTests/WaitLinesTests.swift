@@ -35,6 +35,16 @@ struct WaitLinesTests {
     return content
   }
 
+  @Test("a host that takes no more for now, as it said")
+  func spent() throws {
+    var content = try busy()
+    content.hosts[0].isSpent = true
+    let sample = Scene.sample(listed: 42)
+    #expect(
+      lines(content, sample, columns: 100)
+        == ["  2 running, 40 waiting · example.org takes no more requests for now, next in 4 s · 1:23"])
+  }
+
   @Test("nothing waits: no line")
   func nothing() {
     #expect(lines(WaitLines.Content(), Scene.sample(listed: 2)).isEmpty)

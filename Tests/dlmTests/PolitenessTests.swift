@@ -95,6 +95,23 @@ struct PolitenessTests {
     #expect(order.prefix(20).allSatisfy { $0.contains(free.url("/g")) }, "\(run.errorText)")
   }
 
+  /// The second says that nothing is left for a second: the third waits for that, and nobody is refused.
+  @Test func aHostThatSaysWhatItTakes() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for index in 0..<3 {
+      let fields = ["X-RateLimit-Remaining: \(max(0, 1 - index))", "X-RateLimit-Reset: 1"]
+      origin.route("/f\(index)", .file([1], FileOptions(headers: fields)))
+    }
+    let place = try Workplace()
+    _ = try place.list((0..<3).map { origin.url("/f\($0)") })
+    let start = ContinuousClock.now
+    let run = try await place.dlm("get", "urls.txt", "-m", "sequential", "-d", "out")
+    #expect(run.status == 0 && origin.log.count == 3, "\(run.errorText)")
+    #expect(start.duration(to: .now) >= .seconds(1))
+    #expect(!run.errorText.contains("retry"), "\(run.errorText)")
+  }
+
   /// Common Crawl throttles with 403: as with 429 its host is left alone, and another's 403 is an answer.
   @Test func statusesThatThrottle() async throws {
     let (busy, other) = (try FaultyOrigin(), try FaultyOrigin())

@@ -22,6 +22,15 @@ struct HostLimiter: Sendable, Equatable {
   /// Whether the last change raised the limit: then a refusal shows that it came too early.
   private var wasRaised = false
   private var round: Round?
+  private var allowed = Allowed()
+
+  /// What the host said that it takes.
+  private struct Allowed: Equatable {
+    /// Requests until a time, less those that began since.
+    var (left, until) = (Int.max, Duration.zero)
+    /// The most that it ever said were left: a new time may have no more.
+    var most = 0
+  }
 
   /// The downloads that were in flight when the first of them was refused.
   private struct Round: Equatable {
@@ -37,7 +46,7 @@ struct HostLimiter: Sendable, Equatable {
     limit = max(1, ceiling)
   }
 
-  var isPristine: Bool { inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero }
+  var isPristine: Bool { inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero && allowed.left > 0 }
 
   /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
   mutating func giveUp(_ policy: RetryPolicy) {
@@ -50,9 +59,24 @@ struct HostLimiter: Sendable, Equatable {
     (self.isDown, cooldownUntil) = (isDown, max(cooldownUntil, time))
   }
 
-  func hasRoom(at now: Duration) -> Bool { inUse < limit && now >= cooldownUntil }
+  /// When the next request may begin, if there is room.
+  var opensAt: Duration { allowed.left > 0 ? cooldownUntil : max(cooldownUntil, allowed.until) }
 
-  mutating func begin() { inUse += 1 }
+  func hasRoom(at now: Duration) -> Bool {
+    inUse < limit && now >= opensAt && (allowed.left > 0 || inUse <= allowed.most)
+  }
+
+  mutating func begin() {
+    inUse += 1
+    allowed.left -= 1
+  }
+
+  /// The host said how many more requests it takes; at worst it had seen none of the others in flight.
+  mutating func allow(_ allowance: RequestAllowance, at now: Duration) {
+    let known = now < allowed.until ? allowed.left : 1
+    allowed.left = max(min(known, allowance.left), allowance.left - max(0, inUse - 1))
+    (allowed.until, allowed.most) = (now + allowance.time, max(allowed.most, allowance.left))
+  }
 
   /// A download ended without a refusal, which shows that the host answers.
   mutating func end() {

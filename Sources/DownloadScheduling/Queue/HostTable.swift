@@ -84,19 +84,20 @@ struct HostTable {
     if held == 0 { return [] }
     var waits: [HostWait] = []
     for host in hosts.values where host.requests.waitingCount > 0 && !host.limiter.hasRoom(at: now) {
-      let pause = host.limiter.cooldownUntil - now
-      waits.append(
-        HostWait(
-          host: host.name, limit: host.limiter.limit, isLearnt: host.isLearnt,
-          waiting: host.requests.waitingCount, pause: pause > .zero ? pause : nil))
+      let pause = host.limiter.opensAt - now
+      var wait = HostWait(
+        host: host.name, limit: host.limiter.limit, isLearnt: host.isLearnt, waiting: host.requests.waitingCount,
+        pause: pause > .zero ? pause : nil)
+      wait.isSpent = host.limiter.opensAt > host.limiter.cooldownUntil
+      waits.append(wait)
     }
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
   }
 
   /// When the first cooldown ends that keeps requests waiting.
   func nextCooldownEnd(after now: Duration) -> Duration? {
-    hosts.values.lazy.filter { !$0.requests.isEmpty && $0.limiter.cooldownUntil > now }
-      .map(\.limiter.cooldownUntil).min()
+    hosts.values.lazy.filter { !$0.requests.isEmpty && $0.limiter.opensAt > now }
+      .map(\.limiter.opensAt).min()
   }
 }
 

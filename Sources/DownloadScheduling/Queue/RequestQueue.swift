@@ -15,7 +15,7 @@ public final class RequestQueue: Sendable {
   private let shares: Int
   fileprivate let received: @Sendable () -> Int64
   fileprivate let stopwatch: Stopwatch
-  private let random: @Sendable () -> Double
+  fileprivate let random: @Sendable () -> Double
   private let limitConnections: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
   fileprivate let state: Lock<RequestQueueState>
   /// Asks the reader to wait for the source, which no lane must.
@@ -188,14 +188,6 @@ public final class RequestQueue: Sendable {
     return change { body(&$0, now) }
   }
 
-  /// Changes the state by a rule that also needs a random number, which costs a system call.
-  func change<Value: Sendable>(
-    _ body: (inout RequestQueueState, _ now: Duration, _ random: Double) -> Value
-  ) -> Value {
-    let (now, random) = (stopwatch.elapsed(), random())
-    return change { body(&$0, now, random) }
-  }
-
   /// The time, for the rules that need it; in most runs none does, and then no clock is read.
   private func look(_ state: borrowing RequestQueueState) -> Duration {
     state.run.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
@@ -246,13 +238,15 @@ public struct RequestQueueShare: RequestSource {
   }
 
   func requeue(_ request: DownloadRequest, after error: DownloadError, next: RestingFile? = nil) -> NextAttempt? {
-    queue.change { [index] state, now, random in
+    queue.change { [queue, index] state, now in
       let again = state.requeue(
-        request, share: index, after: error, hasMirror: next != nil, at: now, random: random)
+        request, share: index, after: error, hasMirror: next != nil, at: now, random: queue.random())
       if again == nil { state.goOn(with: next) }
       return again
     }
   }
+
+  func allow(_ allowance: RequestAllowance, at host: String) { queue.change { $0.allow(allowance, at: host, now: $1) } }
 
   func rest(_ file: RestingFile, alongEqual: Bool) -> Bool {
     queue.change { [index] in $0.rest(file, share: index, until: alongEqual ? nil : $1 + file.delay) }
@@ -269,7 +263,9 @@ public struct RequestQueueShare: RequestSource {
   func releasePermit(at host: String) { queue.change { [index] in $0.releasePermit(at: host, share: index) } }
 
   func refusedPermit(at host: String, _ error: DownloadError) {
-    queue.change { [index] in $0.refusedPermit(at: host, share: index, after: error, at: $1, random: $2) }
+    queue.change { [queue, index] in
+      $0.refusedPermit(at: host, share: index, after: error, at: $1, random: queue.random())
+    }
   }
 }
 

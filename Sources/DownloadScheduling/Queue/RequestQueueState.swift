@@ -455,6 +455,13 @@ struct RequestQueueState {
     return time
   }
 
+  /// A host said how many more requests it takes: it is waited for as long as for a Retry-After.
+  mutating func allow(_ allowance: RequestAllowance, at name: String, now: Duration) {
+    guard let host = hosts[name], retry.allows(pause: allowance.time, elapsed: .zero) else { return }
+    host.limiter.allow(allowance, at: now)
+    needsTime = true
+  }
+
   // MARK: Further connections of a file: each counts as one of the downloads that its host takes at a time
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.

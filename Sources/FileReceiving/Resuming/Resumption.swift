@@ -166,10 +166,14 @@ extension ResponseHead {
   /// The failure that an answer without the wanted content means.
   /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
   public func failure(now: Int64) -> DownloadError {
+    let spent = allowance.flatMap { $0.left == 0 ? $0.time : nil }
+    // GitHub says 403 where nothing is left.
+    let isRefusal = isRefusal || status == 403 && spent != nil
     let isTransient = isRefusal || HTTPStatus.isTransient(status)
+    let asked = self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } ?? spent
     return DownloadError(
       .status, cause: .http(status: status), isTransient: isTransient, wasTurnedAway: isRefusal,
-      retryAfter: isTransient ? self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
+      retryAfter: isTransient ? asked : nil)
   }
 }
 

@@ -289,6 +289,15 @@ struct ResumeDecisionTests {
     #expect(error.isTransient && error.wasTurnedAway && error.retryAfter == .seconds(7))
   }
 
+  /// Nothing is left: GitHub says so with 403, others with 429, most without Retry-After.
+  @Test(arguments: [(403, 0, true), (429, 0, true), (403, 1, false), (404, 0, false)])
+  func nothingIsLeft(status: Int, left: Int, isRefusal: Bool) {
+    let head = ResponseHead(
+      status: status, fields: ["X-RateLimit-Remaining": "\(left)", "X-RateLimit-Reset": "70"])
+    let error = head.failure(now: 0)
+    #expect(error.isTransient == isRefusal && error.retryAfter == (isRefusal ? .seconds(70) : nil))
+  }
+
   @Test func retryAfterADate() {
     let head = ResponseHead(status: 503, fields: ["Retry-After": Self.later])
     let now = HTTPDate(Self.old)?.seconds ?? 0
