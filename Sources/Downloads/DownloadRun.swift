@@ -143,6 +143,9 @@ package final class DownloadRun: Sendable {
     running?.queue.pause(isPaused)
   }
 
+  /// Begins no more files, and ends with those under way.
+  package func endSoon() { state.withLock { $0.running }?.queue.endSoon() }
+
   /// Takes requests as if they stood at the end of the list; their numbers are greater than all of its.
   /// - Parameter keepers: how many more there are that may yet add some, for which the run goes on.
   /// - Returns: false before and after the run.

@@ -586,6 +586,31 @@ struct RestingTests {
   }
 }
 
+@Suite("A run that is to end soon (--grace)")
+struct EndingTests {
+  /// Its lanes are told that it is over, whether they ask or wait, also in a pause; what is under way ends.
+  @Test(arguments: [true, false]) func nothingBegins(isPaused: Bool) throws {
+    var state = RequestQueueState(ceiling: 1, widths: [2], retry: RetryPolicy())
+    let list = try (0..<3).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+    var rest = list[...]
+    guard case .give = state.step(for: 0, at: .zero, { rest.popFirst() }),
+      case .wait = state.step(for: 0, at: .zero, { rest.popFirst() })
+    else {
+      Issue.record("one goes, and the others wait")
+      return
+    }
+    state.lanes.append(WaitingLane(ticket: 1, share: 0, task: nil))
+    (state.run.isPaused, state.run.isEnding) = (isPaused, true)
+    let handed = state.settle(at: .zero, received: { 0 }, { rest.popFirst() })
+    #expect(handed.count == 1 && handed[0].request == nil)
+    _ = state.ended(list[0], share: 0, wasAsked: true)
+    guard case .end = state.step(for: 0, at: .zero, { rest.popFirst() }) else {
+      Issue.record("there is room, and nothing may begin")
+      return
+    }
+  }
+}
+
 @Suite("Which hosts keep requests waiting, for a display")
 struct HostWaitTests {
   @Test func aBusyHost() throws {

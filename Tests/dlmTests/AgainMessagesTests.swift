@@ -64,7 +64,7 @@ struct AgainMessagesTests {
       "cache-max-size": "5M", "refresh-every": "10m", "order": "small", "first": "*.pdf", "list-format": "lines",
       "url-template": "http://h/{}",
       "preset": "zenodo", "split": ";", "expect": "image/*", "shard": "3/20", "shard-by": "host",
-      "retry-on": "403,5xx",
+      "retry-on": "403,5xx", "grace": "30",
     ]
     let dump = try await Workplace().dlm("get", "--experimental-dump-help").outputText
     let tree = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])

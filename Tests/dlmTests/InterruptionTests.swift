@@ -33,6 +33,37 @@ struct InterruptionTests {
     #expect(resumed.headers["if-range"] == "\"v1\"")
   }
 
+  /// Kubernetes and Slurm say SIGTERM some time before SIGKILL: what is under way ends and counts, nothing new
+  /// begins, and what does not end in time is kept as without the option.
+  @Test(arguments: ["ends", "does not end", "is told twice"])
+  func graceTime(work: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    origin.route("/large", .file(large, FileOptions(ending: .stall(after: 5 << 20, until: gate))))
+    for index in 0..<3 { origin.route("/f\(index)", .file([1])) }
+    let place = try Workplace()
+    _ = try place.list([origin.url("/large")] + (0..<3).map { origin.url("/f\($0)") })
+    let time = work == "does not end" ? "0.1" : "600"
+    let run = try place.start(["get", "urls.txt", "-d", "out", "-m", "sequential", "--grace", time])
+    try await origin.wait(path: "/large", bodyBytesSent: 5 << 20)
+    run.send(SIGTERM)
+    try await run.wait(forErrorOutput: "no more files begin")
+    if work == "ends" { gate.open() }
+    if work == "is told twice" { run.send(SIGTERM) }
+    let ended = try await run.waitForExit(within: .seconds(20))
+    #expect(ended.status == 143, "\(ended.errorText)")
+    #expect(origin.log.count == 1)
+    if work == "is told twice" { return }
+    let done = work == "ends" ? 1 : 0
+    #expect(ended.errorText.contains("Stopped: \(done) of"), "\(ended.errorText)")
+    #expect(try place.names(in: "out").filter { !$0.hasSuffix(".json") } == [done == 1 ? "large" : "large.part"])
+    if done == 1 { #expect(try place.file("out/large") == large) }
+    gate.open()
+    let again = try await place.dlm("get", "urls.txt", "-d", "out")
+    #expect(again.status == 0 && origin.log.count == 5, "\(again.errorText)")
+  }
+
   /// SIGKILL in the middle: the second run ends with the same bytes, having fetched at most what was missing
   /// and 1 MiB for each file that was under way.
   @Test func killedInTheMiddle() async throws {

@@ -36,6 +36,8 @@ struct RunLimiter {
   /// Files at a time as the user wants by now; no limit until a key said so.
   private var wanted = Int.max
   var isPaused = false
+  /// Whether no more files begin, for good.
+  var isEnding = false
   /// Nil where the user gives the number of files at a time.
   private(set) var adaptive: AdaptiveConcurrency?
   /// Files that ended without breaking.
@@ -47,7 +49,7 @@ struct RunLimiter {
   }
 
   var isFull: Bool {
-    isPaused || total >= room || total >= wanted || adaptive.map { total >= $0.limit } ?? false
+    !isEnding && (isPaused || total >= room || total >= wanted || adaptive.map { total >= $0.limit } ?? false)
   }
 
   func isBusy(_ share: Int) -> Bool { inFlight[share] >= widths[share] }

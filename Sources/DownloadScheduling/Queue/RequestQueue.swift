@@ -108,6 +108,8 @@ public final class RequestQueue: Sendable {
 
   public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
 
+  public func endSoon() { change { $0.run.isEnding = true } }
+
   /// Takes more files at a time from now on, or fewer; at least one, and no more than `most`.
   /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
   public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {

@@ -58,6 +58,7 @@ struct RequestQueueState {
 
   /// - Parameter mayRead: whether the lane can itself wait for the source.
   mutating func step(for share: Int, at now: Duration, mayRead: Bool = true, _ source: AtOnce) -> Step {
+    if run.isEnding { return .end }
     if run.isFull { return run.isPaused ? endOrWait : .wait }
     for (_, request, count) in refused.takeRested(at: now) {
       hosts.count(request, by: -1)

@@ -208,7 +208,8 @@ struct DownloadSession: Sendable {
     let snapshots =
       order.cacheFolder == nil || trial != nil
       ? nil : RunningSnapshots(state: order.folders.state, directory: order.settings.output.directory)
-    let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals) {
+    let grace = order.settings.grace.map { time in (time, { @Sendable in endSoon(within: time) }) }
+    let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals, grace: grace) {
       async let _: Void? = snapshots?.follow(feed) { await add($0) }
       let control = order.takesCommands ? wiring : nil
       let show = { @Sendable in await screen.show(feed, keys: keys, control: control, paste: paste) { await fetch() } }
@@ -219,6 +220,15 @@ struct DownloadSession: Sendable {
     report.signal = await trial?.output?.failure == nil ? signal : nil
     if let watched { report.watched(watched) }
     return report
+  }
+
+  private func endSoon(within time: Duration) {
+    if !order.settings.isSilent {
+      StandardError.say(["dlm: stopping: no more files begin; those under way have \(Quantity.duration(time)) to end"])
+    }
+    reader.stop()
+    watched?.stop()
+    wiring.downloads.endSoon()
   }
 
   private func fetch() async -> RunReport {

@@ -75,25 +75,36 @@ final class ProgressScreen: Sendable {
 
   /// Runs work that the first SIGINT, SIGTERM or SIGHUP cancels; a second one ends the process at once. SIGTSTP
   /// (Ctrl-Z) gives the terminal back before it stops.
-  /// - Parameter early: signals that count already, because something must be put away whatever happens.
+  /// - Parameters:
+  ///   - early: signals that count already, because something must be put away whatever happens.
+  ///   - grace: after SIGTERM and SIGHUP the work has this time to end by itself, once it is told to.
   /// - Returns: what the work returned, also when cancelled; and the signal that cancelled it.
   func runInterruptibly<Value: Sendable>(
-    early: Signals? = nil, _ work: @escaping @Sendable () async -> Value
+    early: Signals? = nil, grace: (time: Duration, begin: @Sendable () -> Void)? = nil,
+    _ work: @escaping @Sendable () async -> Value
   ) async -> (Value, signal: Int32?) {
     let signals = early ?? Signals(.ending) { self.restoreNow() }
     ending.withLock { $0 = signals }
     let stops = style == .bars ? Signals(.stopping) : nil
     return await withTaskGroup(of: (value: Value?, signal: Int32?).self) { group in
       group.addTask { (await work(), nil) }
-      group.addTask { (nil, await signals.first { _ in true }) }
+      group.addTask {
+        let signal = await signals.first { _ in true }
+        if let grace, signal == SIGTERM || signal == SIGHUP {
+          grace.begin()
+          try? await Task.sleep(for: grace.time)  // ends early with the work
+        }
+        return (nil, signal)
+      }
       if let stops { group.addTask { await self.stopAndGoOn(at: stops) } }
-      var signal: Int32?
+      var (value, signal) = (Value?.none, Int32?.none)
       while let end = await group.next() {
         // The first child that ends cancels the others; the work still returns, after it has cleaned up.
         group.cancelAll()
         signal = end.signal ?? signal
-        if let value = end.value { return (value, signal) }
+        value = end.value ?? value
       }
+      if let value { return (value, signal) }
       preconditionFailure("the work is a child of the group, and returns")
     }
   }

@@ -234,6 +234,9 @@ enum OptionTable {
     value(
       "stall-timeout", "S", "Seconds without a byte after which a transfer has stalled", usually: "30", .less,
       { $1(&$0.shared.stallTimeout) }),
+    value(
+      "grace", "S", "After SIGTERM or SIGHUP, begin no more files, and give those under way this long to end",
+      without: "end at once", .less, { $1(&$0.own.grace) }),
     values(
       "header", letter: "H", kind: .headers, "line",
       "A header line for the address's own server; @FILE reads them from a file, one per line", .byOwner, file: .read,

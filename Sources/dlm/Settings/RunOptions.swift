@@ -70,6 +70,7 @@ struct GetOptions: ParsableArguments {
   @Option("first") var first: [String] = []
   @Option("order") var order: RequestOrder?
   @Flag("background") var background = false
+  @Option("grace") var grace: Seconds?
   @Option("failed") var failed: String?
   @Option("on-complete") var onComplete: HookCommand?
   @Option("on-done") var onDone: HookCommand?

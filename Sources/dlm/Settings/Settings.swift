@@ -35,6 +35,7 @@ struct Settings {
   var noCompare: Bool
   var watches: Bool
   var refreshEvery: TimeSpan?
+  var grace: Duration?
   var failedList: OutputFile?
   var onComplete: HookCommand?
   var onDone: HookCommand?
@@ -78,6 +79,7 @@ struct Settings {
     output = try OutputSettings(own, lists, sources)
     (isQuiet, isVerbose, noCompare, takesKeys) = (shared.quiet, shared.verbose, own.noCompare, !own.noKeys)
     (onComplete, onDone, watches, refreshEvery) = (own.onComplete, own.onDone, own.watch, own.refreshEvery)
+    grace = own.grace?.duration
     func file(_ name: String, _ text: String?) throws -> OutputFile? {
       try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
     }
