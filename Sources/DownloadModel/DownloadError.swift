@@ -141,6 +141,9 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     }
   }
 
+  /// Whether the next run may do better, at one of the file's addresses, and not only this one's next attempt.
+  public var mayPass: Bool { self.isTransient || self.code == .tooSlow || self.tried.contains(where: \.isTransient) }
+
   public var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
 
   private func changed(_ change: (inout Fields) -> Void) -> DownloadError {

@@ -62,6 +62,9 @@ public struct Rejection: Sendable, Equatable {
     case field(String?, among: [String])
   }
 
+  /// Whether it is of a list that the next run may get.
+  public var mayPass: Bool { if case .unfetched(let why) = reason { why.mayPass } else { false } }
+
   /// Whether the list itself could not be read to its end.
   public var isOfList: Bool {
     switch reason {

@@ -168,7 +168,7 @@ public final class ProgressFeed: Sendable {
   /// A line that is not an address, or a list that broke off; it counts as a failure.
   public func reject(_ rejection: Rejection) {
     state.withLock { state in
-      state.tally.reject()
+      state.tally.reject(mayPass: rejection.mayPass)
       state.log.append(.rejected(rejection))
     }
   }
@@ -392,14 +392,14 @@ public struct ProgressTally: Sendable, Equatable {
         if error.code == .skipped { remarks.givenUp += one }
       } else {
         verdicts.failed += one
-        if !error.isTransient { remarks.failedForGood += one }
+        if !error.mayPass { remarks.failedForGood += one }
       }
     }
   }
 
-  mutating func reject(by one: Int = 1) {
+  mutating func reject(by one: Int = 1, mayPass: Bool = false) {
     verdicts.failed += one
-    remarks.failedForGood += one
+    if !mayPass { remarks.failedForGood += one }
     remarks.rejected += one
   }
 

@@ -67,7 +67,7 @@ struct JSONLog: ProgressLog {
       let fields: [String: JSONValue] = ["for": .text("another-process"), "process": .of(process)]
       return line("wait", fields, of: address, ids[address]?.first)
     case .rejected(let rejection):
-      return line("error", fields("bad-line", isPassing: false, words.rejection(rejection)))
+      return line("error", fields("bad-line", isPassing: rejection.mayPass, words.rejection(rejection)))
     case .watch(let news): return self.line(of: news)
     }
   }
@@ -104,7 +104,7 @@ struct JSONLog: ProgressLog {
   }
 
   private func fields(_ error: DownloadError, _ message: String) -> [String: JSONValue] {
-    fields(error.code.rawValue, isPassing: error.isTransient, message)
+    fields(error.code.rawValue, isPassing: error.mayPass, message)
   }
 
   private func fields(_ code: String, isPassing: Bool, _ message: String) -> [String: JSONValue] {

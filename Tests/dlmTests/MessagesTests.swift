@@ -1,5 +1,7 @@
 import ArgumentParser
 import DownloadModel
+import FileReceiving
+import TestSupport
 import Testing
 
 @testable import dlm
@@ -22,6 +24,21 @@ struct MessagesTests {
     #expect(status([permanent], [unreadable]) == 66)
     #expect(status([permanent, DownloadError(.diskFull)], [unreadable]) == 74)
     #expect(status([DownloadError(.folder), DownloadError(.diskFull)]) == 73)
+    // Whatever may pass is "again" for what started dlm; one that may not is not.
+    let (slow, gone) = (DownloadError(.tooSlow), DownloadError(.status, cause: .http(status: 404)))
+    var throttled = ResponseHead(status: 403, fields: [:])
+    throttled.isRefusal = true
+    func list(_ status: Int) -> Rejection {
+      let why = ResponseHead(status: status, fields: [:]).failure(now: 0)
+      return Rejection(list: "http://h/l", line: nil, text: "", reason: .unfetched(why))
+    }
+    #expect(status([slow]) == 75, "what has come is kept")
+    #expect(status([throttled.failure(now: 0), .skipped]) == 75)
+    #expect(status([gone.after([temporary, gone])]) == 75, "one of its addresses may")
+    #expect(status([gone.after([gone, gone])]) == 1)
+    #expect(status([temporary], [list(503)]) == 75)
+    #expect(status([temporary], [list(404)]) == 66 && status([], [list(503), list(526)]) == 66)
+    #expect(status([], [list(503), bad]) == 1)
     #expect(ExitStatus(signal: 2).rawValue == 130)
     #expect(ExitStatus(signal: 15).rawValue == 143)
     #expect(ExitStatus(signal: 1).rawValue == 129)
@@ -38,7 +55,8 @@ struct MessagesTests {
       return ExitStatus(report, hasKeptAll: hasKeptAll, hasLostData: hasLostData).rawValue
     }
     #expect(status() == 0)
-    #expect(status([temporary], hasKeptAll: false, isAsHere: false, hasLostData: true) == 75)
+    #expect(status([temporary], hasKeptAll: false, hasLostData: true) == 75)
+    #expect(status([temporary], isAsHere: false) == 1, "other bytes do not pass")
     #expect(status(hasKeptAll: false, isAsHere: false) == 74)
     #expect(status(isAsHere: false, hasLostData: true) == 1)
     #expect(status(hasLostData: true) == 74)

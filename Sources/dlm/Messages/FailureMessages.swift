@@ -59,7 +59,7 @@ struct FailureMessages {
 
   /// Whether the same command may do better, later or after what the remedy says.
   static func isWorthRepeating(_ error: DownloadError) -> Bool {
-    error.isTransient || error.stopsWriting || [.diskFull, .tooSlow].contains(error.code) || isOffline(error)
+    error.mayPass || error.stopsWriting || error.code == .diskFull || isOffline(error)
   }
 
   private static func what(_ error: DownloadError) -> String {

@@ -24,7 +24,7 @@ final class FailureLog: Sendable {
   func add(_ error: DownloadError) {
     guard error.code != .cancelled else { return }
     let isKept = state.withLock { state in
-      let isNew = state.kinds.insert("\(error.code.rawValue) \(error.isTransient)").inserted
+      let isNew = state.kinds.insert("\(error.code.rawValue) \(error.mayPass)").inserted
       guard state.failures.count < limit || isNew else {
         state.more += 1
         return false

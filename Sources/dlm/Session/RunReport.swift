@@ -82,16 +82,13 @@ enum ExitStatus: Int32 {
   /// Of all failures, the one that the user must deal with first decides.
   init(failures: [DownloadError], rejections: [Rejection]) {
     let codes = Set(failures.map(\.code))
-    // A list that cannot be fetched for now is a temporary failure like a file.
-    let temporary = rejections.filter { if case .unfetched(let why) = $0.reason { why.isTransient } else { false } }
-    let isUnreadable = rejections.contains { $0.isOfList && !temporary.contains($0) }
     if codes.contains(.folder) {
       self = .folderUnusable
     } else if codes.contains(.diskFull) || codes.contains(.disk) {
       self = .diskFailed
-    } else if isUnreadable {
+    } else if rejections.contains(where: { $0.isOfList && !$0.mayPass }) {
       self = .sourceUnreadable
-    } else if rejections.count > temporary.count || failures.contains(where: { !$0.isTransient }) {
+    } else if !rejections.allSatisfy(\.mayPass) || !failures.allSatisfy(\.mayPass) {
       self = .failed
     } else {
       self = failures.isEmpty && rejections.isEmpty ? .success : .tryAgain
@@ -102,10 +99,10 @@ enum ExitStatus: Int32 {
   /// - Parameter hasLostData: whether JSON lines could not be written.
   init(_ report: RunReport, hasKeptAll: Bool, hasLostData: Bool) {
     self = report.status
-    if self != .success { return }
     // Compared, it brought other bytes than stand here.
     let isOther = report.verdict?.isAsHere == false
-    if !hasKeptAll || hasLostData && !isOther { self = .unwritten } else if isOther { self = .failed }
+    if self == .success, !hasKeptAll || hasLostData && !isOther { self = .unwritten }
+    if isOther, self == .success || self == .tryAgain { self = .failed }
   }
 
   init(_ error: ComparisonError, signal: Int32?) {

@@ -83,16 +83,16 @@ struct OutputSettings {
   }
 
   /// - Parameter place: a path, or an address.
-  /// - Throws: `ExitCode` 66 when it cannot be read, having said why; `ValidationError`.
+  /// - Throws: `ExitCode` 66, or 75, when it cannot be read, having said why; `ValidationError`.
   mutating func readChecksums(_ place: String, _ fetching: ListAtAddress.Fetching) async throws {
     let isAddress = place.contains("://")
     if isAddress, let address = try? Address(place) { _ = try ListForm.withoutLogin("--checksums", address) }
     var form = ListForm()
-    let text = WholeText()
+    let (text, failures) = (WholeText(), FailureLog())
     form.whole = text
     let reader = ListReader(
       [isAddress ? .listAt(place) : .list(path: place)], RequestMarks(form: form), fetching: fetching,
-      onReject: { StandardError.say([RejectionMessages($0).said]) })
+      onReject: { failures.add($0) })
     if await reader.all().isEmpty, await reader.isWhole {
       let (list, name) = (ChecksumList(text.bytes), Redaction.redactedAddress(place))
       StandardError.say(
@@ -101,6 +101,7 @@ struct OutputSettings {
       if list.count > 0 { return cache.checksums = list }
       StandardError.say(["dlm: \(name) has no checksums; write lines like \"HEX  name\""])
     }
-    throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
+    let mayPass = failures.sayRejections() == .tryAgain
+    throw ExitCode((mayPass ? ExitStatus.tryAgain : .sourceUnreadable).rawValue)
   }
 }
