@@ -114,6 +114,24 @@ struct ShardTests {
     if unit == .host { #expect(hosts.count == 7) }
   }
 
+  /// A host that has most of a list is one share's, which says so, once; shares of two are as they should be.
+  @Test(arguments: [Shard.Unit.line, .host])
+  func aHostThatHasMost(unit: Shard.Unit) async throws {
+    let place = try Workplace()
+    let path = try place.list((0..<900).map { "http://big/f\($0)" } + (0..<100).map { "http://h\($0)/f" })
+    #expect(Shard.number(of: "big", among: 10) == 6)
+    for numbers in [6...6, 1...5, 6...10] {
+      var form = ListForm()
+      form.shard = Shard(numbers: numbers, count: 10, unit: unit)
+      let told = Monitor([String]())
+      let reader = ListReader(
+        [.list(path: path)], RequestMarks(form: form), onFormat: { text in told.withState { $0.append(text) } })
+      _ = await reader.all()
+      let said = told.withState { $0 }.filter { $0.contains("--shard-by line --per-host 6") }
+      #expect(said.count == (unit == .host && numbers.count == 1 ? 1 : 0), "\(numbers): \(said)")
+    }
+  }
+
   private struct ContractFailure: Error {
     let text: String
     init(_ text: String) { self.text = text }

@@ -156,7 +156,7 @@ actor ListReader: RequestSource {
     feed.listed(made.count, complete: isComplete)
     feed.expect(made.expected)
     if made.isBrokenOff || interruption.isRaised { made.spool?.discard() } else if isComplete { made.spool?.close() }
-    if isComplete { made.end() }
+    if isComplete, let remedy = made.end() { onFormat(remedy) }
     let outlook = SourceOutlook(
       goesOn: isComplete || isReadableAtOnce, hasFirst: made.hasFirst, left: isComplete ? requests.count : nil)
     requests.reverse()
@@ -453,8 +453,9 @@ private struct ListedRequests: ~Copyable {
   /// - Returns: whether it is of this process's share.
   mutating func takes(_ text: String, of address: Address? = nil) -> Bool {
     guard let shard = form.shard else { return true }
-    whole?.add(text)
-    return address.map { shard.takes($0) } ?? shard.takes(text)
+    let isTaken = address.map { shard.takes($0) } ?? shard.takes(text)
+    whole?.add(text, isTaken: isTaken)
+    return isTaken
   }
 
   /// - Parameter list: its list's address; nil where the user wrote the list.
@@ -490,5 +491,10 @@ private struct ListedRequests: ~Copyable {
     keys.removeAll(keepingCapacity: true)
   }
 
-  mutating func end() { sizes = nil }
+  /// - Returns: what to say of this share.
+  mutating func end() -> String? {
+    sizes = nil
+    let shard = form.shard
+    return whole?.remedy(shard)
+  }
 }

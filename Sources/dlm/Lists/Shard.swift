@@ -1,5 +1,6 @@
 import ArgumentParser
 import DownloadModel
+import TerminalProgress
 
 /// A share of a list, for one of several processes that need not know of one another. An address's shard is a function
 /// of the address and the number of shards alone, so equal addresses are in one.
@@ -33,11 +34,22 @@ struct Shard: Sendable, Equatable {
 /// All lines of a list that is shared out, for the report: each shard's run reads the same.
 struct WholeList: ~Copyable {
   private var count = 0
+  /// Those of this process's share.
+  private var taken = 0
   private var hasher = ContentHasher(.sha256)
 
-  mutating func add(_ line: String) {
+  mutating func add(_ line: String, isTaken: Bool) {
     count += 1
+    if isTaken { taken += 1 }
     hasher.update(Array((line + "\n").utf8))
+  }
+
+  /// What to do where a host that stays together has made a share more than twice as long as others; once.
+  mutating func remedy(_ shard: Shard?) -> String? {
+    defer { taken = 0 }
+    guard let shard, shard.unit == .host, taken * shard.count > 2 * count * shard.numbers.count else { return nil }
+    return "this shard has \(taken) of \(Quantity.files(count)), as a host stays in one; in every run --shard-by line "
+      + "--per-host \(max(1, Settings.mostPerHost / shard.count)) shares it out"
   }
 
   /// - Parameter shard: this process's, of this list.
