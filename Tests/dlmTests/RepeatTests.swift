@@ -62,7 +62,9 @@ struct RepeatTests {
     let names = try place.names()
     #expect(names.count == 13)
     let before = try names.map { try place.file($0) }
-    #expect(origin.log.count == 12)
+    // On a machine that stalls, a request may be left unanswered and asked again.
+    let asked = origin.log.count
+    #expect(Set(origin.log.map(\.path)).count == 12)
 
     let second = try await Self.run(place, surroundings, "dlm get --mode sequential")
     #expect(second.status == 0, "\(second.text)")
@@ -70,7 +72,7 @@ struct RepeatTests {
     #expect(second.text.contains("12 files unchanged;"), "\(second.text)")
     #expect(second.text.contains("The same list in mode parallel took"), "\(second.text)")
     #expect(!second.text.contains("cannot be compared"), "\(second.text)")
-    let again = origin.log.dropFirst(12)
+    let again = origin.log.dropFirst(asked)
     #expect(again.count == 12)
     #expect(again.allSatisfy { $0.headers["if-none-match"] == nil && $0.headers["if-modified-since"] == nil })
     #expect(Set(again.map(\.connection)).count == 1)
@@ -83,7 +85,7 @@ struct RepeatTests {
     #expect(third.status == 0, "\(third.text)")
     #expect(third.text.contains("to compare with sequential ("), "\(third.text)")
     #expect(third.text.contains("The same list in mode sequential took"), "\(third.text)")
-    #expect(origin.log.count == 36)
+    #expect(Set(origin.log.dropFirst(asked + 12).map(\.path)).count == 12)
     #expect(try place.names() == names)
 
     // From the top. What was forgotten is fetched, found here already, and measured all the same.
