@@ -161,14 +161,14 @@ struct RequestQueueStateTests {
   /// other loop had nothing to do. Now whenever a file could begin and a lane waits, one begins.
   @Test(arguments: widths, 0..<6)
   func randomSchedule(widths: [Int], seed: UInt64) throws {
-    var simulation = try Simulation(widths, seed: seed)
+    let simulation = try Simulation(widths, seed: seed)
     let complaint = simulation.run()
     #expect(complaint == nil)
   }
 
   @Test(arguments: widths, 0..<8)
   func randomScheduleInAnyOrder(widths: [Int], seed: UInt64) throws {
-    var simulation = try Simulation(widths, seed: seed, isOrdered: true)
+    let simulation = try Simulation(widths, seed: seed, isOrdered: true)
     let complaint = simulation.run()
     #expect(complaint == nil)
   }
@@ -192,8 +192,8 @@ private final class Tap {
 }
 
 /// A run without threads: lanes, a source, hosts that refuse, and time, all of them moved by one random
-/// generator.
-private struct Simulation {
+/// generator. A class, so that no closure copies it.
+private final class Simulation {
   private enum Lane {
     case free, ended, reading
     case waiting(ticket: Int)
@@ -259,7 +259,7 @@ private struct Simulation {
   }
 
   /// - Returns: what was wrong; nil if nothing was.
-  mutating func run() -> String? {
+  func run() -> String? {
     while true {
       moves += 1
       if moves > 100_000 { return "no end after \(moves) moves" }
@@ -275,7 +275,7 @@ private struct Simulation {
   }
 
   /// What follows each change: lanes that wait are handed what they can have.
-  private mutating func settle() -> String? {
+  private func settle() -> String? {
     let time = look()
     let handed = state.settle(at: time, received: { [done] in Int64(done.count) }) { [tap] in tap.takeAtOnce()
     }
@@ -304,14 +304,16 @@ private struct Simulation {
 
   /// A request that could begin although a lane waits. Equal ones are left out, which wait for each other.
   private func idlePlace() -> String? {
+    if state.run.isFull || readerIsWanted || !isAnyWaiting { return nil }
+    let asking = sharesAsking
     let asks = lanes.contains { lane in
       switch lane.lane {
       case .reading: true
-      case .free: !isGroup || !isAsking(lane.share)
+      case .free: !isGroup || !asking[lane.share]
       default: false
       }
     }
-    guard !asks, !state.run.isFull, !readerIsWanted, isAnyWaiting else { return nil }
+    if asks { return nil }
     let resting = Set(state.refused.resting.lazy.filter { [now] in $0.until > now }.map(\.request.id))
     let full = Set(state.hosts.waits(at: now).map(\.host))
     let idle = list.prefix(tap.drawn).first {
@@ -325,20 +327,24 @@ private struct Simulation {
     lanes.contains { if case .waiting = $0.lane { true } else { false } }
   }
 
-  private func isAsking(_ share: Int) -> Bool {
-    lanes.contains {
-      switch $0.lane {
-      case .waiting, .reading: $0.share == share
-      default: false
+  /// By share, whether a lane of it waits or reads.
+  private var sharesAsking: [Bool] {
+    var asking = [Bool](repeating: false, count: widths.count)
+    for (share, lane) in lanes {
+      switch lane {
+      case .waiting, .reading: asking[share] = true
+      default: break
       }
     }
+    return asking
   }
 
   private func possibleMoves() -> [Move] {
     var moves: [Move] = []
+    let asking = sharesAsking
     for (index, lane) in lanes.enumerated() {
       switch lane.lane {
-      case .free: if !isGroup || !isAsking(lane.share) { moves.append(.step(index)) }
+      case .free: if !isGroup || !asking[lane.share] { moves.append(.step(index)) }
       case .busy: moves.append(.finish(index))
       case .reading: moves.append(.deliver)
       case .waiting:
@@ -354,7 +360,7 @@ private struct Simulation {
     return moves
   }
 
-  private mutating func make(_ move: Move) -> String? {
+  private func make(_ move: Move) -> String? {
     switch move {
     case .step(let index): return step(index)
     case .finish(let index): return finish(index)
@@ -383,11 +389,11 @@ private struct Simulation {
 
   private func look() -> Duration { state.run.isOpening || state.needsTime ? now : .zero }
 
-  private mutating func takeQuotas() {
+  private func takeQuotas() {
     for change in state.hosts.takeQuotaChanges() { quotas[change.host] = .some(change.quotas) }
   }
 
-  private mutating func step(_ index: Int) -> String? {
+  private func step(_ index: Int) -> String? {
     let share = lanes[index].share
     let time = look()
     let step = state.step(for: share, at: time) { [tap] in tap.takeAtOnce() }
@@ -406,7 +412,7 @@ private struct Simulation {
     return nil
   }
 
-  private mutating func give(_ request: DownloadRequest, to index: Int) -> String? {
+  private func give(_ request: DownloadRequest, to index: Int) -> String? {
     let (host, share) = (request.address.hostAndPort, lanes[index].share)
     guard !done.contains(request.id), out.insert(request.id).inserted else {
       return "\(request.id) is given twice"
@@ -445,7 +451,7 @@ private struct Simulation {
     }
   }
 
-  private mutating func acquire() -> String? {
+  private func acquire() -> String? {
     guard let id = out.randomElement(using: &random),
       let lane = lanes.first(where: {
         if case .busy(let request, _) = $0.lane { request.id == id } else { false }
@@ -462,7 +468,7 @@ private struct Simulation {
   private static let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
   private static let down = DownloadError(.connect, isTransient: true)
 
-  private mutating func finish(_ index: Int) -> String? {
+  private func finish(_ index: Int) -> String? {
     guard case .busy(let request, let failsFast) = lanes[index].lane else { return nil }
     let share = lanes[index].share
     lanes[index].lane = .free
@@ -476,7 +482,7 @@ private struct Simulation {
   }
 
   /// Ends a request in one way or another.
-  private mutating func comesAgain(_ request: DownloadRequest, _ share: Int, _ failsFast: Bool) -> Bool {
+  private func comesAgain(_ request: DownloadRequest, _ share: Int, _ failsFast: Bool) -> Bool {
     let dice = failsFast || moves > 20_000 ? 100 : Int.random(in: 0..<100, using: &random)
     switch dice {
     case 0..<12: return requeue(request, share, Self.busy)
@@ -512,7 +518,7 @@ private struct Simulation {
     }
   }
 
-  private mutating func requeue(_ request: DownloadRequest, _ share: Int, _ error: DownloadError) -> Bool {
+  private func requeue(_ request: DownloadRequest, _ share: Int, _ error: DownloadError) -> Bool {
     state.requeue(
       request, share: share, after: error, at: now, random: Double.random(in: 0..<1, using: &random)) != nil
   }

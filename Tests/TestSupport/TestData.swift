@@ -1,3 +1,5 @@
+import Glibc
+
 /// A small, fast generator with a seed (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators):
 /// equal seeds give equal test data on every machine.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
@@ -42,6 +44,20 @@ public func pattern(_ count: Int, seed: UInt8 = 0) -> [UInt8] {
   bytes.reserveCapacity(count + block.count)
   while bytes.count < count { bytes += block }
   return Array(bytes.prefix(count))
+}
+
+extension [UInt8] {
+  /// As the standard library's, whose code compares a byte at a time where tests are built without optimization:
+  /// for whole files that takes as long as fetching them.
+  public static func == (one: Self, other: Self) -> Bool {
+    one.count == other.count
+      && one.withUnsafeBytes { one in
+        other.withUnsafeBytes { other in
+          guard let left = one.baseAddress, let right = other.baseAddress else { return true }
+          return memcmp(left, right, one.count) == 0
+        }
+      }
+  }
 }
 
 extension Sequence<UInt8> {

@@ -1,10 +1,10 @@
-"""Looks at a report's page in headless Chromium, as its readers meet it.
+"""Looks at reports' pages in headless Chromium, as their readers meet them.
 
-usage: browser.py PAGE EXPECTATIONS [FOLDER]
+usage: browser.py EXPECTATIONS [FOLDER]
 
-PAGE is an HTML file. EXPECTATIONS is JSON: "waterfalls" (how many), "first" (the first row's address in the first of them,
-nothing where there is none), "files" (rows of the first). FOLDER takes screenshots. Each complaint is a line on standard
-output; "looked at N" is the last.
+EXPECTATIONS is JSON, an array with an object a page: "page" (an HTML file), "waterfalls" (how many), "first" (the first row's
+address in the first of them, nothing where there is none), "files" (rows of the first). FOLDER takes screenshots. Each
+complaint is a line on standard output; behind those of a page is "looked at N in PAGE".
 """
 import json
 import os
@@ -84,26 +84,29 @@ return out;
 """
 
 
-class Reader:
-    """A browser, and the complaints of its reader."""
+def browser(profile):
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    # The pages are the test's own, and nobody else's: without a sandbox of the kernel's, root can run it too.
+    for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
+                     "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
+                     "--disable-component-update", "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND",
+                     f"--user-data-dir={profile}"]:
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+    driver.set_script_timeout(30)
+    return driver
 
-    def __init__(self, page, expected, folder):
-        self.address = pathlib.Path(page).resolve().as_uri()
-        self.name = pathlib.Path(page).stem
-        self.expected, self.folder = expected, folder
+
+class Reader:
+    """A reader of one page, and the complaints."""
+
+    def __init__(self, driver, expected, folder):
+        self.driver, self.expected, self.folder = driver, expected, folder
+        page = pathlib.Path(expected["page"])
+        self.address, self.name = page.resolve().as_uri(), page.stem
         self.complaints, self.looks = [], 0
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        # The page is the test's own, and nobody else's: without a sandbox of the kernel's, root can run it too.
-        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
-                         "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
-                         "--disable-component-update", "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND",
-                         f"--user-data-dir={self.profile.name}"]:
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
-        self.driver.set_script_timeout(30)
 
     def complain(self, where, what):
         self.complaints.append(f"{self.name}, {where}: {what}")
@@ -306,14 +309,16 @@ class Reader:
         except Exception as failure:  # What was complained about until then says why.
             self.quiet("until it failed")
             self.complain("looking", f"{type(failure).__name__}: {failure}".splitlines()[0])
-        finally:
-            self.driver.quit()
-            self.profile.cleanup()
 
 
 if __name__ == "__main__":
-    reader = Reader(sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
-    reader.look()
-    for complaint in reader.complaints:
-        print(complaint)
-    print(f"looked at {reader.looks}")
+    # One browser for all pages: to begin one takes longer than to look at a page.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        driver = browser(profile)
+        try:
+            for expected in json.loads(sys.argv[1]):
+                reader = Reader(driver, expected, sys.argv[2] if len(sys.argv) > 2 else None)
+                reader.look()
+                print(*reader.complaints, f"looked at {reader.looks} in {reader.name}", sep="\n")
+        finally:
+            driver.quit()
