@@ -9,10 +9,11 @@ public final class CurlTransport: Transport {
   let agent: CurlAgent
   private let tasks: LoopTaskExecutor
   private let proxies: [Address.Scheme: Proxy]
+  private let rateLimit: RateLimiter?
 
   /// - Throws: when libcurl or the kernel refuses what a loop needs.
   public init(_ options: TransportOptions) throws(DownloadError) {
-    proxies = options.proxies
+    (proxies, rateLimit) = (options.proxies, options.rateLimit)
     do throws(CurlFailure) {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
       // A server that closes while a request is written must not end the process.
@@ -90,6 +91,8 @@ public final class CurlTransport: Transport {
   public func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
 
   public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
+
+  public var isAtLimit: Bool { rateLimit.map { $0.pause(at: CurlLoop.now) > 0 } ?? false }
 
   /// Holds all transfers, or lets them go on: held, none sends or receives, and no limit of time counts. Never waits.
   public func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }

@@ -11,9 +11,13 @@ public protocol Transport: Sendable {
 
   /// Ends the transfers that fill a file, without asking the sink to keep them; false if there were none.
   func cancel(_ meter: TransferMeter) async -> Bool
+
+  /// Whether the user's limit on the bytes a second of all transfers holds them back: more of them bring nothing.
+  var isAtLimit: Bool { get }
 }
 
 extension Transport {
+  public var isAtLimit: Bool { false }
   public func cancel(_ meter: TransferMeter) async -> Bool { false }
 
   /// Runs one transfer to its end; throws what `run` throws.

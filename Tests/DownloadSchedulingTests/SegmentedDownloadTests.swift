@@ -99,7 +99,9 @@ private final class Further: Transport {
   private let answers: [Answer]
   private let asked = Lock(0)
 
-  init(_ answers: [Answer]) { self.answers = answers }
+  let isAtLimit: Bool
+
+  init(_ answers: [Answer], isAtLimit: Bool) { (self.answers, self.isAtLimit) = (answers, isAtLimit) }
 
   var count: Int { asked.withLock { $0 } }
 
@@ -133,6 +135,8 @@ struct SegmentedDownloadTests {
     var refuses = false
     /// What ends it; nil for no failure.
     var failure: DownloadError.Code?
+    /// Whether the run's own limit holds all transfers back.
+    var isAtLimit = false
   }
 
   private static let reset = DownloadError(.reset, isTransient: true)
@@ -155,6 +159,8 @@ struct SegmentedDownloadTests {
     Row(
       testDescription: "the first breaks, and a further one brings the rest", further: [.bytes], first: reset,
       count: nil),
+    // The story: with --limit-rate 3M, two files were fetched over sixty-four connections.
+    Row(testDescription: "the user's limit is reached: none is asked for", further: [], count: 0, isAtLimit: true),
   ]
 
   @Test(arguments: rows) func whatAnEndMeans(_ row: Row) async throws {
@@ -174,7 +180,7 @@ struct SegmentedDownloadTests {
     _ row: Row, _ request: DownloadRequest, _ share: RequestQueueShare, _ clock: ManualClock
   ) async throws {
     let file = LargeFile(request.address, size: 64 << 20)
-    let further = Further(row.further)
+    let further = Further(row.further, isAtLimit: row.isAtLimit)
     let cancelled = Lock<RunningTransfer?>(nil)
     let first = RunningTransfer { _ in cancelled.withLock { $0 }?.end(.failure(.cancelled)) }
     cancelled.withLock { $0 = first }
@@ -187,9 +193,12 @@ struct SegmentedDownloadTests {
       do throws(DownloadError) { return .success(try await segmented.run(first)) } catch { return .failure(error) }
     }
     let isFatal = row.failure != nil && row.first == nil
-    while further.count < row.further.count || !(isFatal || row.count == nil || row.refuses || file.hasFree)
+    var looks = 0
+    while further.count < row.further.count
+      || !(isFatal || row.count == nil || row.refuses || file.hasFree || row.isAtLimit && looks > 100)
       || row.refuses && !file.areRefused
     {
+      looks += 1
       // Twenty million bytes a second.
       clock.advance(by: .milliseconds(5))
       file.receive(100_000)

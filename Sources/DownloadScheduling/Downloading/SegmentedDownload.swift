@@ -141,6 +141,8 @@ struct SegmentedDownload: Sendable {
   // MARK: What is to be done
 
   private func look(at now: Duration, _ state: inout State) {
+    // Each further connection would only take its part of the limit from other files.
+    if transport.isAtLimit { return state.planner.stop(at: state.running.count) }
     let open = download.openSegments
     let remaining = open.reduce(0) { $0 + $1.length }
     // One whose segment was removed still waits for its answer: it has brought nothing.
