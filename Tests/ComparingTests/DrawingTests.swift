@@ -198,17 +198,14 @@ struct PagePaletteTests {
   @Test("is legible: 4.5:1 for texts, 3:1 for drawings (WCAG 2.2)", arguments: palettes.keys.sorted())
   func contrasts(name: String) throws {
     let palette = try #require(Self.palettes[name])
-    for text in [palette.ink, palette.soft] {
-      for ground in [palette.paper, palette.shade] {
-        #expect(try Self.contrast(text, ground) >= 4.5, "\(text) on \(ground)")
+    func color(_ name: String) throws -> String { try #require(palette[name]) }
+    for text in ["ink", "soft"] {
+      for ground in ["paper", "shade"] {
+        #expect(try Self.contrast(color(text), color(ground)) >= 4.5, "\(text) on \(ground)")
       }
     }
-    for phase in FilePhase.allCases {
-      let color = try #require(palette.phases[phase])
-      #expect(try Self.contrast(color, palette.paper) >= 3, "\(phase) \(color)")
-    }
-    for color in [palette.accent, palette.muted, palette.failed] {
-      #expect(try Self.contrast(color, palette.paper) >= 3, "\(color)")
+    for name in FilePhase.allCases.map(\.style) + ["accent", "muted", "failed"] {
+      #expect(try Self.contrast(color(name), color("paper")) >= 3, "\(name)")
     }
   }
 
@@ -216,7 +213,7 @@ struct PagePaletteTests {
   func lightness(name: String) throws {
     let palette = try #require(Self.palettes[name])
     for (one, other) in zip(FilePhase.allCases, FilePhase.allCases.dropFirst()) {
-      let (first, second) = (try #require(palette.phases[one]), try #require(palette.phases[other]))
+      let (first, second) = (try #require(palette[one.style]), try #require(palette[other.style]))
       let isOtherHeight = abs(one.height.part - other.height.part) > 0.15
       #expect(try isOtherHeight || Self.contrast(first, second) > 1.25, "\(one) and \(other)")
     }

@@ -233,3 +233,77 @@ public enum MeasurementWarning: Sendable, Equatable {
   /// Below it connecting, threads and the clock are a good part of what is measured.
   static let shortestRun = Duration.milliseconds(20)
 }
+
+/// Why the modes came out as they did, as far as their runs show it.
+public enum Explanation: Sendable, Equatable {
+  /// One after the other, this part of the files' time was waiting, and the rest was receiving at the rate of one
+  /// connection. Side by side, files wait together, and each connection brings its own.
+  case sideBySide(waiting: Double, bytesPerConnection: Double)
+  /// More files at a time bring no more bytes: the line, or the server, gives so many a second.
+  case sharedLine(bytesPerSecond: Double)
+  /// More files at a time wait longer for their answers: the server answers about so many at a time.
+  case busyServer(answers: Int)
+  /// Side by side, a file waits so much longer for its connection, on average: the server takes few at a time.
+  case slowConnecting(perFile: Duration)
+  /// A host was found to take no more connections at a time.
+  case hostLimit(host: String, connections: Int)
+
+  /// - Returns: what gains, then what limits; empty where the runs do not show it.
+  public static func all(_ report: ComparisonReport) -> [Explanation] {
+    guard let conclusion = report.conclusion, let narrow = report.result(of: .sequential),
+      let wide = report.results.filter({ $0.mode != .sequential }).min(by: { $0.times.median < $1.times.median }),
+      let one = Facts(narrow), let many = Facts(wide)
+    else { return [] }
+    var all: [Explanation] = []
+    if !conclusion.certainty.hasNoWinner, conclusion.winner != .sequential {
+      all.append(.sideBySide(waiting: one.waitingShare, bytesPerConnection: one.bytesPerConnection))
+    }
+    let limits = wide.runs.flatMap(\.details.hostLimits).filter { $0.value < many.mostAtOnce }
+    if let limit = limits.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+      all.append(.hostLimit(host: limit.key, connections: limit.value))
+    } else if let limit = limit(one, many, wide) {
+      all.append(limit)
+    }
+    return all
+  }
+
+  /// What keeps many from being as many times as fast as one.
+  private static func limit(_ one: Facts, _ many: Facts, _ wide: ModeResult) -> Explanation? {
+    let gain = one.wall / many.wall
+    guard many.mostAtOnce > 1 else { return nil }
+    // Seventeen files, sixteen at a time, take twice as long as one.
+    let rounds = (one.files + many.mostAtOnce - 1) / many.mostAtOnce
+    guard gain < 0.6 * Double(one.files) / Double(rounds) else { return nil }
+    let connecting = many.connecting - one.connecting
+    let (waiting, receiving) = (many.waiting - one.waiting, many.receiving - one.receiving)
+    guard max(connecting, waiting, receiving) > one.perFile * 0.5 else { return nil }
+    if connecting > max(waiting, receiving) { return .slowConnecting(perFile: connecting) }
+    if waiting > receiving { return .busyServer(answers: max(1, Int(gain.rounded()))) }
+    return receiving > waiting ? wide.bytesPerSecond.map { .sharedLine(bytesPerSecond: $0) } : nil
+  }
+
+  private struct Facts {
+    let wall: Duration
+    let files: Int
+    let mostAtOnce: Int
+    /// Of a file, on average.
+    let (connecting, waiting, receiving, perFile): (Duration, Duration, Duration, Duration)
+    let waitingShare: Double
+    let bytesPerConnection: Double
+
+    init?(_ result: ModeResult) {
+      let run = result.medianRun
+      let timelines = FileTimeline.all(run.details)
+      guard !timelines.isEmpty, run.wall > .zero else { return nil }
+      let shares = TimeShares(timelines)
+      (wall, files, mostAtOnce) = (run.wall, timelines.count, run.details.mostAtOnce)
+      connecting = (shares[.lookingUp] + shares[.connecting] + shares[.securing]) / files
+      waiting = shares[.waiting] / files
+      receiving = shares[.receiving] / files
+      perFile = shares.ofFiles / files
+      waitingShare = perFile > .zero ? (connecting + waiting) / perFile : 0
+      let seconds = shares[.receiving] / .seconds(1)
+      bytesPerConnection = seconds > 0 ? Double(timelines.reduce(0) { $0 + $1.bytes }) / seconds : 0
+    }
+  }
+}
