@@ -36,7 +36,9 @@ struct MergeCommand: ParsableCommand {
   }
 
   private static func report(at path: String) -> ShardReport? {
-    FileManager.default.contents(atPath: path).flatMap { try? JSONDecoder().decode(ShardReport.self, from: $0) }
+    let text = FileManager.default.contents(atPath: path)
+    let report = text.flatMap { try? JSONDecoder().decode(ShardReport.self, from: $0) }
+    return report?.isPossible == true ? report : nil
   }
 
   /// The lists of what failed, and those that could not be read. A name is as it was typed in the folder of its run: so
@@ -58,55 +60,35 @@ struct MergeCommand: ParsableCommand {
 
 /// What `--summary-json` writes of a run with `--shard`, as far as it is added up.
 struct ShardReport: Decodable, Equatable {
+  struct Share: Decodable, Equatable {
+    let list, by: String
+    let lines, of, function, first, last: Int
+  }
+
   /// What all reports of one list have alike.
-  struct Split: Decodable, Hashable {
-    var list: String
-    var lines: Int
-    var of: Int
-    var by: String
-    var function: Int
-  }
-  struct Place: Decodable, Equatable {
-    var first: Int
-    var last: Int
+  struct Split: Hashable {
+    let list, by: String
+    let lines, of, function: Int
   }
 
-  var split: Split
-  var place: Place
+  let shard: Share
   /// Lines that are addresses; nil where the list was not read to its end.
-  var files: Int?
-  var done: Int
-  /// With the lines that were rejected.
-  var failed: Int
-  var failedForGood: Int
-  var rejected: Int
-  var cancelled: Int
-  var notBegun: Int
-  var failures: String?
+  let files: Int?
+  /// What failed counts the lines that were rejected.
+  let done, failed, failedForGood, rejected, cancelled, notBegun: Int
+  let failures: String?
 
+  var split: Split { Split(list: shard.list, by: shard.by, lines: shard.lines, of: shard.of, function: shard.function) }
   /// Lines of the list that are this shard's.
   var listed: Int { (files ?? 0) + rejected }
   /// What is to be done again beside what failed.
   var left: Int { cancelled + notBegun }
-  var numbers: ClosedRange<Int> { place.first...place.last }
+  var numbers: ClosedRange<Int> { shard.first...shard.last }
 
-  private enum Key: String, CodingKey {
-    case shard, files, done, failed, failedForGood, rejected, cancelled, notBegun, failures
-  }
-
-  init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: Key.self)
-    split = try fields.decode(Split.self, forKey: .shard)
-    place = try fields.decode(Place.self, forKey: .shard)
-    files = try fields.decode(Int?.self, forKey: .files)
-    func count(_ key: Key) throws -> Int { try fields.decode(Int.self, forKey: key) }
-    (done, failed, failedForGood) = (try count(.done), try count(.failed), try count(.failedForGood))
-    (rejected, cancelled, notBegun) = (try count(.rejected), try count(.cancelled), try count(.notBegun))
-    failures = try fields.decode(String?.self, forKey: .failures)
-    let counts = [split.lines, files ?? 0, done, failed, failedForGood, rejected, cancelled, notBegun]
-    guard 1...1 << 40 ~= split.of, 1...split.of ~= place.first, place.first...split.of ~= place.last,
-      counts.allSatisfy({ 0...1 << 40 ~= $0 })
-    else { throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no share of a list")) }
+  var isPossible: Bool {
+    let counts = [shard.lines, files ?? 0, done, failed, failedForGood, rejected, cancelled, notBegun]
+    return 1...1 << 40 ~= shard.of && 1...shard.of ~= shard.first && shard.first...shard.of ~= shard.last
+      && counts.allSatisfy { 0...1 << 40 ~= $0 }
   }
 }
 
@@ -136,8 +118,8 @@ struct ShardMerge {
     guard let split else { return }
     var next = 1
     for (_, report) in kept {
-      if report.place.first > next { missing.append(next...report.place.first - 1) }
-      next = max(next, report.place.last + 1)
+      if report.shard.first > next { missing.append(next...report.shard.first - 1) }
+      next = max(next, report.shard.last + 1)
     }
     if next <= split.of { missing.append(next...split.of) }
     for numbers in missing { repeatShard(numbers, numbers.count == 1 ? "has no report" : "have no reports") }
@@ -165,7 +147,7 @@ struct ShardMerge {
         kept.append(one)
       }
     }
-    return (kept.sorted { $0.report.place.first < $1.report.place.first }, troubles)
+    return (kept.sorted { $0.report.shard.first < $1.report.shard.first }, troubles)
   }
 
   private mutating func check(_ report: ShardReport, _ path: String) {
