@@ -18,7 +18,9 @@ public actor ProgressRenderer {
   /// Lines of others for the next frame; nil when none will come.
   private let notes = Lock<[String]?>([])
   private var bars: BarsDisplay?
-  private var log: (any ProgressLog)?
+  /// Made with its first line.
+  private lazy var log = makeLog()
+  private let makeLog: @Sendable () -> (any ProgressLog)?
   private var pace: FramePace
   private var isFinished = false
   private var isSuspended = false
@@ -36,23 +38,25 @@ public actor ProgressRenderer {
   public init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
     style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,
-    words: ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
+    words: @autoclosure @escaping @Sendable () -> ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
     spent: @escaping @Sendable () -> ProcessorTime = { (.zero, .zero) }
   ) {
     let interval: Duration
+    var log: @Sendable () -> (any ProgressLog)? = { nil }
     switch style {
     case .bars:
       // 20 frames a second: smooth to the eye, and no burden.
       interval = .milliseconds(50)
-      bars = BarsDisplay(environment: environment, words: words, heading: heading)
+      bars = BarsDisplay(environment: environment, words: words(), heading: heading)
     case .plain:
       interval = .milliseconds(250)
-      log = PlainLog(isColored: environment.isColored, words: words)
+      log = { PlainLog(isColored: environment.isColored, words: words()) }
     case .json:
       interval = .milliseconds(100)
-      log = JSONLog(words: words, heading: heading)
+      log = { JSONLog(words: words(), heading: heading) }
     case .none: return nil
     }
+    makeLog = log
     restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []
     // One of several runs goes on where the one before it has just left the screen.
     pace = FramePace(interval, first: heading == nil ? interval : .zero)

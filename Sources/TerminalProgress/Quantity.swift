@@ -105,8 +105,5 @@ public enum TextColumns {
 }
 
 extension Duration {
-  var inSeconds: Double {
-    let parts = components
-    return Double(parts.seconds) + Double(parts.attoseconds) * 1e-18
-  }
+  var inSeconds: Double { self / .seconds(1) }
 }
