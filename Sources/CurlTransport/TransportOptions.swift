@@ -198,7 +198,7 @@ final class TransferSettings {
   private func apply(_ tls: TLSOptions, to easy: borrowing EasyHandle) throws(CurlFailure) {
     // CURL_SSLVERSION_… in the lower half, CURL_SSLVERSION_MAX_… in the upper one.
     if tls.oldest != nil || tls.newest != nil {
-      try easy.set(CURLOPT_SSLVERSION, (tls.oldest?.rawValue ?? 0) | (tls.newest?.rawValue ?? 0) << 16)
+      try easy.set(CURLOPT_SSLVERSION, (tls.oldest?.number ?? 0) | (tls.newest?.number ?? 0) << 16)
     }
     if let keys = tls.pinnedKeys { try easy.set(CURLOPT_PINNEDPUBLICKEY, keys) }
     if let file = tls.revocationList { try easy.set(CURLOPT_CRLFILE, file) }

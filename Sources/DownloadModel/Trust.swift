@@ -54,11 +54,12 @@ public struct TLSOptions: Sendable {
     }
   }
 
-  public enum Version: Int, Sendable, Comparable {
-    /// CURL_SSLVERSION_TLSv1_2.
-    case tls12 = 6
-    /// CURL_SSLVERSION_TLSv1_3.
-    case tls13 = 7
+  public enum Version: String, Sendable, Comparable, CaseIterable {
+    case tls12 = "1.2"
+    case tls13 = "1.3"
+
+    /// CURL_SSLVERSION_TLSv1_2 and its like.
+    public var number: Int { self == .tls12 ? 6 : 7 }
 
     public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
   }

@@ -39,7 +39,7 @@ struct Wiring: Sendable {
     configuration.onWait = { feed.waits($0, forProcess: $1) }
     loops = try await NetworkLoops(
       concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
-    let perHost = settings.perHost ?? (settings.isBackground ? 1 : nil)
+    let perHost = settings.shared.perHost?.number ?? (settings.own.background ? 1 : nil)
     var plan = RunPlan(
       mode.strategy, concurrency, ceiling: perHost ?? max(settings.jobs, Settings.mostPerHost),
       retry: settings.retry)

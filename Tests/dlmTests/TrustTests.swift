@@ -74,8 +74,8 @@ struct TrustTests {
       (.less, "2", "1"), (.less, "auto", "64"), (.less, "2G", "500M"), (.less, "1.5", "1.2"),
       (.less, "1,16", "4"), (.less, "1", "0"), (.proof, "none", "length"), (.proof, "length", "digest"),
       (.on, "no", "yes"), (.on, "", "true"), (.off, "yes", "no"),
-    ] as [(OptionTable.Setting, String, String)])
-  func whichIsLooser(setting: OptionTable.Setting, loose: String, strict: String) {
+    ] as [(SettingRule, String, String)])
+  func whichIsLooser(setting: SettingRule, loose: String, strict: String) {
     #expect(!setting.holds(loose, besides: strict))
     #expect(setting.holds(strict, besides: loose) && setting.holds(strict, besides: strict))
     #expect(setting.holds(loose, besides: nil), "without the user's own it demands nothing")
@@ -83,7 +83,7 @@ struct TrustTests {
   }
 
   @Test func whichNeedNoOrder() {
-    let (own, keeping) = (OptionTable.Setting.own, OptionTable.Setting.keeping)
+    let (own, keeping) = (SettingRule.own, SettingRule.keeping)
     #expect(!own.holds("b", besides: "a") && own.holds("b", besides: nil))
     for own in [nil, "rename", "skip", "ask"] { #expect(!keeping.holds("overwrite", besides: own)) }
     #expect(keeping.holds("overwrite", besides: "overwrite") && keeping.holds("rename", besides: "skip"))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DownloadCaching
+import DownloadModel
 import FoundationEssentials
 import SystemPackage
 
@@ -19,7 +20,8 @@ struct AddCommand: AsyncParsableCommand {
 
   func run() async throws {
     if let text = addresses.first(where: { !Source.isFetchable($0) }) {
-      throw ValidationError(UsageMessages.noAddress(text))
+      let text = Redaction.redactedAddress(text)
+      throw ValidationError("\(text) is no address; it looks like https://host.example/file")
     }
     let environment = ProcessInfo.processInfo.environment
     let get = try GetCommand.parse(directory.map { ["--directory=\($0)"] } ?? [])

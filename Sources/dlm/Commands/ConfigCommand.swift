@@ -1,5 +1,4 @@
 import ArgumentParser
-import CurlTransport
 import DownloadModel
 import FoundationEssentials
 import SystemPackage

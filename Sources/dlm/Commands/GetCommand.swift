@@ -94,9 +94,9 @@ struct GetCommand: AsyncParsableCommand {
     let sources = sources.map { Source($0, isList: own.list || !lists.accept.isEmpty) }
     var settings = try Settings(self, sources, .load(environment: environment))
     lazy var fetching = Wiring.listFetching(settings, environment)
-    if let place = settings.output.checksumsFile { try await settings.output.readChecksums(place, fetching) }
+    if let place = settings.own.checksums { try await settings.output.readChecksums(place, fetching) }
     if own.dryRun { throw ExitCode(try await DryRun.say(sources, settings, fetching, environment).rawValue) }
-    let mayWatch = settings.watches || own.refreshEvery != nil
+    let mayWatch = settings.own.watch || own.refreshEvery != nil
     let watch =
       mayWatch ? try WatchOrder(isAsked: own.watch, every: own.refreshEvery, settings, sources) : nil
     var plan: RepeatPlan?
@@ -104,7 +104,7 @@ struct GetCommand: AsyncParsableCommand {
       do throws(NotRepeated) {
         plan = try await RepeatPlan(
           again, sources, settings,
-          noCompare: settings.noCompare || watch != nil || settings.output.isStandardOutput
+          noCompare: settings.own.noCompare || watch != nil || settings.output.isStandardOutput
             || settings.checksumFile != nil || settings.listFile != nil,
           fetching: fetching)
       } catch {

@@ -25,7 +25,7 @@ struct RunLog: Sendable {
         "mode": settings.mode.rawValue, "directory": settings.output.directory,
         "jobs": settings.adaptsJobs ? "auto, up to \(settings.jobs) at once" : "\(settings.jobs)",
         "libcurl": CurlTransport.libcurlVersion,
-        "cache": (settings.output.usesCache ? cacheFolder?.string : nil) ?? "off",
+        "cache": (settings.own.noCache ? nil : cacheFolder?.string) ?? "off",
       ])
   }
 

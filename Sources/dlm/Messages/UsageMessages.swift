@@ -55,7 +55,7 @@ enum UsageMessages {
     }
     if type == Parallelism.self || type == Jobs.self { return "a number from 1, or auto" }
     if type == Seconds.self { return "seconds, such as 30 or 0.5" }
-    if type == Count.self { return "a number from 0" }
+    if type == UInt.self { return "a number from 0" }
     if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K or 5M" }
     if type == HookCommand.self { return "a command and its arguments, with quotes around blanks" }
     if type == ThrottlingStatuses.self { return "statuses from 400, such as 403 or 403,5xx" }
@@ -123,32 +123,9 @@ enum UsageMessages {
     "\(option) \(address) has a login: leave it out there, and give it with --netrc-file or -H."
   }
 
-  static let refreshWithoutWatch = "--refresh-every is for a run that goes on: give --watch too, or leave it out."
-  static let refreshWithoutCache =
-    "--refresh-every asks about what the cache knows, and --no-cache does without it: use one of the two."
-  static let refreshAllTheTime = "--refresh-every needs a time between two rounds, such as 30s, 10m or 6h."
-  static let watchingInput = "--watch needs a list that can change, and standard input is read once: name a list file."
-  static let watchingNothing =
-    "--watch needs a list to watch, and an address has none: name a list file, or ask again about the address "
-    + "with --refresh-every 10m."
-
-  static func watchingAddress(_ list: String) -> String {
-    "--watch cannot see the list at \(list) change: say how often to ask for it, --refresh-every 10m."
-  }
-
-  static func watchingNoFile(_ path: String) -> String {
-    "--watch needs a list that can change, and \(path) is not a regular file: name a list file."
-  }
-
   static func noRun(in folder: String) -> String {
     "no run is under way in \(folder) that addresses could be added to; dlm get ADDRESS… begins one"
   }
-
-  static func noAddress(_ text: String) -> String {
-    "\(Redaction.redactedAddress(text)) is no address; it looks like https://host.example/file"
-  }
-
-  static let watchingOutput = "--output - writes a file once, and --watch again and again: use one of the two."
 
   /// Removes secrets from the option parser's own messages, which repeat what was typed.
   static func withoutSecrets(_ message: String, _ arguments: [String]) -> String {

@@ -76,7 +76,7 @@ struct ComparisonSession: Sendable {
     }
     let terminal = StandardOutput.terminal
     let lines = messages.lines(
-      ComparisonPicture(report, on: terminal, environment), rows: settings.isVerbose ? nil : terminal?.rows
+      ComparisonPicture(report, on: terminal, environment), rows: settings.shared.verbose ? nil : terminal?.rows
     ) { StandardOutput.wrapped($0.map { TerminalText.sanitized($0) }) }
     try StandardOutput.write(lines.joined(separator: "\n") + "\n")
   }
@@ -175,7 +175,7 @@ struct ComparisonSession: Sendable {
     if let jobs = mode.jobs { (settings.jobs, settings.adaptsJobs) = (jobs, false) }
     let wiring = try await Wiring(
       settings, mode: mode.mode, files: requests.count, cacheFolder: nil, feed: feed,
-      log: RunLog(isVerbose: settings.isVerbose))
+      log: RunLog(isVerbose: settings.shared.verbose))
     recorder.begin()
     let start = ContinuousClock.now
     async let _: Void = recorder.watchHosts(of: feed)

@@ -21,17 +21,19 @@ struct DownloadOrder: Sendable {
   let watching: WatchOrder?
 
   /// Nil for a run without the cache.
-  var cacheFolder: FilePath? { settings.output.usesCache ? folders.cache : nil }
+  var cacheFolder: FilePath? { settings.own.noCache ? nil : folders.cache }
 
   var marks: RequestMarks {
     RequestMarks(
-      form: settings.form, outputName: settings.output.name, checksum: settings.output.checksum,
+      form: settings.form, outputName: settings.output.name, checksum: settings.own.checksum,
       first: settings.first, indexFolder: [.small, .large].contains(settings.order) ? cacheFolder : nil)
   }
 
   var readsInput: Bool { sources.contains(.standardInput) }
 
-  var takesCommands: Bool { ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: .ofProcess) }
+  var takesCommands: Bool {
+    ScreenKeys.areTaken(isWanted: !settings.own.noKeys, readsInput: readsInput, by: .ofProcess)
+  }
 
   /// Nil where it is known only when the lists have been read.
   var fileCount: Int? { sources.allSatisfy(\.isAddress) ? sources.count : nil }
@@ -85,7 +87,7 @@ struct DownloadSession: Sendable {
     do throws(Refusal) {
       trial = try Self.trial(order, screen)
       StandardError.say(order.folders.warnings)
-      if order.settings.isBackground, let why = IdleClass.enter() {
+      if order.settings.own.background, let why = IdleClass.enter() {
         StandardError.say(["dlm: --background: idle priority is not available (\(why)); going on at normal priority"])
       }
       let session = try await DownloadSession(order, screen, trial)
@@ -120,7 +122,7 @@ struct DownloadSession: Sendable {
   private init(_ order: DownloadOrder, _ screen: ProgressScreen, _ trial: RepeatedFiles?) async throws(Refusal) {
     (self.order, self.screen, self.trial) = (order, screen, trial)
     let settings = order.settings
-    log = RunLog(isVerbose: settings.isVerbose)
+    log = RunLog(isVerbose: settings.shared.verbose)
     (failures, events) = (try Self.failureLog(order), try Self.eventRecord(order))
     memory = RunMemory(
       order.store, order.sources, order.options, log, directory: settings.output.directory, mode: settings.mode)
@@ -135,7 +137,7 @@ struct DownloadSession: Sendable {
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
     // What is only compared, or goes to standard output, leaves no files.
     let writes = !isTrial && (settings.checksumFile != nil || settings.listFile != nil)
-    let runs = !isTrial && (settings.onComplete != nil || settings.onDone != nil)
+    let runs = !isTrial && (settings.own.onComplete != nil || settings.own.onDone != nil)
     observers = RunObservers(
       recorder: settings.report == nil ? nil : RunRecorder(), lists: writes ? FileLists(settings: settings) : nil,
       hooks: runs ? Hooks(settings) : nil)
@@ -208,7 +210,7 @@ struct DownloadSession: Sendable {
     let snapshots =
       order.cacheFolder == nil || trial != nil
       ? nil : RunningSnapshots(state: order.folders.state, directory: order.settings.output.directory)
-    let grace = order.settings.grace.map { time in (time, { @Sendable in endSoon(within: time) }) }
+    let grace = order.settings.own.grace.map { time in (time.duration, { @Sendable in endSoon(within: time.duration) }) }
     let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals, grace: grace) {
       async let _: Void? = snapshots?.follow(feed) { await add($0) }
       let control = order.takesCommands ? wiring : nil
@@ -432,7 +434,7 @@ struct DownloadSession: Sendable {
     let messages = SummaryMessages(
       report: report, comparison: comparison, again: again?.line ?? "", note: again?.note ?? "",
       lists: order.sources.map(\.name), isRepeat: trial != nil,
-      shortens: !order.settings.isVerbose && StandardError.isTerminal)
+      shortens: !order.settings.shared.verbose && StandardError.isTerminal)
     var lines = order.settings.isSilent ? messages.quietLines : messages.lines
     if let plan = order.plan, !order.settings.isSilent || report.verdict?.isAsHere != true {
       lines +=

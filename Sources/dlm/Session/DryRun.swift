@@ -38,7 +38,7 @@ struct DryRun {
     _ sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching, _ environment: [String: String]
   ) async throws -> ExitStatus {
     let failures = FailureLog()
-    let cacheFolder = settings.output.usesCache ? XDGFolders(environment).cache : nil
+    let cacheFolder = settings.own.noCache ? nil : XDGFolders(environment).cache
     let marks = RequestMarks(form: settings.form, outputName: settings.output.name)
     let source = ListReader(
       sources, marks, fetching: fetching, onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } },
@@ -54,7 +54,7 @@ struct DryRun {
     if asJSON { try StandardOutput.write(DryRunMessages.json(plan).text + "\n") }
     StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])
     let status = failures.sayRejections()
-    if !settings.isQuiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
+    if !settings.shared.quiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
     return status
   }
 
@@ -111,7 +111,6 @@ struct DryRun {
   }
 
   private func stands(_ path: String) -> Bool {
-    var status = stat()
-    return !output.isStandardOutput && folder != nil && lstat(path, &status) == 0 || taken.contains(path)
+    !output.isStandardOutput && folder != nil && StandingFile.of(path: path) != nil || taken.contains(path)
   }
 }

@@ -1,8 +1,10 @@
+import ArgumentParser
 import DownloadModel
 import FileReceiving
 import FoundationEssentials
 import Glibc
 import SystemPackage
+import TerminalProgress
 
 extension FileDescriptor {
   /// 64 KiB, as larger blocks read no faster.
@@ -27,21 +29,9 @@ extension FileDescriptor {
   /// Also to a descriptor that does not block. One that takes nothing for a second is given up once a signal ends the
   /// run.
   func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
-    var bytes = Array(text)[...]
-    while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
-      if count >= 0 {
-        bytes = bytes.dropFirst(count)
-        continue
-      }
-      switch errno {
-      case EINTR: continue
-      case EAGAIN:
-        var wanted = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
-        if poll(&wanted, 1, 1000) == 0, Signals.ending != nil { throw .interrupted }
-      case let code: throw Errno(rawValue: code)
-      }
-    }
+    do throws(OutputLost) {
+      try TerminalOutput(descriptor: rawValue).write(Array(text)) { Signals.ending == nil }
+    } catch { throw Errno(rawValue: error.errno) }
   }
 }
 
@@ -117,6 +107,14 @@ enum UserFile {
     if bytes.count > limit { throw .longer(than: limit) }
     return bytes
   }
+
+  static func usable(
+    _ path: String, upTo limit: Int, orPipe: Bool = false, _ message: (_ cause: String) -> String
+  ) throws -> [UInt8] {
+    do throws(Refusal) {
+      return try bytes(path, upTo: limit, orPipe: orPipe)
+    } catch { throw ValidationError(message(UsageMessages.cause(error))) }
+  }
 }
 
 /// `$TMPDIR`, else `/tmp`: for data too large for memory that need not outlive the process.
@@ -137,75 +135,5 @@ enum TemporaryFolder {
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     _ = unlink(template)
     return FileDescriptor(rawValue: raw)
-  }
-}
-
-/// dlm's own files: only the user may write them, and what others may have written is not believed.
-enum OwnFiles {
-  /// - Returns: nil for a folder that is believed, or missing.
-  static func distrust(folder path: FilePath, trustsRoot: Bool = false) -> Distrust? {
-    var status = stat()
-    guard stat(path.string, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
-    return Distrust(folder: FileOwnership(status), user: geteuid(), trustsRoot: trustsRoot)
-  }
-
-  /// - Returns: nothing for a file that is missing, cannot be read or is not believed.
-  static func bytes(of path: FilePath, upTo limit: Int64) -> [UInt8] {
-    let folder = path.removingLastComponent()
-    guard distrust(folder: folder) == nil, let name = path.lastComponent?.string,
-      let file = try? Folder(standing: folder).open(name, O_RDONLY | O_NONBLOCK), (try? file.isOwn(names: .max)) == true
-    else { return [] }
-    return (try? file.read(Int(min(limit, file.identity().size)))) ?? []
-  }
-}
-
-/// Where dlm keeps things of its own (XDG Base Directory Specification, so a relative value counts as unset): nil where
-/// there is neither a variable nor a home folder, and where others own or may write the folder (`Distrust`).
-struct XDGFolders {
-  let config: FilePath?
-  let cache: FilePath?
-  let state: FilePath?
-  /// Why a folder that is there is not believed.
-  let configWarning: String?
-  let cacheWarning: String?
-  let stateWarning: String?
-
-  /// - Parameter homeByLogin: for services and containers that run without HOME.
-  init(_ environment: [String: String], homeByLogin: () -> String? = Self.homeByLogin) {
-    func absolute(_ text: String?) -> FilePath? {
-      guard let text, FilePath(text).isAbsolute else { return nil }
-      return FilePath(text)
-    }
-    let home = absolute(environment["HOME"]) ?? absolute(homeByLogin())
-    func folder(_ variable: String, _ fallback: String, trustsRoot: Bool = false) -> (FilePath?, String?) {
-      let place = absolute(environment[variable]) ?? home?.appending(fallback)
-      guard let path = place?.appending("dlm") else { return (nil, nil) }
-      guard let why = OwnFiles.distrust(folder: path, trustsRoot: trustsRoot) else { return (path, nil) }
-      let cause =
-        why == .othersWrite
-        ? "others can write to it; look at what is in it, then chmod 700 it"
-        : "it belongs to another user; remove it, or name one of yours in \(variable)"
-      return (nil, "dlm: \(path) is not trusted and not used: \(cause)")
-    }
-    (config, configWarning) = folder("XDG_CONFIG_HOME", ".config", trustsRoot: true)
-    (cache, cacheWarning) = folder("XDG_CACHE_HOME", ".cache")
-    (state, stateWarning) = folder("XDG_STATE_HOME", ".local/state")
-  }
-
-  var warnings: [String] {
-    let missing = [
-      cache == nil && cacheWarning == nil ? "the cache" : nil,
-      state == nil && stateWarning == nil ? "the memory of its last list" : nil,
-    ].compactMap(\.self)
-    let noHome =
-      "dlm: there is no home folder (HOME is not set, and the system knows none for this user), so this run goes "
-      + "without \(missing.joined(separator: " and ")); set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME"
-    return [missing.isEmpty ? nil : noHome, cacheWarning, stateWarning].compactMap(\.self)
-  }
-
-  private static func homeByLogin() -> String? {
-    guard let entry = getpwuid(getuid()), let path = entry.pointee.pw_dir else { return nil }
-    let home = String(cString: path)
-    return home == "/" ? nil : home
   }
 }

@@ -39,7 +39,7 @@ actor Hooks {
   func run() async {
     for await variables in files {
       while running.count >= settings.jobs { reap() }
-      start("--on-complete", settings.onComplete, for: variables["PATH"] ?? "", variables)
+      start("--on-complete", settings.own.onComplete, for: variables["PATH"] ?? "", variables)
       reap(WNOHANG)
     }
     while !running.isEmpty { reap() }
@@ -50,7 +50,7 @@ actor Hooks {
   func done(_ status: ExitStatus, _ tally: ProgressTally) {
     let verdict = status != .success ? "failed" : tally.bodies > 0 ? "downloaded" : "unchanged"
     let counts = ["DONE": "\(tally.done)", "FAILED": "\(tally.failed)", "STATUS": "\(status.rawValue)"]
-    start("--on-done", settings.onDone, for: "the run", counts.merging(["VERDICT": verdict]) { $1 })
+    start("--on-done", settings.own.onDone, for: "the run", counts.merging(["VERDICT": verdict]) { $1 })
     while !running.isEmpty { reap() }
   }
 

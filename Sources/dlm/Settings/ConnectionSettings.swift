@@ -12,7 +12,8 @@ struct ConnectionSettings {
   init(_ options: RunOptions, _ sources: SettingsSources) throws {
     transport = TransportOptions(
       userAgent: try sources.naming("user-agent", options.userAgent, Self.userAgent) ?? "dlm/\(DLM.version)")
-    transport.headerLines = try sources.naming("header", options.header, HeaderArgument.lines) ?? []
+    let given = options.header.isEmpty ? nil : options.header
+    transport.headerLines = try sources.naming("header", given, HeaderArgument.lines) ?? []
     transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
     transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
     transport.retryOn = options.retryOn
@@ -80,10 +81,10 @@ struct ConnectionSettings {
     tls.newest = options.tlsMax
     tls.oldest = options.tls13 ? .tls13 : options.tls12 ? .tls12 : nil
     if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
-      let (least, most) = (oldest.defaultValueDescription, newest.defaultValueDescription)
+      let least = "tlsv\(oldest.rawValue)"
       throw sources.conflict(
-        "--tls-max \(most) allows nothing that --tlsv\(least) asks for: leave one of them out.", "tls-max",
-        "tlsv\(least)")
+        "--tls-max \(newest.rawValue) allows nothing that --\(least) asks for: leave one of them out.", "tls-max", least
+      )
     }
     tls.pinnedKeys = options.pinnedpubkey
     tls.revocationList = try readable("crlfile", options.crlfile, sources)

@@ -1,57 +1,10 @@
 // Long because: it is one table, a row for each option.
 import ArgumentParser
-import DownloadCaching
 import DownloadModel
 import TerminalProgress
 
 /// Every option of `dlm get`, once: parser, help, completion, settings files, `dlm config` and repeated runs use it.
 enum OptionTable {
-  /// Where an option can be set besides the command line. From `less` on, a working folder's file may be stricter than
-  /// its user is, never looser (HTTP rule 45).
-  enum Setting {
-    case nowhere
-    case anywhere
-    /// Not in a working folder: whom dlm trusts, and where it writes.
-    case byOwner
-    /// The smaller number is stricter; `auto` bounds nothing.
-    case less
-    case proof, on, off
-    /// No value is stricter than another: the user's own holds. A working folder names no address that is asked.
-    case own
-    /// `overwrite` holds only if the user's own file says it too.
-    case keeping
-
-    /// Whether the working folder's value holds beside the user's own, if there is one.
-    func holds(_ text: String, besides own: String?) -> Bool {
-      switch self {
-      case .nowhere, .byOwner: return false
-      case .anywhere: return true
-      case .keeping: return text != "overwrite" || own == "overwrite"
-      case .own: return own == nil && !text.contains("://") || text == own
-      case .less, .proof, .on, .off:
-        // What is no value has to reach the parser, which says so.
-        guard let own, let here = looseness(of: text), let bound = looseness(of: own) else { return true }
-        return here <= bound
-      }
-    }
-
-    /// Greater for what is looser; nil for what is no value.
-    private func looseness(of text: String) -> Double? {
-      switch self {
-      case .proof: Proof(argument: text).map { proof in -Double(Proof.allCases.count { $0 < proof }) }
-      case .on: YesOrNo(argument: text).map { $0.isOn ? 0 : 1 }
-      case .off: YesOrNo(argument: text).map { $0.isOn ? 1 : 0 }
-      // `3`, `0.5`, `500K`, `1,4,16` and `auto`.
-      default:
-        if let jobs = Jobs(argument: text) {
-          jobs.widths.map { $0.number.map(Double.init) ?? .infinity }.max()
-        } else {
-          Double(text) ?? ByteRate(argument: text).map { Double($0.bytesPerSecond) }
-        }
-      }
-    }
-  }
-
   /// What is both read and written counts as written.
   enum FileUse { case read, written }
 
@@ -65,7 +18,7 @@ enum OptionTable {
     let kind: Kind
     /// Whether the next run of the same list uses it too: not where it is about one run's output.
     let isLasting: Bool
-    let setting: Setting
+    let setting: SettingRule
     /// What holds where nothing is set; nil if that means what `meaning` says.
     let usual: String?
     let meaning: String
@@ -370,7 +323,7 @@ enum OptionTable {
   private typealias Field<Value> = @Sendable (inout GetCommand, (inout Value) -> Void) -> Void
 
   private static func flag(
-    _ name: String, letter: Character? = nil, _ help: String, _ setting: Setting, once: Bool = false,
+    _ name: String, letter: Character? = nil, _ help: String, _ setting: SettingRule, once: Bool = false,
     _ field: @escaping Field<Bool>
   ) -> Row {
     Row(
@@ -380,7 +333,7 @@ enum OptionTable {
 
   private static func value<Value: ExpressibleByArgument>(
     _ name: String, letter: Character? = nil, kind: Kind = .value, _ valueName: String, _ help: String,
-    then end: String = ".", usually usual: String? = nil, without meaning: String = "none", _ setting: Setting,
+    then end: String = ".", usually usual: String? = nil, without meaning: String = "none", _ setting: SettingRule,
     once: Bool = false, file: FileUse? = nil, _ field: @escaping Field<Value?>
   ) -> Row {
     Row(
@@ -391,7 +344,7 @@ enum OptionTable {
 
   private static func values<Value: ExpressibleByArgument>(
     _ name: String, letter: Character? = nil, kind: Kind = .values, _ valueName: String, _ help: String,
-    _ setting: Setting, file: FileUse? = nil, _ field: @escaping Field<[Value]>
+    _ setting: SettingRule, file: FileUse? = nil, _ field: @escaping Field<[Value]>
   ) -> Row {
     Row(
       name, letter, .value(valueName, "\(help) (default: none)."), kind, true, setting, nil, "none", file, field,
@@ -403,7 +356,7 @@ enum OptionTable {
 extension OptionTable.Row {
   fileprivate init<Value>(
     _ name: String, _ letter: Character?, _ help: ArgumentHelp, _ kind: OptionTable.Kind, _ isLasting: Bool,
-    _ setting: OptionTable.Setting, _ usual: String?, _ meaning: String, _ file: OptionTable.FileUse?,
+    _ setting: SettingRule, _ usual: String?, _ meaning: String, _ file: OptionTable.FileUse?,
     _ field: @escaping @Sendable (inout GetCommand, (inout Value) -> Void) -> Void,
     texts: @escaping @Sendable (Value) -> [String], found: @escaping @Sendable (SettingsSources) throws -> Value?
   ) {

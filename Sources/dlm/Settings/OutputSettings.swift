@@ -13,9 +13,6 @@ struct OutputSettings {
   /// `--output -`
   let isStandardOutput: Bool
   let asksNames: Bool
-  let checksum: ContentDigest?
-  let checksumsFile: String?
-  let usesCache: Bool
   /// `Wiring` adds what is the run's own: its folders, and what an answer depends on.
   var cache: CacheConfiguration
 
@@ -29,15 +26,12 @@ struct OutputSettings {
     let usual = isStandardOutput ? TemporaryFolder.path(sources.environment) : "."
     directory = place?.folder ?? output.directory ?? usual
     asksNames = output.askNames
-    checksum = output.checksum
-    checksumsFile = output.checksums
-    usesCache = !output.noCache
     cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
     cache.conflictPolicy = output.onConflict ?? .rename
     (cache.refresh, cache.offline) = (output.refresh, output.offline)
     cache.freshness = FreshnessPolicy(
-      revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
-      maxStale: output.maxStale?.number)
+      revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge.map { Int(clamping: $0) },
+      maxStale: output.maxStale.map { Int(clamping: $0) })
     cache.useContentDisposition = !output.noContentDisposition
     (cache.requiredProof, cache.expectedTypes) = (output.requireProof ?? .nothing, output.expect)
     (cache.maxSize, cache.syncs) = (output.maxFilesize?.bytesPerSecond, output.fsync)
@@ -54,7 +48,9 @@ struct OutputSettings {
     if output.output != nil {
       throw ValidationError("--output names the file of a single address; use --directory for a list.")
     }
-    if checksum != nil { throw ValidationError("--checksum is for a single address; use --checksums FILE for a list.") }
+    if output.checksum != nil {
+      throw ValidationError("--checksum is for a single address; use --checksums FILE for a list.")
+    }
   }
 
   /// - Throws: `ValidationError` for what cannot be a file.

@@ -1,8 +1,8 @@
-import ArgumentParser
-import DownloadCaching
-import DownloadModel
-import FileReceiving
-import TerminalProgress
+public import ArgumentParser
+public import DownloadCaching
+public import DownloadModel
+public import FileReceiving
+public import TerminalProgress
 
 // Two groups, although there are more ideas: the parser has the runtime search all conformances five times for each.
 
@@ -14,7 +14,7 @@ struct RunOptions: ParsableArguments {
   @Option("limit-rate") var limitRate: ByteRate?
   @Option("min-rate") var minRate: ByteRate?
   @Option("max-time") var maxTime: Seconds?
-  @Option("retries") var retries: Count?
+  @Option("retries") var retries: UInt?
   @Option("retry-on") var retryOn: [ThrottlingStatuses] = []
   @Option("retry-max-time") var retryMaxTime: Seconds?
   @Option("connect-timeout") var connectTimeout: Seconds?
@@ -58,8 +58,8 @@ struct GetOptions: ParsableArguments {
   @Flag("offline") var offline = false
   @Flag("revalidate") var revalidate = false
   @Flag("heuristic") var heuristic = false
-  @Option("max-age") var maxAge: Count?
-  @Option("max-stale") var maxStale: Count?
+  @Option("max-age") var maxAge: UInt?
+  @Option("max-stale") var maxStale: UInt?
   @Flag("fsync") var fsync = false
   @Flag("remote-time") var remoteTime = false
   @Flag("no-content-disposition") var noContentDisposition = false
@@ -101,5 +101,142 @@ extension Flag where Value == Bool {
   init(wrappedValue: Bool, _ name: String) {
     let row = OptionTable.row(name)
     self.init(wrappedValue: wrappedValue, name: row.names, help: row.help)
+  }
+}
+
+// MARK: Their values
+
+extension ArgumentHelp {
+  static func value(_ name: String, _ abstract: String) -> Self { Self(abstract, valueName: name) }
+}
+
+/// A value that is one of a few words. The parser's own rule gives the same names, but has the runtime search all
+/// conformances at each start.
+public protocol Choice: ExpressibleByArgument, CaseIterable, RawRepresentable where RawValue == String {}
+
+extension Choice {
+  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+  public static var allValueDescriptions: [String: String] { [:] }
+}
+
+extension Proof: Choice {}
+extension ProgressStyle: Choice {}
+extension RequestOrder: Choice {}
+extension ConflictPolicy: Choice {}
+extension StoreKind: Choice {}
+extension TLSOptions.Version: Choice {}
+
+extension DownloadMode: Choice {
+  public init?(argument: String) { self.init(rawValue: argument == "task-group" ? "parallel" : argument) }
+}
+
+enum CertificateType: String, Choice {
+  case pem = "PEM"
+  case p12 = "P12"
+
+  init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+}
+
+extension ContentDigest: ExpressibleByArgument { public init?(argument: String) { self.init(argument) } }
+
+extension ExpectedTypes: ExpressibleByArgument {}
+
+extension ThrottlingStatuses: ExpressibleByArgument { public init?(argument: String) { self.init(argument) } }
+
+/// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
+struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let number: Int?
+  var description: String { number.map { "\($0)" } ?? "auto" }
+
+  init?(argument: String) {
+    number = Int(argument)
+    guard argument == "auto" || number ?? 0 >= 1 else { return nil }
+  }
+}
+
+/// `--jobs`: files at a time, or several such numbers to compare: `1,4,16`.
+struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  /// At least one.
+  let widths: [Parallelism]
+  var description: String { widths.map(\.description).joined(separator: ",") }
+
+  init?(argument: String) {
+    let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
+    widths = parts.compactMap { Parallelism(argument: String($0)) }
+    if widths.count < parts.count { return nil }
+  }
+}
+
+struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let duration: Duration
+  var description: String { "\(duration / .seconds(1))" }
+
+  init?(argument: String) {
+    guard let number = Double(argument), number > 0, number < 1e9 else { return nil }
+    duration = .seconds(number)
+  }
+}
+
+/// Bytes a second: `500K`, `5M`, `1.5G`, as curl and wget take them (K is 1024).
+struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let bytesPerSecond: Int64
+  var description: String { "\(bytesPerSecond)" }
+
+  init?(argument: String) {
+    let units: [Character: Double] = ["k": 1024, "m": 1_048_576, "g": 1_073_741_824]
+    let unit = argument.last.flatMap { units[Character($0.lowercased())] }
+    guard let number = Double(unit == nil ? argument[...] : argument.dropLast()), number.isFinite else { return nil }
+    let rate = number * (unit ?? 1)
+    guard rate >= 1, rate < 1e15 else { return nil }
+    bytesPerSecond = Int64(rate)
+  }
+}
+
+/// Written as a `ByteRate`, or `0`.
+struct ByteCount: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let bytes: Int64
+  var description: String { "\(bytes)" }
+
+  init?(argument: String) {
+    guard let bytes = argument == "0" ? 0 : ByteRate(argument: argument)?.bytesPerSecond else { return nil }
+    self.bytes = bytes
+  }
+}
+
+/// A span of time with its unit: `30d`, `12h`, `90m`, `45s`, `2w`.
+struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let seconds: Int64
+  var description: String { "\(seconds)s" }
+
+  init?(argument: String) {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    guard let unit = argument.last.flatMap({ units[$0] }),
+      let number = Int64(argument.dropLast()), number >= 0, number <= 1 << 32
+    else { return nil }
+    seconds = number * unit
+  }
+}
+
+/// An address as the cache knows it: without what identifies a user.
+struct CachedAddress: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let key: String
+  var description: String { key }
+
+  init?(argument: String) {
+    guard let address = try? Address(argument) else { return nil }
+    key = address.resource
+  }
+}
+
+/// A flag in the environment or a settings file.
+struct YesOrNo: ExpressibleByArgument, Equatable {
+  let isOn: Bool
+
+  init?(argument: String) {
+    switch argument.lowercased() {
+    case "1", "true", "yes", "on": isOn = true
+    case "0", "false", "no", "off", "": isOn = false
+    default: return nil
+    }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DownloadModel
 import DownloadScheduling
+import FileReceiving
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -9,6 +10,9 @@ import TerminalProgress
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
 /// `$XDG_CONFIG_HOME/dlm/dlm.conf`, else the default here. Config/dlm.conf explains each.
 struct Settings {
+  /// The options as they hold, for what needs no more than their values.
+  private(set) var own: GetOptions
+  let shared: RunOptions
   var mode: DownloadMode
   var form: ListForm
   var jobs: Int
@@ -16,7 +20,6 @@ struct Settings {
   var widths: [Int?]
   /// Whether the run finds out how many files at a time are good, up to `jobs`.
   var adaptsJobs: Bool
-  var perHost: Int?
   /// Transfers of one large file at a time, at most.
   var segments: Int
   /// Network loops, each with a thread. More than the cores would only take turns; eight feed any link of one machine.
@@ -27,25 +30,15 @@ struct Settings {
   var output: OutputSettings
   private(set) var first: [NamePattern]
   private(set) var order: RequestOrder
-  private(set) var isBackground: Bool
   var progress: ProgressStyle
-  var takesKeys: Bool
-  var isQuiet: Bool
-  var isVerbose: Bool
-  var noCompare: Bool
-  var watches: Bool
-  var refreshEvery: TimeSpan?
-  var grace: Duration?
   var failedList: OutputFile?
-  var onComplete: HookCommand?
-  var onDone: HookCommand?
   var checksumFile: OutputFile?
   var listFile: OutputFile?
   var events: OutputFile?
   var report: ReportFile?
   var summaryFile: OutputFile?
 
-  var isSilent: Bool { isQuiet || progress == .none }
+  var isSilent: Bool { shared.quiet || progress == .none }
 
   // What `auto` goes up to, as long as hosts refuse none and more bring more.
   static let mostPerHost = 64
@@ -59,8 +52,8 @@ struct Settings {
     if OptionTable.rows.contains(where: { $0.file == .written && !$0.texts(&command).isEmpty }) {
       try NamedFiles.check(command, lists, sources.environment)
     }
-    let (own, shared) = (command.own, command.shared)
-    (first, order, isBackground) = (own.first.map { NamePattern($0) }, own.order ?? .list, own.background)
+    (own, shared) = (command.own, command.shared)
+    (first, order) = (own.first.map { NamePattern($0) }, own.order ?? .list)
     (mode, form) = (own.mode ?? .parallel, try ListForm(command.lists, sources.environment))
     widths = shared.jobs?.widths.map(\.number) ?? [nil]
     if let several = shared.jobs, widths.count > 1, !comparesWidths {
@@ -70,16 +63,13 @@ struct Settings {
     }
     adaptsJobs = widths[0] == nil
     jobs = widths[0] ?? Self.mostJobs
-    perHost = shared.perHost?.number
     segments = shared.segments?.number ?? Self.mostSegments
     setLoops = try sources.value("loops")
     retry = RetryPolicy(
-      retries: shared.retries?.number ?? 5, maxTime: shared.retryMaxTime?.duration, fileTime: shared.maxTime?.duration)
+      retries: shared.retries.map { Int(clamping: $0) } ?? 5, maxTime: shared.retryMaxTime?.duration,
+      fileTime: shared.maxTime?.duration)
     connection = try ConnectionSettings(shared, sources)
     output = try OutputSettings(own, lists, sources)
-    (isQuiet, isVerbose, noCompare, takesKeys) = (shared.quiet, shared.verbose, own.noCompare, !own.noKeys)
-    (onComplete, onDone, watches, refreshEvery) = (own.onComplete, own.onDone, own.watch, own.refreshEvery)
-    grace = own.grace?.duration
     func file(_ name: String, _ text: String?) throws -> OutputFile? {
       try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
     }
@@ -91,7 +81,7 @@ struct Settings {
     listFile = try file("write-list", own.writeList)
     let style = shared.progress ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
-    progress = isQuiet && style != .json && !output.asks ? .none : style
+    progress = shared.quiet && style != .json && !output.asks ? .none : style
     guard output.isStandardOutput else { return }
     try requireFreeOutput(style)
     // Bars would be drawn into the file.
@@ -119,7 +109,7 @@ struct Settings {
     if let form { command.lists = form }
     try self.init(command, lists, sources, comparesWidths: true)
     // All modes are to run alike, and none gives way to others.
-    (first, order, isBackground) = ([], .list, false)
+    (first, order, own.background) = ([], .list, false)
   }
 }
 
@@ -156,26 +146,13 @@ struct SettingsSources {
       })
     StandardError.say([XDGFolders(environment).configWarning].compactMap(\.self))
     let own = ownPath(environment)
-    // The settings were YAML once.
-    let gone: [(FilePath?, String)] = [
-      (".dlm.yaml", ".dlm.conf"), (own?.removingLastComponent().appending("config.yaml"), "dlm.conf"),
-    ]
-    for case (let old?, let now) in gone where isThere(old.string) {
-      StandardError.say(["dlm: \(old) is not read: settings are lines name = value in \(now) now"])
-    }
     let ownFile = try own.flatMap {
-      isThere($0.string) ? try SettingsFile(at: $0, .ownFolder, say: StandardError.say) : nil
+      StandingFile.of(path: $0.string) != nil ? try SettingsFile(at: $0, .ownFolder, say: StandardError.say) : nil
     }
     let here =
-      isThere(folderPath.string)
+      StandingFile.of(path: folderPath.string) != nil
       ? try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say) : nil
     return SettingsSources(environment: environment, files: [here, ownFile].compactMap(\.self))
-  }
-
-  /// Whether something stands under a name, a link that leads nowhere included.
-  private static func isThere(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0
   }
 
   static let folderPath: FilePath = ".dlm.conf"

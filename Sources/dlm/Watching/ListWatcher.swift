@@ -123,12 +123,14 @@ struct WatchOrder: Sendable {
   /// - Parameter isAsked: on the command line, as `every` is; a setting alone only holds where there is what to watch.
   /// - Returns: nil for a run that does not watch.
   init?(isAsked: Bool, every: TimeSpan?, _ settings: Settings, _ sources: [Source]) throws {
-    guard settings.watches else {
-      if every != nil { throw ValidationError(UsageMessages.refreshWithoutWatch) }
-      return nil
+    guard settings.own.watch else {
+      if every == nil { return nil }
+      throw ValidationError("--refresh-every is for a run that goes on: give --watch too, or leave it out.")
     }
-    let span = settings.refreshEvery
-    if span?.seconds == 0 { throw ValidationError(UsageMessages.refreshAllTheTime) }
+    let span = settings.own.refreshEvery
+    if span?.seconds == 0 {
+      throw ValidationError("--refresh-every needs a time between two rounds, such as 30s, 10m or 6h.")
+    }
     if let why = Self.refusal(sources, settings, refreshes: span != nil) {
       if isAsked || every != nil { throw ValidationError(why) }
       return nil
@@ -137,18 +139,27 @@ struct WatchOrder: Sendable {
   }
 
   private static func refusal(_ sources: [Source], _ settings: Settings, refreshes: Bool) -> String? {
-    if settings.output.isStandardOutput { return UsageMessages.watchingOutput }
+    if settings.output.isStandardOutput {
+      return "--output - writes a file once, and --watch again and again: use one of the two."
+    }
     for source in sources {
       switch source {
-      case .standardInput: return UsageMessages.watchingInput
-      case .listAt where !refreshes: return UsageMessages.watchingAddress(source.name)
+      case .standardInput:
+        return "--watch needs a list that can change, and standard input is read once: name a list file."
+      case .listAt where !refreshes:
+        return "--watch cannot see the list at \(source.name) change: say how often to ask for it, --refresh-every 10m."
       case .list(let path):
         var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return UsageMessages.watchingNoFile(path) }
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { continue }
+        return "--watch needs a list that can change, and \(path) is not a regular file: name a list file."
       case .address, .listAt: break
       }
     }
-    if sources.allSatisfy(\.isAddress), !refreshes { return UsageMessages.watchingNothing }
-    return refreshes && !settings.output.usesCache ? UsageMessages.refreshWithoutCache : nil
+    if sources.allSatisfy(\.isAddress), !refreshes {
+      return "--watch needs a list to watch, and an address has none: name a list file, or ask again about the address "
+        + "with --refresh-every 10m."
+    }
+    if !refreshes || !settings.own.noCache { return nil }
+    return "--refresh-every asks about what the cache knows, and --no-cache does without it: use one of the two."
   }
 }

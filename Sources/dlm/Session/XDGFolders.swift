@@ -1,0 +1,86 @@
+import DownloadModel
+import FileReceiving
+import Glibc
+import SystemPackage
+
+/// Where dlm keeps things of its own (XDG Base Directory Specification, so a relative value counts as unset): nil where
+/// there is neither a variable nor a home folder, and where others own or may write the folder (`Distrust`).
+struct XDGFolders {
+  let config, cache, state: FilePath?
+  /// Why a folder that is there is not believed.
+  let configWarning, cacheWarning, stateWarning: String?
+
+  /// - Parameter homeByLogin: for services and containers that run without HOME.
+  init(_ environment: [String: String], homeByLogin: () -> String? = Self.homeByLogin) {
+    func absolute(_ text: String?) -> FilePath? {
+      guard let text, FilePath(text).isAbsolute else { return nil }
+      return FilePath(text)
+    }
+    let home = absolute(environment["HOME"]) ?? absolute(homeByLogin())
+    func folder(_ variable: String, _ fallback: String, trustsRoot: Bool = false) -> (FilePath?, String?) {
+      let place = absolute(environment[variable]) ?? home?.appending(fallback)
+      guard let path = place?.appending("dlm") else { return (nil, nil) }
+      guard let why = OwnFiles.distrust(folder: path, trustsRoot: trustsRoot) else { return (path, nil) }
+      let cause =
+        why == .othersWrite
+        ? "others can write to it; look at what is in it, then chmod 700 it"
+        : "it belongs to another user; remove it, or name one of yours in \(variable)"
+      return (nil, "dlm: \(path) is not trusted and not used: \(cause)")
+    }
+    (config, configWarning) = folder("XDG_CONFIG_HOME", ".config", trustsRoot: true)
+    (cache, cacheWarning) = folder("XDG_CACHE_HOME", ".cache")
+    (state, stateWarning) = folder("XDG_STATE_HOME", ".local/state")
+  }
+
+  var warnings: [String] {
+    let missing = [
+      cache == nil && cacheWarning == nil ? "the cache" : nil,
+      state == nil && stateWarning == nil ? "the memory of its last list" : nil,
+    ].compactMap(\.self)
+    let noHome =
+      "dlm: there is no home folder (HOME is not set, and the system knows none for this user), so this run goes "
+      + "without \(missing.joined(separator: " and ")); set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME"
+    return [missing.isEmpty ? nil : noHome, cacheWarning, stateWarning].compactMap(\.self)
+  }
+
+  private static func homeByLogin() -> String? {
+    guard let entry = getpwuid(getuid()), let path = entry.pointee.pw_dir else { return nil }
+    let home = String(cString: path)
+    return home == "/" ? nil : home
+  }
+}
+
+/// dlm's own files: only the user may write them, and what others may have written is not believed.
+enum OwnFiles {
+  /// - Returns: nil for a folder that is believed, or missing.
+  static func distrust(folder path: FilePath, trustsRoot: Bool = false) -> Distrust? {
+    var status = stat()
+    guard stat(path.string, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    return Distrust(folder: FileOwnership(status), user: geteuid(), trustsRoot: trustsRoot)
+  }
+
+  /// - Returns: nothing for a file that is missing, cannot be read or is not believed.
+  static func bytes(of path: FilePath, upTo limit: Int64) -> [UInt8] {
+    let folder = path.removingLastComponent()
+    guard distrust(folder: folder) == nil, let name = path.lastComponent?.string,
+      let file = try? Folder(standing: folder).open(name, O_RDONLY | O_NONBLOCK), (try? file.isOwn(names: .max)) == true
+    else { return [] }
+    return (try? file.read(Int(min(limit, file.identity().size)))) ?? []
+  }
+
+  /// Opens a file to add to, or to replace, made where missing, with a lock: while one process replaces the file, no
+  /// other adds to the old one. Where the file system knows no locks, a little may be lost: better than all.
+  /// - Parameter lock: LOCK_SH to add, LOCK_EX to replace.
+  static func locked(_ name: String, in folder: Folder, _ lock: Int32) throws(Errno) -> Descriptor {
+    var attempts = 0
+    while true {
+      attempts += 1
+      let file = try folder.open(name, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, mode: 0o600)
+      guard try file.isOwn(names: .max) else { throw .notPermitted }
+      while flock(file.raw, lock) != 0, errno == EINTR {}
+      // Else it was replaced before the lock was had. Some file systems give one file several numbers, hence the bound.
+      if try folder.identity(of: name)?.isSameFile(as: file.identity()) == true || attempts > 20 { return file }
+      file.unlock()
+    }
+  }
+}
