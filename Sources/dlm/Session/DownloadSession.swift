@@ -207,13 +207,14 @@ struct DownloadSession: Sendable {
 
   private func download() async -> RunReport {
     // Not for a run without the cache, or one that is only compared.
-    let snapshots =
-      order.cacheFolder == nil || trial != nil
-      ? nil : RunningSnapshots(state: order.folders.state, directory: order.settings.output.directory)
+    let state = order.cacheFolder == nil || trial != nil ? nil : order.folders.state
+    let snapshots = state.map {
+      RunningSnapshots(folder: RunningSnapshots.folder(below: $0), directory: order.settings.output.directory)
+    }
     let grace = order.settings.own.grace.map { time in (time.duration, { @Sendable in endSoon(within: time.duration) }) }
     let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals, grace: grace) {
       async let _: Void? = snapshots?.follow(feed) { await add($0) }
-      let control = order.takesCommands ? wiring : nil
+      let control = keys != nil && order.takesCommands ? wiring : nil
       let show = { @Sendable in await screen.show(feed, keys: keys, control: control, paste: paste) { await fetch() } }
       guard let events else { return await show() }
       return await events.record(feed, while: show)
@@ -245,7 +246,7 @@ struct DownloadSession: Sendable {
     // Unstructured, as a signal does not end what is to be done about files that are here.
     let hooks = observers.hooks.map { hooks in Task { await hooks.run() } }
     async let _: Void? = trial?.output?.follow(orElse: screen.stop)
-    let width = if let watched { await fetch(watched) } else { await fetchAll() }
+    let width = await fetchAll()
     if let output = trial?.output { await finish(output) }
     observers.recorder?.end(mostAtOnce: width.peak)
     log.atOnce(width.peak, order.settings)
@@ -271,14 +272,25 @@ struct DownloadSession: Sendable {
   }
 
   private func fetchAll() async -> RunWidth {
-    await wiring.run(reader) { request, result in
-      log.ended(request, result)
-      observers.recorder?.ended(request, result)
-      trial?.fetched.ended(request, result)
-      if questions?.ended(request, result) != true { observers.settled(request, result) }
-      guard case .failure(let error) = result else { return }
-      failures.add(error.of(request))
-      if error.stopsWriting { reader.stop() }
+    guard let watched else { return await wiring.run(reader, onEnd: ended) }
+    let watcher = ListWatcher(
+      order: order, lines: watched, askAnew: { await wiring.loops.askAnew() }, onRead: { memory.read($0) })
+    async let _: Void = watcher.run()
+    return await wiring.run(watched, scopes: watched.scopes, onEnd: ended)
+  }
+
+  @Sendable private func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    log.ended(request, result)
+    observers.recorder?.ended(request, result)
+    trial?.fetched.ended(request, result)
+    if questions?.ended(request, result) != true { observers.settled(request, result) }
+    watched?.ended(request, result.mapError { $0.of(request) })
+    guard case .failure(let error) = result else { return }
+    // Those of watched lists are their lines'.
+    if watched == nil { failures.add(error.of(request)) }
+    if error.stopsWriting {
+      reader.stop()
+      watched?.stop()
     }
   }
 
@@ -289,18 +301,6 @@ struct DownloadSession: Sendable {
       feed.prompt([])
     }
     if let failure = await output.failure, await !output.isReaderGone { failures.add(failure) }
-  }
-
-  private func fetch(_ watched: WatchedLines) async -> RunWidth {
-    let watcher = ListWatcher(
-      order: order, lines: watched, askAnew: { await wiring.loops.askAnew() }, onRead: { memory.read($0) })
-    async let _: Void = watcher.run()
-    return await wiring.run(watched, scopes: watched.scopes) { request, result in
-      log.ended(request, result)
-      if questions?.ended(request, result) != true { observers.settled(request, result) }
-      if case .failure(let error) = result, error.stopsWriting { watched.stop() }
-      watched.ended(request, result.mapError { $0.of(request) })
-    }
   }
 
   // MARK: What comes while it goes on

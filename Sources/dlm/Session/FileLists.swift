@@ -76,9 +76,9 @@ enum FailedList {
   static func text(_ report: RunReport) -> String {
     var lines: [String] = []
     if report.failures.isEmpty, report.rejections.isEmpty { lines.append("# nothing failed") }
-    lines += report.rejections.map { "# " + Self.oneLine(RejectionMessages($0).line) }
+    lines += report.rejections.map { "# " + TerminalText.sanitized(RejectionMessages($0).line) }
     for group in FailureMessages.groups(of: report.failures) {
-      lines.append("# " + Self.oneLine(group.messages.heading))
+      lines.append("# " + TerminalText.sanitized(group.messages.heading))
       lines += group.errors.map(Self.line)
     }
     return lines.joined(separator: "\n") + "\n"
@@ -86,11 +86,9 @@ enum FailedList {
 
   /// A failure without an address concerns a folder or file: there is nothing to fetch again.
   static func line(_ error: DownloadError) -> String {
-    guard let address = error.address else { return "# " + oneLine(error.path ?? "") }
+    guard let address = error.address else { return "# " + TerminalText.sanitized(error.path ?? "") }
     return address + (error.wishes.map { LineOptions($0).text } ?? "")
   }
-
-  static func oneLine(_ text: String) -> String { TerminalText.sanitized(text).replacing("\n", with: " ") }
 }
 
 /// Failures in a file without a name, since a list may have millions.
@@ -111,7 +109,7 @@ final class FailureSpool: Sendable {
 
   /// Adds the address, under a comment where the cause is another than before.
   func add(_ error: DownloadError) {
-    let heading = FailedList.oneLine(FailureMessages(error).heading)
+    let heading = TerminalText.sanitized(FailureMessages(error).heading)
     let line = FailedList.line(error) + "\n"
     state.withLock { state in
       let text = heading == state.heading ? line : "# \(heading)\n\(line)"

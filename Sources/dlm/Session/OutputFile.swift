@@ -1,5 +1,4 @@
 import ArgumentParser
-import DownloadCaching
 import DownloadModel
 import Glibc
 import Synchronization
@@ -221,5 +220,73 @@ struct DraftFile: ~Copyable {
     guard isOpen else { return }
     _ = close(descriptor.rawValue)
     _ = unlink(path.string)
+  }
+}
+
+/// The files that a command names: none is written that is read too, or is another that is written.
+enum NamedFiles {
+  /// Messages call it by its name: `--failed again.txt`.
+  private typealias Place = (name: String, path: String, file: FileIdentity)
+
+  /// To be called before anything is opened for writing.
+  static func check(_ command: GetCommand, _ lists: [Source], _ environment: [String: String]) throws {
+    let written = places(.written, command)
+    let settings = [SettingsSources.folderPath, SettingsSources.ownPath(environment)].compactMap(\.self)
+    let read =
+      lists.compactMap { source in
+        switch source {
+        case .list(let path): place("the list \(path)", path)
+        case .standardInput: place("standard input", "/dev/stdin")
+        case .address, .listAt: nil
+        }
+      } + settings.compactMap { place("the settings file \($0)", $0.string) }
+      + places(.read, command)
+    for (index, output) in written.enumerated() {
+      if let input = read.first(where: { $0.file == output.file }) {
+        throw ValidationError(
+          "\(output.name) would overwrite what is read: \(input.name) is the same file. Name another.")
+      }
+      // Descriptors that the caller has opened may be one stream.
+      if let other = written[..<index].first(where: { $0.file == output.file }),
+        [other, output].contains(where: { OutputFile.descriptor($0.path) == nil })
+      {
+        throw ValidationError("\(other.name) and \(output.name) are one file: name two.")
+      }
+    }
+  }
+
+  private static func places(_ use: OptionTable.FileUse, _ command: GetCommand) -> [Place] {
+    var command = command
+    return OptionTable.rows.filter { $0.file == use }.flatMap { row in
+      row.texts(&command).compactMap { text in
+        if row.kind == .headers, text.utf8.first != UInt8(ascii: "@") { return nil }
+        let path = row.kind == .headers ? String(text.dropFirst()) : text
+        return place("\(row.spelled) \(path)", use == .written ? OutputFile.path(path) : path)
+      }
+    }
+  }
+
+  private static func place(_ name: String, _ path: String) -> Place? { FileIdentity(path).map { (name, path, $0) } }
+}
+
+/// Device and inode of a file, or those of its folder and its name where it is not there yet. Devices have no identity,
+/// as any number of outputs may go to one.
+private struct FileIdentity: Equatable {
+  private let device: dev_t
+  private let inode: ino_t
+  private var name: String?
+
+  init?(_ path: String) {
+    var status = stat()
+    // In `new/../file`, the folder may be made before the file is written.
+    let normal = FilePath(path).lexicallyNormalized()
+    if stat(path, &status) == 0 || stat(normal.string, &status) == 0 {
+      guard [S_IFREG, S_IFIFO].contains(status.st_mode & S_IFMT) else { return nil }
+    } else {
+      let folder = normal.removingLastComponent()
+      guard stat(folder.isEmpty ? "." : folder.string, &status) == 0 else { return nil }
+      name = normal.lastComponent?.string
+    }
+    (device, inode) = (status.st_dev, status.st_ino)
   }
 }

@@ -1,6 +1,5 @@
 import DownloadCaching
 import DownloadModel
-import Downloads
 import Glibc
 import Synchronization
 import SystemPackage
@@ -20,9 +19,10 @@ final class ProgressScreen: Sendable {
   ///   - readsInput: whether the run reads standard input; at a terminal its keys then stay lines, ended by Ctrl-D.
   ///   - keepsInput: whether what is typed is left for the program after dlm.
   init(
-    _ style: ProgressStyle, readsInput: Bool = false, keepsInput: Bool = false, environment variables: [String: String]
+    _ style: ProgressStyle, readsInput: Bool = false, keepsInput: @autoclosure () -> Bool = false,
+    environment variables: [String: String]
   ) {
-    output = TerminalOutput(takesKeys: !readsInput || isatty(STDIN_FILENO) == 0, keepsInput: keepsInput)
+    output = TerminalOutput(takesKeys: !readsInput || isatty(STDIN_FILENO) == 0, keepsInput: keepsInput())
     self.variables = variables
     environment = TerminalEnvironment(isTerminal: output.isTerminal, variables: variables)
     self.style = style.resolved(in: environment)
@@ -142,15 +142,8 @@ final class ProgressScreen: Sendable {
 
 /// Shows other processes how far a run has come (`dlm cache status`).
 struct RunningSnapshots {
-  private let folder: FilePath
-  private let directory: String
-
-  /// - Returns: nil without a folder for dlm's state.
-  init?(state: FilePath?, directory: String) {
-    guard let state else { return nil }
-    folder = Self.folder(below: state)
-    self.directory = directory
-  }
+  let folder: FilePath
+  let directory: String
 
   static func folder(below state: FilePath) -> FilePath { state.appending("running") }
 
@@ -178,89 +171,5 @@ struct RunningSnapshots {
       await current.takeAdded(add)
     }
     await file?.remove()
-  }
-}
-
-/// Keys that no question wants go to the screen, and what they command to the run.
-struct ScreenKeys: Sendable {
-  let keys: TerminalKeys
-  let control: Wiring?
-  let renderer: ProgressRenderer
-  let stop: @Sendable () -> Void
-  /// Gets what was pasted; says whether it is more than a wrong key.
-  let paste: @Sendable (String) -> Bool
-
-  private static let lookInterval = Duration.milliseconds(500)
-
-  func run() async {
-    guard let control else { return await keys.run { _ in } }
-    let (presses, pressed) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    await withTaskGroup { group in
-      group.addTask {
-        await keys.run { key in
-          if case .paste(let text) = key, paste(text) { return }
-          if let command = await renderer.press(ScreenKey(key)) { await carryOut(command, control) }
-          pressed.yield()
-        }
-        pressed.finish()
-      }
-      group.addTask { for await _ in presses { await describe(control) } }
-    }
-  }
-
-  private func carryOut(_ command: ScreenCommand, _ control: Wiring) async {
-    switch command {
-    case .stop: stop()
-    case .pause: control.downloads.pause(true)
-    case .goOn: control.downloads.pause(false)
-    case .width(let change): await renderer.answer(QuestionMessages.width(control.widen(by: change)))
-    case .skip(let id):
-      if let meter = await renderer.meter(of: id) { await control.downloads.skip(id, meter) }
-    }
-  }
-
-  private func describe(_ control: Wiring) async {
-    while !Task.isCancelled, let meter = await renderer.described {
-      await renderer.describe(meter, by: await control.loops.details(of: meter))
-      try? await Task.sleep(for: Self.lookInterval)
-    }
-  }
-
-  /// Whether keys are commands. They come from the controlling terminal, so none are taken that somebody else may read:
-  /// a pager behind dlm, or a list that is typed.
-  static func areTaken(isWanted: Bool, readsInput: Bool, by streams: Streams) -> Bool {
-    guard isWanted, streams.isErrorControlling, !streams.isOutputPiped else { return false }
-    // Without a terminal as standard input, somebody said that nobody types (xargs, `< /dev/null`), or a loop around
-    // dlm reads from elsewhere.
-    return readsInput != streams.isInputTerminal
-  }
-
-  struct Streams: Sendable, Equatable {
-    var isInputTerminal: Bool
-    var isOutputPiped: Bool
-    /// Whether standard error is the terminal that controls the process.
-    var isErrorControlling: Bool
-
-    static var ofProcess: Streams {
-      var output = stat()
-      let isOutputPiped = fstat(1, &output) == 0 && output.st_mode & S_IFMT == S_IFIFO
-      return Streams(
-        isInputTerminal: isatty(0) == 1, isOutputPiped: isOutputPiped, isErrorControlling: tcgetpgrp(2) >= 0)
-    }
-  }
-}
-
-extension ScreenKey {
-  init(_ key: TerminalKey) {
-    self =
-      switch key {
-      case .text("h"): .help
-      case .text("="): .more
-      case .text(let text): ScreenKey(rawValue: text) ?? .unknown
-      case .up: .up
-      case .down: .down
-      case .escape: .close
-      default: .unknown
-      }
   }
 }

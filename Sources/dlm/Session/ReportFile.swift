@@ -6,7 +6,6 @@ import Glibc
 import Comparing
 import Synchronization
 import SystemPackage
-import TerminalProgress
 
 /// The file of `--report`, whose ending gives its form.
 struct ReportFile {

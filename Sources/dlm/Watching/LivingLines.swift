@@ -28,9 +28,7 @@ struct LivingLines {
     var result: Result?
     var isLeaving = false
 
-    var isCutShort: Bool {
-      if case .failure(let error) = result { error.code == .cancelled } else { false }
-    }
+    var isCutShort: Bool { if case .failure(let error) = result { error.code == .cancelled } else { false } }
 
     var word: WatchNews.Removed {
       switch result {
