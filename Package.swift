@@ -25,7 +25,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
-    .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
     .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.0")),
   ],
   targets: [
@@ -87,7 +86,6 @@ let package = Package(
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads", "FileReceiving",
         "Comparing", "TerminalProgress", "DemoOrigin", "CLinux", "CMarkup",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings,
       // A transfer is some sixty small allocations, half of them libcurl's: glibc's malloc is a sixth of its time.

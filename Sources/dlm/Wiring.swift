@@ -13,7 +13,7 @@ struct Wiring: Sendable {
   private let mode: DownloadMode
   /// Files at a time that further ones may come to, in a run that began with a single one; else nil.
   private let room: Int?
-  private let log: RunLog
+  private let log: RunLog?
 
   /// - Parameters:
   ///   - files: how many there are to fetch, nil where unknown; a loop that would have none is not made.
@@ -23,7 +23,7 @@ struct Wiring: Sendable {
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(
     _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
-    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed, log: RunLog
+    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed, log: RunLog?
   ) async throws(DownloadError) {
     let concurrency = RunConcurrency(
       mode, jobs: settings.jobs, segments: settings.segments,
@@ -83,7 +83,7 @@ struct Wiring: Sendable {
     onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
   ) async -> RunWidth {
     let news = Downloader.News(
-      onSplit: { [log] in log.split($0, $1, $2) }, onRetry: { [log] in log.again($0, $1, $2) }, onEnd: onEnd)
+      onSplit: { [log] in log?.split($0, $1, $2) }, onRetry: { [log] in log?.again($0, $1, $2) }, onEnd: onEnd)
     return await downloads.run(source, scopes: scopes, news: news)
   }
 

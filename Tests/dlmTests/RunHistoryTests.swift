@@ -35,7 +35,7 @@ struct RunHistoryTests {
     func memory() throws -> RunMemory {
       RunMemory(
         RunHistoryStore(state: FilePath(folder.path("state")), folder: folder.path), [Source(list)],
-        RememberedOptions(try GetCommand.parse([list])), RunLog(isVerbose: false), directory: folder.path,
+        RememberedOptions(try GetCommand.parse([list])), nil, directory: folder.path,
         mode: .parallel)
     }
     let reading = ListReader.Reading(count: 1, listDigest: "d")

@@ -51,7 +51,7 @@ struct CompareCommand: AsyncParsableCommand {
     let status = try await session.run { report in
       let past = PastRun.all(of: report, settings, sources: names, listDigest: digest)
       do throws(Errno) { try store.append(past.map { .ended(run: nil, $0) }) } catch {
-        RunLog(isVerbose: false).historyNotSaved(error)
+        if settings.shared.verbose { RunLog().historyNotSaved(error) }
       }
     }
     throw ExitCode((status == .success ? rejected : status).rawValue)

@@ -1,21 +1,15 @@
 import CurlTransport
 import DownloadModel
-import Logging
+import FileReceiving
 import SystemPackage
 import TerminalProgress
 
-/// The messages of `--verbose`.
+/// The messages of `--verbose`; a run without it has none.
 struct RunLog: Sendable {
-  private let logger: Logger
-
-  init(isVerbose: Bool) {
-    var logger = Logger(label: "dlm") { StreamLogHandler(label: $0, stream: StandardError()) }
-    logger.logLevel = isVerbose ? .debug : .error
-    self.logger = logger
-  }
-
-  private func debug(_ what: String, _ facts: @autoclosure () -> [String: Any]) {
-    logger.debug("\(what)", metadata: facts().mapValues { "\($0)" })
+  private func debug(_ what: String, _ facts: [String: Any]) {
+    let time = TimeText.utc(milliseconds: WallClock.milliseconds())
+    let facts = facts.map { "\($0)=\($1)" }.sorted().joined(separator: " ")
+    StandardError.log("\(time) debug dlm: \(facts) \(what)")
   }
 
   func settings(_ settings: Settings, cacheFolder: FilePath?) {
@@ -63,7 +57,5 @@ struct RunLog: Sendable {
     if settings.adaptsJobs { debug("files at once", ["most": peak, "allowed": settings.jobs]) }
   }
 
-  func historyNotSaved(_ error: any Error) {
-    debug("the run's history was not saved", ["error": error])
-  }
+  func historyNotSaved(_ error: any Error) { debug("the run's history was not saved", ["error": error]) }
 }

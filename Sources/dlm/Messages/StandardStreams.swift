@@ -6,11 +6,11 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Standard error, for messages to users and for swift-log: every text loses its secrets and everything that acts on a
-/// terminal (`TerminalText.sanitized`). A wall keeps other code away from the descriptor.
-struct StandardError: TextOutputStream, Sendable {
-  /// One line of a log, with or without its end. Line ends within come from outside, and become blanks.
-  mutating func write(_ text: String) { Self.put([text.last == "\n" ? String(text.dropLast()) : text], wraps: false) }
+/// Standard error, for messages to users: every text loses its secrets and everything that acts on a terminal
+/// (`TerminalText.sanitized`). A wall keeps other code away from the descriptor.
+enum StandardError {
+  /// One line of a log, however long it is.
+  static func log(_ line: String) { put([line], wraps: false) }
 
   /// Who writes lines above bars; nil where no bars stand.
   private static let above = Lock<(@Sendable ([String]) -> Bool)?>(nil)

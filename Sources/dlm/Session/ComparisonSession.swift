@@ -175,7 +175,7 @@ struct ComparisonSession: Sendable {
     if let jobs = mode.jobs { (settings.jobs, settings.adaptsJobs) = (jobs, false) }
     let wiring = try await Wiring(
       settings, mode: mode.mode, files: requests.count, cacheFolder: nil, feed: feed,
-      log: RunLog(isVerbose: settings.shared.verbose))
+      log: settings.shared.verbose ? RunLog() : nil)
     recorder.begin()
     let start = ContinuousClock.now
     async let _: Void = recorder.watchHosts(of: feed)

@@ -55,7 +55,7 @@ struct DownloadSession: Sendable {
   private let order: DownloadOrder
   private let screen: ProgressScreen
   private let feed = ProgressFeed()
-  private let log: RunLog
+  private let log: RunLog?
   private let failures: FailureLog
   private let memory: RunMemory
   private let reader: ListReader
@@ -122,7 +122,7 @@ struct DownloadSession: Sendable {
   private init(_ order: DownloadOrder, _ screen: ProgressScreen, _ trial: RepeatedFiles?) async throws(Refusal) {
     (self.order, self.screen, self.trial) = (order, screen, trial)
     let settings = order.settings
-    log = RunLog(isVerbose: settings.shared.verbose)
+    log = settings.shared.verbose ? RunLog() : nil
     (failures, events) = (try Self.failureLog(order), try Self.eventRecord(order))
     memory = RunMemory(
       order.store, order.sources, order.options, log, directory: settings.output.directory, mode: settings.mode)
@@ -153,7 +153,7 @@ struct DownloadSession: Sendable {
       _ = await wiring.loops.close()
       throw refusal
     }
-    log.settings(settings, cacheFolder: order.folders.cache)
+    log?.settings(settings, cacheFolder: order.folders.cache)
     // Such a file has ended when all of it is written.
     if settings.output.isStandardOutput { feed.leaveOpen { _ in true } }
     let asked = trial == nil && settings.output.asks ? settings.output : nil
@@ -249,7 +249,7 @@ struct DownloadSession: Sendable {
     let width = await fetchAll()
     if let output = trial?.output { await finish(output) }
     observers.recorder?.end(mostAtOnce: width.peak)
-    log.atOnce(width.peak, order.settings)
+    log?.atOnce(width.peak, order.settings)
     questions?.finish()
     await asking
     feed.leaveUndecided()
@@ -280,7 +280,7 @@ struct DownloadSession: Sendable {
   }
 
   @Sendable private func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    log.ended(request, result)
+    log?.ended(request, result)
     observers.recorder?.ended(request, result)
     trial?.fetched.ended(request, result)
     if questions?.ended(request, result) != true { observers.settled(request, result) }

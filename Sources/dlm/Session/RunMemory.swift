@@ -10,7 +10,7 @@ final class RunMemory: Sendable {
   private let run = String(UInt64.random(in: .min ... .max), radix: 36)
   private let isPiped: Bool
   private let lists: [String]
-  private let log: RunLog
+  private let log: RunLog?
   private let directory: String
   private let state: Lock<State>
 
@@ -25,7 +25,7 @@ final class RunMemory: Sendable {
   }
 
   init(
-    _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog,
+    _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog?,
     directory: String, mode: DownloadMode
   ) {
     (self.store, self.log, self.directory, isPiped) = (store, log, directory, sources.contains(.standardInput))
@@ -123,7 +123,7 @@ final class RunMemory: Sendable {
   @discardableResult
   private func append(_ events: [RunEvent]) -> Bool? {
     do throws(Errno) { return try store.append(events) } catch {
-      log.historyNotSaved(error)
+      log?.historyNotSaved(error)
       return nil
     }
   }
