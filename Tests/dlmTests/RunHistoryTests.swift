@@ -18,8 +18,8 @@ struct RunHistoryTests {
       seconds: seconds, endedAt: time, directory: directory, isOfAll: isOfAll)
   }
 
-  private static func command(_ sources: String..., withheld: [Withheld] = []) -> RunHistory.Command {
-    RunHistory.Command(sources: sources, options: ["--jobs=4"], withheld: withheld)
+  private static func command(_ sources: String..., withheld: [Withheld] = []) -> RememberedCommand {
+    RememberedCommand(sources: sources, options: ["--jobs=4"], withheld: withheld)
   }
 
   private static func whole(_ mode: DownloadMode, _ directory: String = "/w") -> PastRun {
@@ -144,7 +144,7 @@ struct RunHistoryTests {
   private static let all: [RunEvent] = [
     .began(
       run: "a1",
-      RunHistory.Command(
+      RememberedCommand(
         sources: ["/w/my list%.txt", "http://h/a?b=c d\u{1}\n", "/é/\u{301}x", "="],
         options: ["--directory=a b", "--user-agent=", ""],
         withheld: [.header(name: "X-Key: \n"), .header(name: ""), .proxy, .addressLogins])),
@@ -152,71 +152,69 @@ struct RunHistoryTests {
       run: "a1", run(10, 1 << 40, 0.125, at: 1_763_816_400_123, mode: .asyncLet, directory: "/a b/%41\"")),
     .ended(run: nil, run(isOfAll: true, failed: 3)),
     .ended(run: "a1", whole(.parallel, "/é/\u{301}x")),
-    .began(run: "b", RunHistory.Command(sources: [])),
+    .began(run: "b", RememberedCommand(sources: [])),
     .void(run: "b"),
   ]
 
   @Test func whatIsWrittenIsReadAgain() {
-    #expect(RunEventLines.events(RunEventLines.text(Self.all)) == Self.all)
-    let lines = RunEventLines.text(Self.all).split(separator: UInt8(ascii: "\n"))
+    #expect(RunEvent.all(in: RunEvent.text(Self.all)) == Self.all)
+    let lines = RunEvent.text(Self.all).split(separator: UInt8(ascii: "\n"))
     #expect(lines.count == Self.all.count)
     #expect(
       String(decoding: lines[2], as: UTF8.self)
-        == #"{"adapts":false,"all":true,"at":0,"bytes":1000,"command":"get","event":"ended","failed":3,"#
-        + #""files":10,"jobs":1,"list":"d","mode":"parallel","seconds":1.0,"sources":[],"v":1}"#)
+        == #"{"ended":{"past":{"adapts":false,"all":true,"at":0,"bytes":1000,"command":"get","directory":null,"#
+        + #""failed":3,"files":10,"jobs":1,"list":"d","mode":"parallel","seconds":1.0,"sources":[]},"run":null}}"#)
   }
 
   /// The power fails, or the disk is full: what came before and what comes after is read.
   @Test func aTornLineSaysNothing() {
-    let before = RunEventLines.text([Self.all[3]])
-    let after = RunEventLines.text([Self.all[5]])
-    let torn = RunEventLines.text([Self.all[0]])
+    let before = RunEvent.text([Self.all[3]])
+    let after = RunEvent.text([Self.all[5]])
+    let torn = RunEvent.text([Self.all[0]])
     for length in 0..<(torn.count - 1) {
-      let events = RunEventLines.events(before + torn.prefix(length) + after)
+      let events = RunEvent.all(in: before + torn.prefix(length) + after)
       #expect(events == [Self.all[3], Self.all[5]], "\(length)")
       // A block that never came to the disk.
       let zeros = Array(repeating: UInt8(0), count: torn.count - length)
-      #expect(RunEventLines.events(before + torn.prefix(length) + zeros + after) == events, "\(length)")
-      #expect(RunEventLines.events(before + zeros + torn.suffix(length) + after) == events, "\(length)")
+      #expect(RunEvent.all(in: before + torn.prefix(length) + zeros + after) == events, "\(length)")
+      #expect(RunEvent.all(in: before + zeros + torn.suffix(length) + after) == events, "\(length)")
     }
   }
 
   private static let damages: [(String, String)] = [
-    (#""v":1"#, #""v":2"#), (#""v":1"#, #""v":1e300"#), (#""mode":"parallel""#, #""mode":"later""#),
-    (#""command":"get""#, #""command":"teleport""#), (#""seconds":1.0"#, #""seconds":1e300"#),
-    (#""seconds":1.0"#, #""seconds":-1"#), (#""seconds":1.0"#, #""seconds":null"#),
-    (#""at":0"#, #""at":-9223372036854775808"#),
+    (#""mode":"parallel""#, #""mode":"later""#), (#""command":"get""#, #""command":"teleport""#),
+    (#""seconds":1.0"#, #""seconds":1e300"#), (#""seconds":1.0"#, #""seconds":-1"#),
+    (#""seconds":1.0"#, #""seconds":null"#), (#""at":0"#, #""at":-9223372036854775808"#),
     (#""at":0"#, #""at":9223372036854775807"#), (#""at":0"#, #""at":1e30"#), (#""files":10"#, #""files":-1"#),
     (#""files":10"#, #""files":99999999999999999999"#), (#""jobs":1"#, #""jobs":-5"#),
-    (#""failed":3"#, #""failed":-3"#),
-    (#""bytes":1000"#, #""bytes":-1"#), (#""list":"d","#, ""), (#""sources":[]"#, #""sources":[7]"#),
-    ("}", ""),
-    (#""event":"ended""#, #""event":"unknown""#),
+    (#""failed":3"#, #""failed":-3"#), (#""bytes":1000"#, #""bytes":-1"#), (#""list":"d","#, ""),
+    (#""sources":[]"#, #""sources":[7]"#), ("}", ""), (#""ended""#, #""unknown""#),
   ]
 
   /// Numbers that no run has once ended `dlm history`.
   @Test(arguments: damages)
   func aDamagedLineSaysNothing(what: String, damage: String) {
-    let line = String(decoding: RunEventLines.text([Self.all[2]]), as: UTF8.self)
+    let line = String(decoding: RunEvent.text([Self.all[2]]), as: UTF8.self)
     let damaged = line.replacing(what, with: damage)
     #expect(damaged != line)
     #expect(
-      RunEventLines.events(Array("\(damaged)\n".utf8) + RunEventLines.text([.void(run: "c")])) == [
+      RunEvent.all(in: Array("\(damaged)\n".utf8) + RunEvent.text([.void(run: "c")])) == [
         .void(run: "c")
       ])
   }
 
-  @Test(arguments: ["", ".", "{}", "[]", "7", "1 void b .", #"{"event":"void","run":7,"v":1}"#, "\u{FFFD}{"])
+  @Test(arguments: ["", ".", "{}", "[]", "7", "1 void b .", #"{"void":{"run":7}}"#, "\u{FFFD}{"])
   func aForeignLineSaysNothing(line: String) {
     #expect(
-      RunEventLines.events(Array("\(line)\n{\"event\":\"void\",\"run\":\"c\",\"v\":1}".utf8)) == [
+      RunEvent.all(in: Array("\(line)\n{\"void\":{\"run\":\"c\"}}".utf8)) == [
         .void(run: "c")
       ])
   }
 
   @Test func whatALaterVersionAddsIsPassedOver() {
-    let line = #"{"event":"began","run":"a","sources":["/a"],"v":1,"weather":"fine","withheld":["more"]}"#
-    #expect(RunEventLines.events(Array(line.utf8)) == [.began(run: "a", RunHistory.Command(sources: ["/a"]))])
+    let line =
+      #"{"began":{"run":"a","command":{"sources":["/a"],"options":[],"withheld":[],"weather":"fine"}},"more":1}"#
+    #expect(RunEvent.all(in: Array(line.utf8)) == [.began(run: "a", RememberedCommand(sources: ["/a"]))])
   }
 
   /// Also with more runs at once than are kept, and with one whose end is still to come.
@@ -274,8 +272,8 @@ struct RunHistoryTests {
     #expect(try place.names() == ["\(place.stem).jsonl"])
     #expect(
       try place.text()
-        == "\n{\"event\":\"began\",\"options\":[\"--jobs=4\"],\"run\":\"a\",\"sources\":[\"/a\"],\"v\":1,\"withheld\":[]}\n"
-        + "\n{\"event\":\"void\",\"run\":\"b\",\"v\":1}\n")
+        == "\n" + #"{"began":{"command":{"directory":null,"mode":null,"options":["--jobs=4"],"sources":["/a"],"#
+        + #""withheld":[]},"run":"a"}}"# + "\n\n" + #"{"void":{"run":"b"}}"# + "\n")
     try place.store.append([.ended(run: "a", Self.whole(.parallel))])
     #expect(place.store.load()?.last == Self.whole(.parallel))
     for (name, rights) in [("", 0o700), ("/\(place.stem).jsonl", 0o600)] as [(String, mode_t)] {
@@ -306,7 +304,7 @@ struct RunHistoryTests {
   /// What counts may be longer than the bound.
   @Test func aLongCommandIsKept() throws {
     let place = try Place()
-    let long = RunHistory.Command(sources: (0..<2000).map { "http://127.0.0.1/file-\($0)" })
+    let long = RememberedCommand(sources: (0..<2000).map { "http://127.0.0.1/file-\($0)" })
     try place.store.append([.began(run: "a", Self.command("/a"))])
     try place.store.append([.began(run: "b", long)])
     #expect(place.store.load()?.command == long)

@@ -1,37 +1,14 @@
+import Comparing
 import DownloadModel
-import FoundationEssentials
+import FileReceiving
 
 /// A command of a folder, and what its run came to.
 struct RunHistory: Equatable {
   let run: String
-  let command: Command
+  let command: RememberedCommand
   /// Nil while a run is under way, and after one that says nothing about its mode (`RunReport.isThrough`).
   var last: PastRun?
 
-  struct Command: Equatable {
-    /// Lists by their whole path, addresses without credentials.
-    var sources: [String]
-    /// As the user would type them; see `RememberedOptions`.
-    var options: [String] = []
-    var withheld: [Withheld] = []
-    /// The output folder, absolute.
-    var directory: String?
-    var mode: DownloadMode?
-  }
-}
-
-/// An event in a folder, a line of its history each (`RunHistory`).
-enum RunEvent: Equatable {
-  case began(run: String, RunHistory.Command)
-  /// - Parameter run: nil for one that no command repeats (`dlm compare`).
-  case ended(run: String?, PastRun)
-  /// Its list broke off later: as if it had never begun.
-  case void(run: String)
-
-  var ended: PastRun? { if case .ended(_, let past) = self { past } else { nil } }
-}
-
-extension RunHistory {
   private static let most = 16
 
   /// What a folder's events come to, the newest last. Earlier runs are known too, because a void run gives way to the
@@ -83,101 +60,129 @@ extension RunHistory {
   }
 }
 
-/// The events as text, a JSON object a line. `withheld` is `proxy`, `logins`, or `header:` and a field's name. A line
-/// that is no such object (a torn write, another version), or has numbers that no run has, says nothing.
-enum RunEventLines {
-  private static let format = 1
+/// One run of a folder that went through its list.
+struct PastRun: Decodable, Equatable {
+  enum Command: String, Decodable { case get, compare }
 
-  /// - Returns: text to be appended. It begins with a line end, because the line before it may be torn.
-  static func text(_ events: [RunEvent]) -> [UInt8] {
-    Array(("\n" + events.map { JSONValue.object(fields($0)).text + "\n" }.joined()).utf8)
+  var command = Command.get
+  var sources: [String] = []
+  var mode: DownloadMode
+  /// Whether `jobs` is the most that the run found good.
+  var adaptsJobs = false
+  var listDigest: String
+  var jobs: Int
+  /// Whose bodies came over the network.
+  var fetched: Int
+  /// Files and lines that came to nothing.
+  var failed = 0
+  /// Of fetched files, without what was here before.
+  var transferredBytes: Int64
+  var seconds: Double
+  /// In milliseconds since 1970.
+  var endedAt: Int64
+  /// Absolute and without links; nil where another run cannot be compared with its files.
+  var directory: String?
+  /// Whether it fetched every file, whatever earlier runs had fetched.
+  var isOfAll = false
+
+  var sizes: ExpectedSizes { ExpectedSizes(files: fetched, bytes: transferredBytes) }
+
+  /// Whether both moved the same files. Files without a byte count only by number.
+  func didSameWork(as other: PastRun) -> Bool {
+    listDigest == other.listDigest && failed == other.failed && transferredBytes == other.transferredBytes
+      && (transferredBytes > 0 || fetched == other.fetched)
   }
 
-  /// - Parameter word: of the lines that are wanted; nil for all.
-  static func events(_ text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
-    let decoder = JSONDecoder()
-    return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
-      guard word.map({ line.firstRange(of: $0.utf8) != nil }) ?? true else { return nil }
-      return (try? decoder.decode(Line.self, from: Data(line)))?.runEvent
+  func isLike(_ other: PastRun) -> Bool {
+    mode == other.mode && adaptsJobs == other.adaptsJobs && (adaptsJobs || jobs == other.jobs)
+      && didSameWork(as: other)
+  }
+
+  /// Whether it replaces an earlier run of its list and mode; one that fetched less did other work.
+  func replaces(_ earlier: PastRun?) -> Bool {
+    if isOfAll { return true }
+    guard fetched > 0 else { return false }
+    guard let earlier, fetched <= earlier.fetched else { return true }
+    return transferredBytes >= earlier.transferredBytes
+  }
+
+  /// Numbers that a run can have: none takes longer than thirty years, or ends after the year 9999.
+  var isPossible: Bool {
+    1...(1 << 16) ~= jobs && 0...(1 << 50) ~= fetched && 0...(1 << 50) ~= failed && 0...(1 << 60) ~= transferredBytes
+      && 0...1e9 ~= seconds && 0...253_402_300_799_999 ~= endedAt
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case command, sources, mode, jobs, failed, seconds, directory
+    case adaptsJobs = "adapts", listDigest = "list", fetched = "files", transferredBytes = "bytes", endedAt = "at"
+    case isOfAll = "all"
+  }
+
+  var json: JSONValue {
+    let more: [String: JSONValue] = [
+      "sources": .list(sources.map { .text($0) }), "directory": .of(directory), "at": .number(endedAt),
+      "all": .flag(isOfAll),
+    ]
+    return .object(fields.merging(more) { $1 })
+  }
+
+  /// For `dlm history --json`, too.
+  var fields: [String: JSONValue] {
+    [
+      "command": .text(command.rawValue), "mode": .text(mode.rawValue), "jobs": .of(jobs),
+      "adapts": .flag(adaptsJobs), "files": .of(fetched), "failed": .of(failed),
+      "bytes": .number(transferredBytes), "seconds": .decimal(seconds), "list": .text(listDigest),
+    ]
+  }
+
+  static func all(
+    of report: ComparisonReport, _ settings: Settings, sources: [String], listDigest: String
+  ) -> [PastRun] {
+    let endedAt = WallClock.milliseconds()
+    return report.results.flatMap(\.runs).sorted { $0.round < $1.round }.map { run in
+      PastRun(
+        command: .compare, sources: sources, mode: run.mode.mode,
+        adaptsJobs: run.mode.jobs == nil && settings.adaptsJobs && run.mode.mode != .sequential,
+        listDigest: listDigest, jobs: run.mode.jobs ?? max(1, run.details.mostAtOnce), fetched: run.files,
+        failed: report.leftOut.count, transferredBytes: run.bytes, seconds: run.wall / .seconds(1), endedAt: endedAt)
+    }
+  }
+}
+
+/// For each mode, the run whose time stands for it with one list.
+struct RunTimes: Equatable {
+  private var runs: [DownloadMode: PastRun] = [:]
+
+  /// - Parameter all: runs of any list, in the order in which they ended.
+  init(_ all: [PastRun], of listDigest: String) {
+    for run in all where run.listDigest == listDigest && run.command == .get {
+      if run.replaces(runs[run.mode]) { runs[run.mode] = run }
     }
   }
 
-  private static func fields(_ event: RunEvent) -> [String: JSONValue] {
-    var fields: [String: JSONValue?]
-    switch event {
-    case .began(let run, let command):
-      fields = [
-        "event": .text("began"), "run": .text(run), "sources": texts(command.sources),
-        "options": texts(command.options), "withheld": texts(command.withheld.map(word)),
-        "directory": command.directory.map { .text($0) }, "mode": command.mode.map { .text($0.rawValue) },
-      ]
-    case .ended(let run, let past):
-      fields = past.fields
-      fields["event"] = .text("ended")
-      fields["run"] = run.map { .text($0) }
-      fields["sources"] = texts(past.sources)
-      fields["directory"] = past.directory.map { .text($0) }
-      fields["at"] = .number(past.endedAt)
-      if past.isOfAll { fields["all"] = .flag(true) }
-    case .void(let run): fields = ["event": .text("void"), "run": .text(run)]
-    }
-    fields["v"] = .of(format)
-    return fields.compactMapValues(\.self)
+  subscript(mode: DownloadMode) -> PastRun? { runs[mode] }
+
+  /// The run that fetched most.
+  var most: PastRun? { runs.values.max { $0.transferredBytes < $1.transferredBytes } }
+
+  struct Comparison: Equatable {
+    var run: PastRun
+    var isFair: Bool
   }
 
-  private static func texts(_ texts: [String]) -> JSONValue { .list(texts.map { .text($0) }) }
-
-  private struct Line: Decodable {
-    let v: Int
-    let event: String
-    let run, command, mode, list, directory: String?
-    let sources, options, withheld: [String]?
-    let adapts, all: Bool?
-    let jobs, files, failed: Int?
-    let bytes, at: Int64?
-    let seconds: Double?
-
-    var runEvent: RunEvent? {
-      switch (v, event) {
-      case (format, "began"):
-        guard let run, let sources else { return nil }
-        let command = RunHistory.Command(
-          sources: sources, options: options ?? [], withheld: (withheld ?? []).compactMap(RunEventLines.withheld),
-          directory: directory, mode: mode.flatMap { DownloadMode(rawValue: $0) })
-        return .began(run: run, command)
-      case (format, "ended"): return past.map { .ended(run: run, $0) }
-      case (format, "void"): return run.map { .void(run: $0) }
-      default: return nil
-      }
-    }
-
-    /// No run takes longer than thirty years, or ends after the year 9999.
-    private var past: PastRun? {
-      guard let command = command.flatMap({ PastRun.Command(rawValue: $0) }),
-        let mode = mode.flatMap({ DownloadMode(rawValue: $0) }), let list,
-        let jobs, let files, let bytes, let seconds, let at, 1...(1 << 16) ~= jobs, 0...(1 << 50) ~= files,
-        0...(1 << 50) ~= failed ?? 0, 0...(1 << 60) ~= bytes, 0...1e9 ~= seconds, 0...253_402_300_799_999 ~= at
-      else { return nil }
-      return PastRun(
-        command: command, sources: sources ?? [], mode: mode, adaptsJobs: adapts ?? false, listDigest: list,
-        jobs: jobs, fetched: files, failed: failed ?? 0, transferredBytes: bytes, seconds: seconds,
-        endedAt: at, directory: directory, isOfAll: all ?? false)
-    }
+  /// The newest run in another mode, a comparable one first; nil also for a run that fetched nothing.
+  func comparison(for this: PastRun) -> Comparison? {
+    guard this.fetched > 0 else { return nil }
+    return runs.values.filter { $0.mode != this.mode }
+      .map { Comparison(run: $0, isFair: $0.didSameWork(as: this)) }
+      .max { ($0.isFair ? 1 : 0, $0.run.endedAt) < ($1.isFair ? 1 : 0, $1.run.endedAt) }
   }
 
-  private static func word(_ withheld: Withheld) -> String {
-    switch withheld {
-    case .header(let name): "header:\(name)"
-    case .proxy: "proxy"
-    case .addressLogins: "logins"
-    }
-  }
-
-  private static func withheld(_ word: String) -> Withheld? {
-    switch word {
-    case "proxy": .proxy
-    case "logins": .addressLogins
-    default: word.hasPrefix("header:") ? .header(name: String(word.utf8.dropFirst(7)) ?? "") : nil
-    }
+  /// The fastest mode, and of those that did the same work sequential, else the slowest.
+  var measured: (fast: PastRun, slow: PastRun)? {
+    let all = runs.values.sorted { $0.seconds < $1.seconds }
+    guard let fast = all.first else { return nil }
+    let others = all.dropFirst().filter { $0.didSameWork(as: fast) }
+    return (others.first { $0.mode == .sequential } ?? others.last).map { (fast, $0) }
   }
 }

@@ -5,7 +5,7 @@ import Glibc
 import SystemPackage
 
 /// Keeps a history for each folder, in a file named after it (0600, as addresses may be signed), to which runs add
-/// lines (`RunEventLines`). Nothing is synced: a loss of power may cost or tear the newest lines.
+/// lines (`RunEvent`). Nothing is synced: a loss of power may cost or tear the newest lines.
 struct RunHistoryStore {
   let folder: String
   /// Path without its ending; nil where nothing can be remembered.
@@ -43,7 +43,7 @@ struct RunHistoryStore {
   var past: [PastRun] { events().compactMap(\.ended).filter { $0.fetched > 0 } }
 
   private func events(with word: String? = nil) -> [RunEvent] {
-    file.map { RunEventLines.events(Self.bytes(of: $0), with: word) } ?? []
+    file.map { RunEvent.all(in: Self.bytes(of: $0), with: word) } ?? []
   }
 
   static func outputFolders(below state: FilePath) -> [String] {
@@ -51,7 +51,7 @@ struct RunHistoryStore {
     let files = FileManager.default.names(in: folder.string).filter { $0.hasSuffix(ending) }.map {
       folder.appending($0)
     }
-    let runs = files.flatMap { RunHistory.all(RunEventLines.events(bytes(of: $0))) }
+    let runs = files.flatMap { RunHistory.all(RunEvent.all(in: bytes(of: $0))) }
     return Set(runs.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) }).sorted()
   }
 
@@ -70,7 +70,7 @@ struct RunHistoryStore {
   @discardableResult
   func append(_ events: [RunEvent]) throws(Errno) -> Bool {
     guard let file, !events.isEmpty else { return false }
-    let text = RunEventLines.text(events)
+    let text = RunEvent.text(events)
     let size = try Self.locked(file, LOCK_SH) { (lines, size) throws(Errno) in
       let count = text.withUnsafeBytes { write(lines, $0.baseAddress, $0.count) }
       if count < 0 { throw Errno(rawValue: errno) }
@@ -86,34 +86,61 @@ struct RunHistoryStore {
   private static func compact(_ file: FilePath) throws(Errno) {
     try locked(file, LOCK_EX) { (_, size) throws(Errno) in
       guard size > longestFile else { return }
-      let text = RunEventLines.text(RunHistory.fewer(RunEventLines.events(bytes(of: file))))
+      let text = RunEvent.text(RunHistory.fewer(RunEvent.all(in: bytes(of: file))))
       var draft = try DraftFile(for: file)
       try draft.write(text)
       try draft.commit()
     }
   }
 
-  /// Makes file and folder where missing. While one process replaces the file, no other adds a line to the old one.
-  /// - Parameter lock: LOCK_SH to add, LOCK_EX to replace.
+  /// Makes file and folder where missing; see `OwnFiles.locked`.
   private static func locked<Value>(
     _ path: FilePath, _ lock: Int32, _ work: (_ file: Int32, _ size: Int64) throws(Errno) -> Value
   ) throws(Errno) -> Value {
     let (folder, name) = (try Folder(own: path.removingLastComponent()), path.lastComponent?.string ?? "")
-    var attempts = 0
-    while true {
-      attempts += 1
-      let file = try folder.open(name, O_WRONLY | O_APPEND | O_CREAT, mode: 0o600)
-      guard try file.isOwn(names: .max) else { throw .notPermitted }
-      // Where the file system knows no locks, a few lines may be lost: better than to keep none.
-      while flock(file.raw, lock) != 0, errno == EINTR {}
-      defer { file.unlock() }
-      let mine = try file.identity()
-      // Else it was replaced before the lock was had. Some file systems give one file several numbers, hence the bound.
-      if try folder.identity(of: name)?.isSameFile(as: mine) == true || attempts > 20 {
-        // Others may have been given rights to it since.
-        _ = fchmod(file.raw, 0o600)
-        return try work(file.raw, mine.size)
+    let file = try OwnFiles.locked(name, in: folder, lock)
+    defer { file.unlock() }
+    // Others may have been given rights to it since.
+    _ = fchmod(file.raw, 0o600)
+    return try work(file.raw, file.identity().size)
+  }
+}
+
+/// An event in a folder, a line of its history each: a JSON object.
+enum RunEvent: Decodable, Equatable {
+  case began(run: String, RememberedCommand)
+  /// - Parameter run: nil for one that no command repeats (`dlm compare`).
+  case ended(run: String?, PastRun)
+  /// Its list broke off later: as if it had never begun.
+  case void(run: String)
+
+  private enum BeganCodingKeys: String, CodingKey { case run, _1 = "command" }
+  private enum EndedCodingKeys: String, CodingKey { case run, _1 = "past" }
+
+  var ended: PastRun? { if case .ended(_, let past) = self { past } else { nil } }
+
+  /// - Returns: text to be appended. It begins with a line end, because the line before it may be torn.
+  static func text(_ events: [RunEvent]) -> [UInt8] { Array(("\n" + events.map { $0.json.text + "\n" }.joined()).utf8) }
+
+  /// What `init(from:)` reads. No encoder: with its first value it has the runtime search all conformances.
+  private var json: JSONValue {
+    let (name, fields): (String, [String: JSONValue]) =
+      switch self {
+      case .began(let run, let command): ("began", ["run": .text(run), "command": command.json])
+      case .ended(let run, let past): ("ended", ["run": .of(run), "past": past.json])
+      case .void(let run): ("void", ["run": .text(run)])
       }
+    return .object([name: .object(fields)])
+  }
+
+  /// A line that is no such object (a torn write), or has numbers that no run has, says nothing.
+  /// - Parameter word: of the lines that are wanted; nil for all.
+  static func all(in text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
+    let decoder = JSONDecoder()
+    return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      guard word.map({ line.firstRange(of: $0.utf8) != nil }) ?? true else { return nil }
+      let event = try? decoder.decode(RunEvent.self, from: Data(line))
+      return event?.ended?.isPossible == false ? nil : event
     }
   }
 }

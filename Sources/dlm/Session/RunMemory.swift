@@ -15,13 +15,12 @@ final class RunMemory: Sendable {
   private let state: Lock<State>
 
   private struct State {
-    var command: RunHistory.Command
+    var command: RememberedCommand
     var isRemembered = false
-    var isNoted = false
     /// Sources that came while the run went on.
     var added = 0
-    /// Whether an earlier run was remembered when this one was noted; true where unknown.
-    var hasEarlier = true
+    /// Whether an earlier run was remembered when this one was noted; nil before.
+    var hasEarlier: Bool?
   }
 
   init(
@@ -32,7 +31,7 @@ final class RunMemory: Sendable {
     lists = sources.compactMap(\.path).map { Self.absolute($0, store) }
     state = Lock(
       State(
-        command: RunHistory.Command(
+        command: RememberedCommand(
           sources: sources.compactMap { Self.name(of: $0, store) }, options: options.lasting,
           withheld: options.withheld, directory: Self.absolute(directory, store), mode: mode)))
   }
@@ -75,7 +74,7 @@ final class RunMemory: Sendable {
       state.command.sources += addresses.map(\.key)
       state.added += addresses.count
       if addresses.contains(where: \.hasCredentials) { state.command.withheld.append(.addressLogins) }
-      return state.isNoted
+      return state.hasEarlier != nil
     }
     if isNoted { append([.began(run: run, state.withLock { $0.command })]) }
   }
@@ -87,7 +86,7 @@ final class RunMemory: Sendable {
   func ended(_ report: RunReport, listDigest: String, isTrial: Bool) -> Bool {
     guard isTrial ? report.isThrough && report.verdict?.isSame == true : isRemembered else { return false }
     if report.isListUnreadable {
-      if state.withLock({ $0.isNoted }) { append([.void(run: run)]) }
+      if state.withLock({ $0.hasEarlier != nil }) { append([.void(run: run)]) }
       return false
     }
     var past: PastRun?
@@ -104,7 +103,7 @@ final class RunMemory: Sendable {
 
   /// Nil if there was no run before this one.
   func times(of listDigest: String) -> RunTimes? {
-    state.withLock { $0.hasEarlier } ? store.times(of: listDigest) : nil
+    state.withLock { $0.hasEarlier ?? true } ? store.times(of: listDigest) : nil
   }
 
   static func canonical(_ directory: String) -> String? {
@@ -114,9 +113,9 @@ final class RunMemory: Sendable {
   }
 
   private func note(_ past: PastRun?) {
-    let began = state.withLock { $0.isNoted ? [] : [RunEvent.began(run: run, $0.command)] }
+    let began = state.withLock { $0.hasEarlier == nil ? [RunEvent.began(run: run, $0.command)] : [] }
     let hasEarlier = append(began + (past.map { [.ended(run: run, $0)] } ?? []))
-    if !began.isEmpty, let hasEarlier { state.withLock { ($0.isNoted, $0.hasEarlier) = (true, hasEarlier) } }
+    if !began.isEmpty, let hasEarlier { state.withLock { $0.hasEarlier = hasEarlier } }
   }
 
   /// - Returns: whether anything was remembered before; nil if nothing could be added.
@@ -129,6 +128,25 @@ final class RunMemory: Sendable {
   }
 }
 
+/// A command as the next one in its folder takes it.
+struct RememberedCommand: Decodable, Equatable {
+  /// Lists by their whole path, addresses without credentials.
+  var sources: [String]
+  /// As the user would type them; see `RememberedOptions`.
+  var options: [String] = []
+  var withheld: [Withheld] = []
+  /// The output folder, absolute.
+  var directory: String?
+  var mode: DownloadMode?
+
+  var json: JSONValue {
+    .object([
+      "sources": .list(sources.map { .text($0) }), "options": .list(options.map { .text($0) }),
+      "withheld": .list(withheld.map(\.json)), "directory": .of(directory), "mode": .of(mode?.rawValue),
+    ])
+  }
+}
+
 /// What a run was given and dlm does not store: the user must give it again if the run is repeated.
 enum Withheld: Decodable, Equatable {
   /// `-H`, by the field's name.
@@ -137,6 +155,14 @@ enum Withheld: Decodable, Equatable {
   case proxy
   /// Addresses of the command line or of a pipe with logins.
   case addressLogins
+
+  fileprivate var json: JSONValue {
+    switch self {
+    case .header(let name): .object(["header": .object(["name": .text(name)])])
+    case .proxy: .object(["proxy": .object([:])])
+    case .addressLogins: .object(["addressLogins": .object([:])])
+    }
+  }
 }
 
 /// The options of a `get` as they would be typed, for `dlm get` without a SOURCE. Those given then are typed behind

@@ -33,7 +33,8 @@ struct CookieJarFile {
   func save(before: [String], after: [String], now: Int64) -> String? {
     if Set(before) == Set(after) { return nil }
     do {
-      let lock = try Self.lock(path)
+      let (folder, name) = (path.removingLastComponent(), path.lastComponent?.string ?? "")
+      let lock = try OwnFiles.locked(name, in: Folder(standing: folder.isEmpty ? "." : folder), LOCK_EX)
       defer { lock.unlock() }
       let merged = CookieLines.merged(before: before, after: after, there: try Self.lines(of: path), now: now)
       var draft = try DraftFile(for: path)
@@ -49,20 +50,7 @@ struct CookieJarFile {
     }
   }
 
-  enum Refusal: Error {
-    case file(UserFile.Refusal)
-    case foreignFormat
-    case held
-
-    fileprivate var text: String {
-      switch self {
-      case .file(.system(.tooManySymbolicLinkLevels)): "it is a link. Name the file itself."
-      case .file(let why): "\(UsageMessages.cause(why)). Name a file of yours."
-      case .foreignFormat: "it is not a file of cookies in Netscape's format. Name another file."
-      case .held: "another process is using it"
-      }
-    }
-  }
+  private struct Refusal: Error { let text: String }
 
   private static func lines(of path: FilePath) throws(Refusal) -> [String] {
     let bytes: [UInt8]
@@ -71,28 +59,16 @@ struct CookieJarFile {
       bytes = try UserFile.bytes(path.string, upTo: 16 << 20, behindLink: false, trustsRoot: false)
     } catch .system(.noSuchFileOrDirectory) {
       return []
-    } catch { throw .file(error) }
+    } catch .system(.tooManySymbolicLinkLevels) {
+      throw Refusal(text: "it is a link. Name the file itself.")
+    } catch { throw Refusal(text: "\(UsageMessages.cause(error)). Name a file of yours.") }
     let text = String(decoding: bytes, as: UTF8.self)
     let lines = CookieLines.cookies(in: text)
     // A file of something else would be overwritten.
     guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File") else {
-      throw .foreignFormat
+      throw Refusal(text: "it is not a file of cookies in Netscape's format. Name another file.")
     }
     return lines
-  }
-
-  /// Tries ten times a second, for five seconds; a holder only writes a page.
-  /// - Returns: the file, made if missing and locked.
-  private static func lock(_ path: FilePath) throws -> Descriptor {
-    let (folder, name) = (path.removingLastComponent(), path.lastComponent?.string ?? "")
-    let place = try Folder(standing: folder.isEmpty ? "." : folder)
-    for _ in 0..<50 {
-      let file = try place.open(name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY, mode: 0o600)
-      // Another process may have replaced the file before this one got the lock.
-      if file.lock(), try place.identity(of: name)?.isSameFile(as: file.identity()) == true { return file }
-      usleep(100_000)
-    }
-    throw Refusal.held
   }
 }
 
