@@ -4,7 +4,7 @@ public import DownloadModel
 /// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory, and in bounded time a turn.
 /// libcurl decodes too, but takes a coded body that was cut short for a whole one.
 public final class ContentDecoder {
-  private let stage: any CodingStage
+  private let stage: CodingStage
   private var decoded: Int64 = 0
   /// Bytes of the buffers that are decoded.
   private var coded: Int64 = 0
@@ -24,12 +24,7 @@ public final class ContentDecoder {
   static let trusted = 64 << 20
 
   public init(_ coding: ContentCoding) throws(DownloadError) {
-    stage =
-      switch coding {
-      case .gzip: InflateStage(isGzip: true)
-      case .deflate: InflateStage(isGzip: false)
-      case .brotli: try BrotliStage()
-      }
+    stage = try CodingStage(coding)
   }
 
   /// Whether the body is whole: a coding marks its end. A body without a byte is an empty file.
@@ -72,39 +67,43 @@ public final class ContentDecoder {
   }
 }
 
-private protocol CodingStage: AnyObject {
-  var isAtEnd: Bool { get }
-  /// - Parameter room: about how many bytes it may give; it shrinks by those that it gave.
-  /// - Returns: how many bytes it took, and whether it has nothing more to give without further ones.
-  func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
-    throws(DownloadError) -> (count: Int, isDone: Bool)
-}
+/// One coding, by its library.
+private final class CodingStage {
+  private enum State { case fresh, inside, ended, padded, broken }
 
-private let outputLength = 1 << 16
-
-/// gzip (RFC 1952) and deflate (RFC 1950, or bare RFC 1951), by zlib, which verifies the checksums.
-private final class InflateStage: CodingStage {
-  private let isGzip: Bool
-  private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+  private static let outputLength = 1 << 16
+  private let unpacker: UnsafeMutablePointer<dlm_unpacker>
+  /// Whether another member may stand behind one (RFC 1952 §2.2), and zeros behind the last, as gzip(1) has it.
+  private let joins: Bool
   private let output = UnsafeMutablePointer<UInt8>.allocate(capacity: outputLength)
   private var state = State.fresh
 
-  private enum State { case fresh, inside, ended, padded, broken }
-
-  init(isGzip: Bool) {
-    self.isGzip = isGzip
-    stream.initialize(to: z_stream())
+  init(_ coding: ContentCoding) throws(DownloadError) {
+    let kind =
+      switch coding {
+      case .gzip: DLM_GZIP
+      case .deflate: DLM_DEFLATE
+      case .brotli: DLM_BROTLI
+      case .zstd: DLM_ZSTD
+      case .xz: DLM_XZ
+      }
+    guard let unpacker = dlm_unpacker_new(kind) else {
+      output.deallocate()
+      throw ContentDecoder.noMemory
+    }
+    self.unpacker = unpacker
+    joins = coding != .deflate && coding != .brotli
   }
 
   deinit {
-    // For a stream that never began, this only returns an error.
-    inflateEnd(stream)
-    stream.deallocate()
+    dlm_unpacker_free(unpacker)
     output.deallocate()
   }
 
   var isAtEnd: Bool { state == .ended || state == .padded }
 
+  /// - Parameter room: about how many bytes it may give; it shrinks by those that it gave.
+  /// - Returns: how many bytes it took, and whether it has nothing more to give without further ones.
   func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
     throws(DownloadError) -> (count: Int, isDone: Bool)
   {
@@ -112,92 +111,34 @@ private final class InflateStage: CodingStage {
     while room > 0 {
       switch (state, rest.first) {
       case (.fresh, nil), (.ended, nil), (.padded, nil): return (bytes.count, true)
-      case (.fresh, let first?): try begin(first)
-      // As gzip(1) has it, zeros behind the last member are padding.
-      case (.ended, 0?) where isGzip, (.padded, 0?):
+      case (.ended, 0?) where joins, (.padded, 0?):
         state = .padded
         rest = UnsafeRawBufferPointer(rebasing: rest.drop { $0 == 0 })
       case (.padded, _): throw ContentDecoder.trailing
-      case (.broken, _): throw ContentDecoder.damaged
-      case (.ended, let first?):
-        // A gzip file may have several members, one after the other (RFC 1952 §2.2).
-        guard isGzip, first == 0x1F, inflateReset(stream) == Z_OK else { throw ContentDecoder.damaged }
+      case (.ended, _) where !joins, (.broken, _): throw ContentDecoder.damaged
+      case (.fresh, let first?), (.ended, let first?):
+        guard dlm_unpacker_begin(unpacker, first) != 0 else { throw ContentDecoder.noMemory }
         state = .inside
       case (.inside, _):
-        let count = try inflate(&rest)
+        let count = try step(&rest)
         if count > 0 { try take(UnsafeRawBufferPointer(start: output, count: count)) }
         room -= count
-        if state == .inside, count < outputLength { return (bytes.count, true) }
+        if state == .inside, count < Self.outputLength { return (bytes.count, true) }
       }
     }
     return (bytes.count - rest.count, false)
   }
 
-  private func begin(_ first: UInt8) throws(DownloadError) {
-    // The low half of zlib's first byte is 8; a bare block begins like that only if its encoder padded it with ones.
-    let windowBits = isGzip ? 15 + 16 : first & 0x0F == 8 ? 15 : -15
-    guard dlm_inflate_begin(stream, Int32(windowBits)) == Z_OK else { throw ContentDecoder.noMemory }
-    state = .inside
-  }
-
   /// - Returns: how many bytes it gave: less than fit only where it has no more, or has come to its end.
-  private func inflate(_ bytes: inout UnsafeRawBufferPointer) throws(DownloadError) -> Int {
-    stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
-    stream.pointee.avail_in = UInt32(bytes.count)
-    stream.pointee.next_out = output
-    stream.pointee.avail_out = UInt32(outputLength)
-    let result = CCoding.inflate(stream, Z_NO_FLUSH)
-    let count = outputLength - Int(stream.pointee.avail_out)
-    switch result {
-    case Z_OK, Z_BUF_ERROR: break  // the second: no progress is possible with the bytes that are there
-    case Z_STREAM_END: state = .ended
-    case Z_MEM_ERROR: throw ContentDecoder.noMemory
+  private func step(_ bytes: inout UnsafeRawBufferPointer) throws(DownloadError) -> Int {
+    var (taken, given) = (bytes.count, Self.outputLength)
+    switch dlm_unpacker_step(unpacker, bytes.baseAddress, &taken, output, &given) {
+    case DLM_GOES_ON: break
+    case DLM_ENDED: state = .ended
+    case DLM_NO_MEMORY: throw ContentDecoder.noMemory
     default: state = .broken  // what came before the damage is good
     }
-    bytes = UnsafeRawBufferPointer(rebasing: bytes.suffix(Int(stream.pointee.avail_in)))
-    return count
-  }
-}
-
-/// br (RFC 7932).
-private final class BrotliStage: CodingStage {
-  private let decoder: OpaquePointer
-  private let output = UnsafeMutablePointer<UInt8>.allocate(capacity: outputLength)
-  private(set) var isAtEnd = false
-
-  init() throws(DownloadError) {
-    guard let decoder = BrotliDecoderCreateInstance(nil, nil, nil) else {
-      output.deallocate()
-      throw ContentDecoder.noMemory
-    }
-    self.decoder = decoder
-  }
-
-  deinit {
-    BrotliDecoderDestroyInstance(decoder)
-    output.deallocate()
-  }
-
-  func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
-    throws(DownloadError) -> (count: Int, isDone: Bool)
-  {
-    var next = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
-    var left = bytes.count
-    while room > 0 {
-      if isAtEnd, left > 0 { throw ContentDecoder.damaged }
-      if isAtEnd { return (bytes.count, true) }
-      var free = outputLength
-      var end: UnsafeMutablePointer<UInt8>? = output
-      let result = BrotliDecoderDecompressStream(decoder, &left, &next, &free, &end, nil)
-      if free < outputLength { try take(UnsafeRawBufferPointer(start: output, count: outputLength - free)) }
-      room -= outputLength - free
-      switch result {
-      case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT: continue
-      case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT: return (bytes.count, true)
-      case BROTLI_DECODER_RESULT_SUCCESS: isAtEnd = true
-      default: throw ContentDecoder.damaged
-      }
-    }
-    return (bytes.count - left, false)
+    bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(taken))
+    return given
   }
 }

@@ -48,8 +48,10 @@ public struct Rejection: Sendable, Equatable {
     case page
     /// XML of another kind, by its root.
     case markup(String)
-    /// XML or HTML, and libxml2 is not installed.
-    case noParser
+    /// Of a kind that is read with a library that is not installed.
+    case noLibrary(String, for: String)
+    /// Compressed so that it takes much memory to read.
+    case heavy
     /// A text, perhaps a list, in an encoding that is not UTF-8.
     case utf16
     /// So many lines that are no addresses.

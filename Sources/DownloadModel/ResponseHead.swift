@@ -205,6 +205,8 @@ public enum ContentCoding: Sendable, Equatable {
   /// The zlib format; some servers send bare DEFLATE data under this name.
   case deflate
   case brotli
+  /// These two of lists only.
+  case zstd, xz
 
   fileprivate init?(_ token: some StringProtocol) {
     switch token {

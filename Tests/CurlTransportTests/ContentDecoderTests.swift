@@ -9,7 +9,7 @@ import Testing
 struct ContentDecoderTests {
   private static let samples: [(ContentCoding, [UInt8])] = [
     (.gzip, CodedSample.gzip), (.deflate, CodedSample.zlib), (.deflate, CodedSample.bareDeflate),
-    (.brotli, CodedSample.brotli),
+    (.brotli, CodedSample.brotli), (.zstd, CodedSample.zstd), (.xz, CodedSample.xz),
   ]
 
   /// - Returns: what came of it, how much of that in each turn of a loop, and whether it is whole.
@@ -78,11 +78,14 @@ struct ContentDecoderTests {
     }
   }
 
-  @Test func severalMembers() throws {
-    let twice = try decode(CodedSample.gzip + CodedSample.gzip, .gzip, piece: 50)
+  @Test(
+    arguments: [(.gzip, CodedSample.gzip), (.zstd, CodedSample.zstd), (.xz, CodedSample.xz)]
+      as [(ContentCoding, [UInt8])])
+  func severalMembers(coding: ContentCoding, sample: [UInt8]) throws {
+    let twice = try decode(sample + sample, coding, piece: 50)
     #expect(twice.decoded == CodedSample.plain + CodedSample.plain)
     #expect(twice.isAtEnd)
-    #expect(try !decode(CodedSample.gzip + CodedSample.gzip.dropLast(), .gzip, piece: 50).isAtEnd)
+    #expect(try !decode(sample + sample.dropLast(), coding, piece: 50).isAtEnd)
   }
 
   @Test func nothingIsAnEmptyFile() throws { #expect(try decode([], .gzip, piece: 1).isAtEnd) }
@@ -119,6 +122,10 @@ struct ContentDecoderTests {
   /// Texts and images of disks expand less; a short body may expand as it likes.
   @Test func aBombEnds() async throws {
     let bytes = try await Self.zeros(128)
+    for (program, coding) in [("zstd", ContentCoding.zstd), ("xz", .xz)] {
+      let made = try await CommandRun.result(of: "sh", ["-c", "head -c 80M /dev/zero | \(program) -1"])
+      #expect(throws: ContentDecoder.bomb) { _ = try decode(made.output, coding, piece: 16 * 1024) }
+    }
     let error = try #require(throws: DownloadError.self) { _ = try decode(bytes, .gzip, piece: 16 * 1024) }
     #expect(error.code == .badResponse && !error.isTransient)
     #expect(error.reason.contains("200 times"))
@@ -134,6 +141,15 @@ struct ContentDecoderTests {
     }
     #expect(try !result.get())
     #expect(count <= ContentDecoder.trusted + 65_536)
+  }
+
+  /// A window that its writer chose, and that only zstd and xz let them choose.
+  @Test(
+    arguments: [("zstd --ultra -1 --long=28", .zstd), ("xz -0 --lzma2=dict=192MiB", .xz)] as [(String, ContentCoding)])
+  func memoryIsBounded(command: String, coding: ContentCoding) async throws {
+    let made = try await CommandRun.result(of: "sh", ["-c", "echo | \(command) -c"])
+    let error = #expect(throws: DownloadError.self) { _ = try decode(made.output, coding, piece: 1024) }
+    #expect(error?.code == .resources)
   }
 
   /// Neither other tasks of the loop nor a cancellation wait for more than a piece.

@@ -34,6 +34,13 @@ public enum CodedSample {
     /tMH
     """)
   public static let brotli = bytes("W5exgd84OVauh71SCIJyW6pHH4td8MXBo+Csim4rGvjBNndRn2q2noJx5oZaUgPkVgI=")
+  public static let zstd = bytes("KLUv/QRofQEAVAJBbGwgb2YgaXQgaXMgaGVyZSwgYW5kIG5vdGhpbmcgZWxzZS4KAQCFi0W5egLbYfeE")
+  public static let xz = bytes(
+    """
+    /Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4bGXAHpdACCbLEBvMwePs+tcpA53wUPLB7DrBRZxzmZIp7wh79u2kRydAHCJ+OM/LPSYdaN8
+    R918mxdMfTNVxnxZNnZmFRHBlxWojkkvF0TSniAQDShiobaxnFh+D7Ksr/ZqiL2tiLbmipdsR/ajeeGaxf3MZLGEieIcx8eEeAIAAAAA
+    UzwzQuEK8JMAAZYBmOMGAAcIALCxxGf7AgAAAAAEWVo=
+    """)
   /// 64 MiB of nothing, in gzip twice: 269 bytes.
   public static let bomb = bytes(
     """

@@ -1,8 +1,8 @@
 import CurlTransport
 import DownloadModel
 
-/// From the bytes of a list to its text; gzip is recognised by its magic number. Decoded a piece at a time, so that a
-/// few bytes that stand for gigabytes cost nothing before they are wanted.
+/// From the bytes of a list to its text; gzip, zstd and xz are recognised by their magic numbers. Decoded a piece at a
+/// time, so that a few bytes that stand for gigabytes cost nothing before they are wanted.
 struct ListDecoder {
   /// Compressed bytes, or text.
   private var block: [UInt8] = []
@@ -10,39 +10,47 @@ struct ListDecoder {
   private(set) var isPending = false
   /// Whether enough came to tell if it is compressed.
   private var isTold = false
-  private var gzip: ContentDecoder?
+  private var decoder: ContentDecoder?
   private var turn: UInt64 = 0
+  /// Bytes that are decoded at a time.
+  private static let piece = 32 * 1024
   /// To be thrown after the text before it.
-  private var damage: DownloadError?
+  private var damage: (any Error)?
+
+  private static let codings: [(magic: [UInt8], coding: ContentCoding, library: String)] = [
+    ([0x1F, 0x8B], .gzip, "zlib1g"), ([0x28, 0xB5, 0x2F, 0xFD], .zstd, "libzstd1"),
+    ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00], .xz, "liblzma5"),
+  ]
 
   /// Called when nothing is pending; an empty block is the end.
-  /// - Throws: at an end in the middle of compressed data.
-  mutating func take(_ more: [UInt8]) throws(DownloadError) {
+  /// - Throws: at an end in the middle of compressed data; `Rejection.NoList` where it cannot be decoded.
+  mutating func take(_ more: [UInt8]) throws {
     block = isTold ? more : block + more
-    if !isTold, block.count < 2, !more.isEmpty { return }
-    if !isTold, block.starts(with: [0x1F, 0x8B]) { gzip = try ContentDecoder(.gzip) }
+    let isShort = Self.codings.contains { $0.magic.count > block.count && $0.magic.starts(with: block) }
+    if !isTold, isShort, !more.isEmpty { return }
+    if !isTold, let (_, coding, library) = Self.codings.first(where: { block.starts(with: $0.magic) }) {
+      decoder = try? ContentDecoder(coding)
+      if decoder == nil { throw Rejection.NoList.noLibrary(library, for: "compressed with \(coding)") }
+    }
     isTold = true
-    if more.isEmpty, let gzip, !gzip.isAtEnd { throw ContentDecoder.cut }
+    if more.isEmpty, let decoder, !decoder.isAtEnd { throw ContentDecoder.cut }
     isPending = !block.isEmpty
   }
 
   /// - Returns: the next bytes; empty if more input is needed.
   /// - Throws: where compressed data is damaged, after the text before that.
-  mutating func next() throws(DownloadError) -> [UInt8] {
+  mutating func next() throws -> [UInt8] {
     guard isTold else { return [] }
-    guard let gzip else {
+    guard let decoder else {
       defer { (block, isPending) = ([], false) }
       return block
     }
     if let damage { throw damage }
     var text: [UInt8] = []
     turn += 1
-    let result = block.withUnsafeBytes { block in
-      Result { () throws(DownloadError) in
-        try gzip.decode(block, in: turn) { piece throws(DownloadError) in text += piece }
-      }
-    }
-    do throws(DownloadError) { isPending = try !result.get() } catch {
+    do {
+      isPending = try !block.withUnsafeBytes { try decoder.decode($0, in: turn, atMost: Self.piece) { text += $0 } }
+    } catch {
       if text.isEmpty { throw error }
       damage = error
     }

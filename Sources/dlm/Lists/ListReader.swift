@@ -403,6 +403,8 @@ actor ListReader: RequestSource {
     var rejection = Rejection(list: source.name, line: nil, text: "", reason: .unreadable(errno: Errno(error).rawValue))
     switch error {
     case let what as Rejection.NoList: rejection.reason = .noList(what)
+    case let error as DownloadError where error.activity == "decoding" && error.code == .resources:
+      rejection.reason = .noList(.heavy)
     case let error as DownloadError where error.activity == "decoding":
       (rejection.line, rejection.reason) = ((line ?? 0) + 1, .damaged(error.reason))
     case let error as DownloadError: rejection.reason = .unfetched(error)

@@ -308,7 +308,9 @@ struct RejectionMessages {
         + "wants a login, give one"
     case .markup(let root):
       "is XML whose root is <\(root)>, and known are metalink, urlset, sitemapindex, rss and feed; \(remedy)"
-    case .noParser: "is XML or HTML, which is read with libxml2: install it (Debian: apt install libxml2)"
+    case .noLibrary(let library, let kind):
+      "is \(kind), which is read with \(library): install it (Debian: apt install \(library))"
+    case .heavy: "takes more than 128 MiB of memory to decompress: do that first, with zstd -d --memory=2GB or xz -d"
     case .utf16: "is UTF-16; save it as UTF-8"
     case .noBase: "names files, but not where they are; give the address of their folder with --base"
     case .blake2: "has BLAKE2 checksums, which dlm does not know; take a list by sha256sum or sha512sum"

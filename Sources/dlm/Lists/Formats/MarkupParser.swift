@@ -14,7 +14,7 @@ final class MarkupParser {
 
   /// - Throws: where libxml2 is not installed.
   init(isHTML: Bool) throws(Rejection.NoList) {
-    guard let parser = dlm_markup_new(isHTML ? 1 : 0) else { throw .noParser }
+    guard let parser = dlm_markup_new(isHTML ? 1 : 0) else { throw .noLibrary("libxml2", for: "XML or HTML") }
     self.parser = parser
   }
 

@@ -59,7 +59,7 @@ struct TableRows: ListFormatReader {
     let (header, holdsAddress) = (start.prefix { $0 != 0x0A }, RowFields.holdsAddress)
     let isPlain = header.contains(UInt8(ascii: "=")) || header.first == UInt8(ascii: "#") || holdsAddress(header)
     if isPlain, !isAsked { return nil }
-    let file = name.prefix { $0 != "?" && $0 != "#" }.lowercased().replacing(".gz", with: "")
+    let file = name.prefix { $0 != "?" && $0 != "#" }.lowercased().replacing(/\.(gz|zst|xz)$/, with: "")
     let isTabbed = header.contains(0x09) || file.hasSuffix(".tsv")
     var table = TableRows(RowFields(), separator: isTabbed ? "\t" : ",")
     let rows = table.rows(in: Array(start.prefix(ListForm.telling))).prefix(2).map(\.cells)
