@@ -247,7 +247,7 @@ struct NameTable: Sendable {
     if leaf.count + 3 > leaf.capacity {
       // It grows seldom: room that is not used yet takes no memory, unlike the holes that are left behind.
       let names = Int(leaf[groups])
-      leaf.reserveCapacity(groups + 1 + 3 * ([64, 512, 4096].first { $0 > names } ?? names + names / 8))
+      leaf.reserveCapacity(groups + 1 + 3 * ([64, 4096].first { $0 > names } ?? names + names / 8))
     }
     leaf.insert(contentsOf: [high, low, tag], at: end)
     for index in group + 1...groups { leaf[index] &+= 1 }

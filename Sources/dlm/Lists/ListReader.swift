@@ -99,10 +99,10 @@ actor ListReader: RequestSource {
   }
 
   /// Equal for equal addresses in equal order; meaningful once all is read.
-  var listDigest: String { made.digest }
+  var listDigest: String { made.listed.text() }
 
   /// Of all lines, also those of other shards; nil where the list is not shared out.
-  var share: JSONValue? { made.share }
+  var share: JSONValue? { made.form.shard?.json(of: &made.whole) }
 
   /// Lists from https that name files by http.
   var downgrading: Set<String> { made.downgrading }
@@ -170,7 +170,7 @@ actor ListReader: RequestSource {
   /// The first request is waited for. More are added while that needs no wait, up to a bound on memory, so that the
   /// length of a list is known early.
   private func mayRead(beyond count: Int) -> Bool {
-    !interruption.isRaised && (count == 0 || count < 1024 && isReadableAtOnce)
+    !interruption.isRaised && (count == 0 || count < 512 && isReadableAtOnce)
   }
 
   private var isReadableAtOnce: Bool {
@@ -182,7 +182,7 @@ actor ListReader: RequestSource {
   }
 
   /// Bytes, few because the lines of a block stand in memory in several forms at once.
-  private static let blockSize = 16 * 1024
+  private static let blockSize = 8 * 1024
 
   // MARK: A source
 
@@ -271,7 +271,6 @@ actor ListReader: RequestSource {
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
     let entries = try nextEntries(of: &list)
     requests.reserveCapacity(entries.count)
-    defer { made.digestKeys() }
     for entry in entries {
       switch entry.content {
       case .blank: break
@@ -365,10 +364,7 @@ actor ListReader: RequestSource {
   }
 
   private func requests(at text: String, _ source: Source) -> [DownloadRequest] {
-    defer {
-      made.digestKeys()
-      tellUnwrapped(of: source)
-    }
+    defer { tellUnwrapped(of: source) }
     let line = ListLine(Array(text.utf8))
     if case .bad(let reason, let text) = line {
       tell([Rejection(list: source.name, line: nil, text: text, reason: reason)])
@@ -435,20 +431,15 @@ private struct ListedRequests: ~Copyable {
   private(set) var downgrading: Set<String> = []
   /// What was in other addresses since that was told last.
   var unwrapped: (count: Int, hosts: Set<String>, last: Address)?
-  private var hasher = ContentHasher(.sha256)
-  /// Hashed a block at a time, because a call costs more than the bytes.
-  private var keys: [UInt8] = []
-  /// All lines of a list that is shared out.
-  private var whole: WholeList?
+  /// The addresses of its requests.
+  var listed = LinesDigest()
+  /// All lines of a list that is shared out, and how many of them are this process's.
+  var whole = LinesDigest()
+  private var taken = 0
 
   init(_ marks: RequestMarks, _ names: NameNumbers, _ first: Int, _ spool: ListSpool?) {
     (self.marks, self.names, self.spool, count) = (marks, names, spool, first)
-    whole = marks.form.shard.map { _ in WholeList() }
   }
-
-  var digest: String { String(hasher.finish().hex.prefix(32)) }
-
-  var share: JSONValue? { whole?.json(form.shard) }
 
   /// Counts a line for the whole list.
   /// - Parameter address: nil where the text is none.
@@ -456,7 +447,8 @@ private struct ListedRequests: ~Copyable {
   mutating func takes(_ text: String, of address: Address? = nil) -> Bool {
     guard let shard = form.shard else { return true }
     let isTaken = address.map { shard.takes($0) } ?? shard.takes(text)
-    whole?.add(text, isTaken: isTaken)
+    if isTaken { taken += 1 }
+    whole.add(text)
     return isTaken
   }
 
@@ -480,23 +472,17 @@ private struct ListedRequests: ~Copyable {
     guard request.number(by: names) else { return nil }
     count += 1
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
-    keys += address.key.utf8
-    keys.append(0x0A)
+    listed.add(address.key)
     if source == .standardInput { spool?.add(address, options) }
     if isFirst { hasFirst = true }
     if let size { expected = ExpectedSizes(files: expected.files + 1, bytes: expected.bytes &+ size) }
     return request
   }
 
-  mutating func digestKeys() {
-    hasher.update(keys)
-    keys.removeAll(keepingCapacity: true)
-  }
-
-  /// - Returns: what to say of this share.
+  /// - Returns: what to say of this share; once.
   mutating func end() -> String? {
     sizes = nil
-    let shard = form.shard
-    return whole?.remedy(shard)
+    defer { taken = 0 }
+    return form.shard?.remedy(taken: taken, of: whole.count)
   }
 }

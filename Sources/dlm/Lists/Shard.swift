@@ -21,6 +21,25 @@ struct Shard: Sendable, Equatable {
   /// Also a line that is no address, so that one process alone tells of it.
   func takes(_ text: String) -> Bool { numbers.contains(Self.number(of: text, among: count)) }
 
+  /// For the report.
+  /// - Parameter list: all its lines: each shard's run reads the same.
+  func json(of list: inout LinesDigest) -> JSONValue {
+    .object([
+      "first": .of(numbers.lowerBound), "last": .of(numbers.upperBound), "of": .of(count),
+      "by": .text(unit.rawValue), "function": .of(Self.function), "list": .text(list.text()), "lines": .of(list.count),
+    ])
+  }
+
+  /// What to do where a host that stays together has made a share more than twice as long as others.
+  /// - Parameters:
+  ///   - taken: lines of this process's share.
+  ///   - lines: of the whole list.
+  func remedy(taken: Int, of lines: Int) -> String? {
+    guard unit == .host, taken * count > 2 * lines * numbers.count else { return nil }
+    return "this shard has \(taken) of \(Quantity.files(lines)), as a host stays in one; in every run --shard-by line "
+      + "--per-host \(max(1, Settings.mostPerHost / count)) shares it out"
+  }
+
   /// FNV-1a, mixed by the finalizer of MurmurHash3 (as its last bytes would hardly reach the upper bits), scaled.
   static func number(of text: String, among count: Int) -> Int {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -31,35 +50,28 @@ struct Shard: Sendable, Equatable {
   }
 }
 
-/// All lines of a list that is shared out, for the report: each shard's run reads the same.
-struct WholeList: ~Copyable {
-  private var count = 0
-  /// Those of this process's share.
-  private var taken = 0
+/// What is remembered of a list's lines: it is equal for equal ones in equal order.
+struct LinesDigest: ~Copyable {
+  private(set) var count = 0
   private var hasher = ContentHasher(.sha256)
+  /// Hashed together, because a call costs more than the bytes.
+  private var bytes: [UInt8] = []
 
-  mutating func add(_ line: String, isTaken: Bool) {
+  mutating func add(_ line: String) {
     count += 1
-    if isTaken { taken += 1 }
-    hasher.update(Array((line + "\n").utf8))
+    bytes += line.utf8
+    bytes.append(0x0A)
+    if bytes.count >= 8192 { update() }
   }
 
-  /// What to do where a host that stays together has made a share more than twice as long as others; once.
-  mutating func remedy(_ shard: Shard?) -> String? {
-    defer { taken = 0 }
-    guard let shard, shard.unit == .host, taken * shard.count > 2 * count * shard.numbers.count else { return nil }
-    return "this shard has \(taken) of \(Quantity.files(count)), as a host stays in one; in every run --shard-by line "
-      + "--per-host \(max(1, Settings.mostPerHost / shard.count)) shares it out"
+  private mutating func update() {
+    hasher.update(bytes)
+    bytes.removeAll(keepingCapacity: true)
   }
 
-  /// - Parameter shard: this process's, of this list.
-  func json(_ shard: Shard?) -> JSONValue? {
-    guard let shard else { return nil }
-    return .object([
-      "first": .of(shard.numbers.lowerBound), "last": .of(shard.numbers.upperBound), "of": .of(shard.count),
-      "by": .text(shard.unit.rawValue), "function": .of(Shard.function),
-      "list": .text(String(hasher.finish().hex.prefix(32))), "lines": .of(count),
-    ])
+  mutating func text() -> String {
+    update()
+    return String(hasher.finish().hex.prefix(32))
   }
 }
 

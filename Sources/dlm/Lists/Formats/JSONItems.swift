@@ -13,7 +13,7 @@ struct JSONItems: ListFormatReader {
   /// From the top; empty until it is known where addresses are.
   private var wanted: [(field: RowFields.Field, path: Path)] = []
   private var held: [UInt8] = []
-  private var values = Self.none
+  private var values = RowFields.Values(repeating: nil, count: RowFields.Field.allCases.count)
   private var start = 1
   private var hasEnded = false
   private var hasURL = false
@@ -21,7 +21,6 @@ struct JSONItems: ListFormatReader {
   /// The address of the page behind this one.
   var next: String? { pages?.found }
 
-  private static let none = RowFields.Values(repeating: nil, count: RowFields.Field.allCases.count)
   /// Bytes in which the first item has to be.
   private static let room = 256 * 1024
 
@@ -55,29 +54,32 @@ struct JSONItems: ListFormatReader {
 
   /// Begins another document of the same list.
   mutating func turnPage() {
-    (scanner, values, hasEnded) = (JSONScanner(), Self.none, false)
+    (scanner, hasEnded) = (JSONScanner(), false)
+    forget()
     pages?.found = nil
   }
+
+  private mutating func forget() { for index in values.indices { values[index] = nil } }
 
   private mutating func scan(_ block: [UInt8], _ base: Address?) -> [ListEntry] {
     var (entries, index): ([ListEntry], Int) = ([], 0)
     while !hasEnded {
       do throws(JSONScanner.Damage) {
         guard let event = try scanner.next(in: block, at: &index) else { break }
-        let here = event == .began ? scanner.path.dropLast() : scanner.path[...]
-        pages?.note(event, at: here, scanner.text)
+        let depth = scanner.path.count - (event == .began ? 1 : 0)
+        pages?.note(event, scanner, depth)
         if event != .began, event != .ended {
-          for want in wanted where Self.matches(want.path, here) {
+          for want in wanted where scanner.isAt(want.path, depth) {
             values[want.field.rawValue] = event == .literal ? nil : scanner.text[...]
             hasURL = hasURL || want.field == .url
           }
         }
-        guard items.contains(where: { Self.matches($0, here) }) else { continue }
+        guard items.contains(where: { scanner.isAt($0, depth) }) else { continue }
         if event != .ended { start = scanner.line }
-        if event == .began { values = Self.none }
+        if event == .began { forget() }
         guard event != .began, values[0] != nil else { continue }
         entries += fields.entries(values, line: start, base: base)
-        values = Self.none
+        forget()
       } catch {
         entries.append(told(error))
       }
@@ -87,14 +89,13 @@ struct JSONItems: ListFormatReader {
 
   private mutating func told(_ damage: JSONScanner.Damage) -> ListEntry {
     let why = damage.why + (scanner.place.isEmpty ? "" : ", at \(scanner.place)")
-    (values, hasEnded) = (Self.none, !scanner.isLines)
+    hasEnded = !scanner.isLines
+    forget()
     scanner.recover()
     return ListEntry(line: scanner.line, content: .bad(hasEnded ? .damaged(why) : .row(why), text: ""))
   }
 
   // MARK: Paths
-
-  private static let every = Array("*".utf8)
 
   fileprivate static func path(_ text: String) -> Path {
     text.replacing("[]", with: ".[]").split(separator: ".").map { Array($0.utf8) }
@@ -102,11 +103,6 @@ struct JSONItems: ListFormatReader {
 
   private static func text(_ path: Path) -> String {
     path.map(RowFields.shown).joined(separator: ".").replacing(".[]", with: "[]")
-  }
-
-  /// Compared from the end, where paths differ.
-  fileprivate static func matches(_ path: Path, _ levels: ArraySlice<JSONScanner.Level>) -> Bool {
-    path.count == levels.count && zip(path.reversed(), levels.reversed()).allSatisfy { $0 == $1.step || $0 == every }
   }
 
   private mutating func want() {
@@ -120,16 +116,17 @@ struct JSONItems: ListFormatReader {
     var top: Path?
     while let event = try? scanner.next(in: held, at: &index) {
       if event == .ended, scanner.path.isEmpty, let top { return settle([], top) }
-      let path = scanner.path.map(\.step)
+      let path = scanner.path.map { Array(scanner.step($0)) }
       let isKnown = path.last.map { RowFields.isKnown(String(decoding: $0, as: UTF8.self)) } ?? false
       let isAddress = !isKnown && (try? Address(utf8: scanner.text)) != nil
       let url = fields.names[.url].map(Self.path) ?? (isKnown ? path.suffix(1) : [])
       guard event == .text, isKnown || isAddress || !url.isEmpty, path.suffix(url.count) == url[...] else { continue }
-      let above = scanner.path.dropLast(url.count)
-      if items.isEmpty ? above.last?.isObject == false : items.contains(where: { Self.matches($0, above) }) {
-        return settle(above.map(\.step), url)
+      let depth = path.count - url.count
+      let isItem = depth > 0 && !scanner.path[depth - 1].isObject
+      if items.isEmpty ? isItem : items.contains(where: { scanner.isAt($0, depth) }) {
+        return settle(Array(path[..<depth]), url)
       }
-      if items.isEmpty, above.isEmpty { top = top ?? url }
+      if items.isEmpty, depth == 0 { top = top ?? url }
     }
     return false
   }
@@ -154,12 +151,12 @@ private struct NextPage {
     (rel, href) = (link + [Array("rel".utf8)], link + [Array("href".utf8)])
   }
 
-  mutating func note(_ event: JSONScanner.Event, at here: ArraySlice<JSONScanner.Level>, _ text: [UInt8]) {
+  mutating func note(_ event: JSONScanner.Event, _ scanner: JSONScanner, _ depth: Int) {
     if event == .text {
-      if JSONItems.matches(path, here) { found = String(decoding: text, as: UTF8.self) }
-      if JSONItems.matches(rel, here) { isNext = text.elementsEqual("next".utf8) }
-      if JSONItems.matches(href, here) { held = String(decoding: text, as: UTF8.self) }
-    } else if event == .began || event == .ended, JSONItems.matches(link, here) {
+      if scanner.isAt(path, depth) { found = String(decoding: scanner.text, as: UTF8.self) }
+      if scanner.isAt(rel, depth) { isNext = scanner.text.elementsEqual("next".utf8) }
+      if scanner.isAt(href, depth) { held = String(decoding: scanner.text, as: UTF8.self) }
+    } else if event == .began || event == .ended, scanner.isAt(link, depth) {
       if isNext, let held { found = held }
       (isNext, held) = (false, nil)
     }

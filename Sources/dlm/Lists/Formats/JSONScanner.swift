@@ -10,8 +10,8 @@ struct JSONScanner {
 
   struct Level {
     let isObject: Bool
-    /// The member's name, or `[]`.
-    var step: [UInt8]
+    /// Where the member's name, or `[]`, stands in `steps`.
+    var step: Range<Int>
     var count = 0
   }
 
@@ -19,6 +19,8 @@ struct JSONScanner {
   private(set) var line = 1
   /// Also of what has just begun, and not of what has ended.
   private(set) var path: [Level] = []
+  /// In one array, so that names that nobody wants cost no memory of their own.
+  private var steps: [UInt8] = []
   /// Of the last text, name or number; at most one byte more than ListLine's limit.
   private(set) var text: [UInt8] = []
   /// Whether a value ended in the line where it began: then the next line can be read whatever is wrong with one.
@@ -32,7 +34,8 @@ struct JSONScanner {
 
   private static let depth = 128
   private static let noJSON = Damage(why: "this is no JSON")
-  static let each = Array("[]".utf8)
+  private static let literals = ["true", "false", "null"].map { Array($0.utf8) }
+  private static let every = Array("*".utf8)
 
   /// - Returns: nil at the end of the block.
   /// - Throws: at what cannot be; `index` is not behind the end of its line.
@@ -65,12 +68,22 @@ struct JSONScanner {
   func finish() throws(Damage) { if !path.isEmpty || state == .text { throw Damage(why: "it ends within a value") } }
 
   /// Goes on with the next line.
-  mutating func recover() { (path, state) = ([], .skipped) }
+  mutating func recover() { (path, steps, state) = ([], [], .skipped) }
+
+  func step(_ level: Level) -> ArraySlice<UInt8> { steps[level.step] }
+
+  /// Whether a path, of which `*` is any step, leads to a level.
+  /// - Parameter depth: how many levels are above it.
+  func isAt(_ wanted: [[UInt8]], _ depth: Int) -> Bool {
+    // From the end, where paths differ.
+    wanted.count == depth
+      && wanted.indices.reversed().allSatisfy { wanted[$0] == Self.every || step(path[$0]).elementsEqual(wanted[$0]) }
+  }
 
   /// `features[3].assets.data`
   var place: String {
-    let steps = path.map { $0.isObject ? ".\(RowFields.shown($0.step.prefix(64)))" : "[\(max(0, $0.count - 1))]" }
-    return String(steps.joined().drop { $0 == "." })
+    let words = path.map { $0.isObject ? ".\(RowFields.shown(step($0).prefix(64)))" : "[\(max(0, $0.count - 1))]" }
+    return String(words.joined().drop { $0 == "." })
   }
 
   private mutating func take(_ byte: UInt8) throws(Damage) -> Event? {
@@ -90,7 +103,7 @@ struct JSONScanner {
     case (.after, UInt8(ascii: "}")) where isObject == true, (.name, UInt8(ascii: "}")) where isFirst,
       (.after, UInt8(ascii: "]")) where isObject == false,
       (.value, UInt8(ascii: "]")) where isFirst && isObject == false:
-      path.removeLast()
+      steps.removeSubrange((path.popLast()?.step.lowerBound ?? 0)...)
       state = .after
       if path.isEmpty, startLine == line { isLines = true }
       return .ended
@@ -101,7 +114,9 @@ struct JSONScanner {
       if path.isEmpty { startLine = line }
       guard path.count < Self.depth else { throw Damage(why: "it is nested more than \(Self.depth) deep") }
       begin(byte == UInt8(ascii: "{") ? .name : .value)
-      path.append(Level(isObject: state == .name, step: state == .name ? [] : Self.each))
+      let start = steps.count
+      if state != .name { steps += "[]".utf8 }
+      path.append(Level(isObject: state == .name, step: start..<steps.count))
       return .began
     case (.value, _) where byte.isLetterOrDigit || byte == UInt8(ascii: "-"):
       begin(.word)
@@ -128,14 +143,17 @@ struct JSONScanner {
     }
     state = isName ? .colon : .after
     guard isName else { return .text }
-    path[path.count - 1].step = text
+    let start = path[path.count - 1].step.lowerBound
+    steps.replaceSubrange(start..., with: text)
+    path[path.count - 1].step = start..<steps.count
     return nil
   }
 
   private mutating func word() throws(Damage) -> Event {
     state = .after
-    if ["true", "false", "null"].contains(where: { text.elementsEqual($0.utf8) }) { return .literal }
-    guard text.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { throw Self.noJSON }
+    if Self.literals.contains(text) { return .literal }
+    // Of what a word is of, only letters stand behind the digits.
+    guard text.allSatisfy({ $0 <= UInt8(ascii: "9") || $0 | 0x20 == UInt8(ascii: "e") }) else { throw Self.noJSON }
     return .number
   }
 }

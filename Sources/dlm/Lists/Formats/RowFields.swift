@@ -41,12 +41,14 @@ struct RowFields: Sendable {
     }
   }
 
+  private static let options = [(Field.name, "out"), (.checksum, "checksum"), (.size, "size")]
+
   private func content(_ values: Values, _ base: Address?) -> ListLine {
     let line = self.line(values[0] ?? [], base)
     guard case .address(let address, let behindTab) = line else { return line }
     if behindTab != nil { return .bad(.malformed(.controlCharacter), text: address.redacted) }
     var options = LineOptions()
-    for (field, option) in [(Field.name, "out"), (.checksum, "checksum"), (.size, "size")] {
+    for (field, option) in Self.options {
       guard let value = values[field.rawValue], !value.isEmpty else { continue }
       let text = String(decoding: value, as: UTF8.self)
       if !options.set(option, text) {
@@ -69,7 +71,9 @@ struct RowFields: Sendable {
   }
 
   static func holdsAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
-    bytes.firstRange(of: "://".utf8) != nil || bytes.starts(with: "data:".utf8)
+    // Not by `firstRange`, which costs ten times what an address does.
+    bytes.indices.contains { bytes[$0] == UInt8(ascii: ":") && bytes[$0...].starts(with: "://".utf8) }
+      || bytes.starts(with: "data:".utf8)
   }
 
   static func shown(_ bytes: some Collection<UInt8>) -> String {
