@@ -6,6 +6,37 @@ import Testing
 
 /// What a reader of a format makes of a text, for a comparison.
 enum FormatReading {
+  /// - Parameter sizes: of the blocks, in turn.
+  /// - Throws: as the reader and `take` do.
+  static func read(
+    _ text: [UInt8], in sizes: [Int], base: Address?, by make: () throws -> any ListFormatReader,
+    _ take: ([ListEntry]) throws -> Void
+  ) throws {
+    var (reader, rest, turn) = (try make(), text[...], 0)
+    while !rest.isEmpty {
+      let block = Array(rest.prefix(max(1, sizes[turn % sizes.count])))
+      (rest, turn) = (rest.dropFirst(block.count), turn + 1)
+      try take(try reader.take(block, base: base))
+    }
+    try take(try reader.take([], base: base))
+  }
+
+  /// A sample that is cut, and whose bytes are changed at random.
+  static func damaged(_ sample: [UInt8], by chance: inout some RandomNumberGenerator) -> [UInt8] {
+    var bytes = sample
+    for _ in 0..<Int.random(in: 0...8, using: &chance) where !bytes.isEmpty {
+      let place = Int.random(in: bytes.indices, using: &chance)
+      switch Int.random(in: 0..<5, using: &chance) {
+      case 0: bytes[place] = UInt8.random(in: 0...255, using: &chance)
+      case 1: bytes.removeSubrange(place..<min(bytes.count, place + Int.random(in: 1...40, using: &chance)))
+      case 2: bytes.insert(contentsOf: bytes[place...].prefix(Int.random(in: 0...60, using: &chance)), at: place)
+      case 3: bytes.removeSubrange(place...)
+      default: bytes.insert(Array("\t =:'/%\n".utf8).randomElement(using: &chance) ?? 0, at: place)
+      }
+    }
+    return bytes
+  }
+
   /// - Parameter size: of the blocks; nil for one block.
   /// - Throws: as the reader does.
   static func entries(
@@ -17,13 +48,11 @@ enum FormatReading {
   static func read(
     _ text: [UInt8], _ form: ListForm, named name: String = "list", blocks size: Int? = nil
   ) throws -> [ListEntry] {
-    var reader = try form.reader(of: text, named: name)
     var entries: [ListEntry] = []
-    for start in stride(from: 0, to: text.count, by: size ?? max(1, text.count)) {
-      let end = min(text.count, start + (size ?? text.count))
-      entries += try reader.take(Array(text[start..<end]), base: form.base)
+    try read(text, in: [size ?? .max], base: form.base, by: { try form.reader(of: text, named: name) }) {
+      entries += $0
     }
-    return try entries + reader.take([], base: form.base)
+    return entries
   }
 
   private static func describe(_ entry: ListEntry) -> String {
@@ -49,16 +78,7 @@ enum FormatReading {
   static func fuzz(_ text: String, _ form: ListForm, rounds: Int = 500) {
     var chance = SplitMix64(seed: 28)
     for _ in 0..<rounds {
-      var bytes = Array(text.utf8)
-      for _ in 0..<Int.random(in: 1...8, using: &chance) where !bytes.isEmpty {
-        let place = Int.random(in: bytes.indices, using: &chance)
-        switch Int.random(in: 0..<4, using: &chance) {
-        case 0: bytes[place] = UInt8.random(in: 0...255, using: &chance)
-        case 1: bytes.removeSubrange(place..<min(bytes.count, place + Int.random(in: 1...40, using: &chance)))
-        case 2: bytes.insert(contentsOf: bytes[place...].prefix(50), at: place)
-        default: bytes.insert(Array("\t =:'/%\n".utf8).randomElement(using: &chance) ?? 0, at: place)
-        }
-      }
+      let bytes = damaged(Array(text.utf8), by: &chance)
       // That it throws is one of its ends.
       let entries = try? FormatReading.read(bytes, form, blocks: Int.random(in: 1...bytes.count + 1, using: &chance))
       #expect((entries?.count ?? 0) <= 2 * bytes.count)

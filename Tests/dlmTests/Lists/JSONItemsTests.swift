@@ -145,11 +145,11 @@ struct JSONItemsTests {
   }
 
   @Test func damagedDocuments() {
-    let sample = Array(
-      #"{"n":[1,2.5,null],"f":[{"url":"http://h/\u00e4","size":1},{"url":"http://h/b","x":{"y":"\"z"}}]}"#.utf8)
-    Self.list("f[]").readDamaged(sample)
-    ListText().readDamaged(sample)
-    ListText().readDamaged(Array("{\"url\":\"http://h/a\"}\n{\"url\":\"http://h/b\"}\n{\"url\":\"http://h/c\"}\n".utf8))
+    let sample =
+      #"{"n":[1,2.5,null],"f":[{"url":"http://h/\u00e4","size":1},{"url":"http://h/b","x":{"y":"\"z"}}]}"#
+    FormatReading.fuzz(sample, Self.list("f[]").form)
+    FormatReading.fuzz(sample, ListForm())
+    FormatReading.fuzz("{\"url\":\"http://h/a\"}\n{\"url\":\"http://h/b\"}\n{\"url\":\"http://h/c\"}\n", ListForm())
   }
 
   /// What Python and jq have written, compact and indented, reads back as it was.

@@ -197,7 +197,8 @@ struct MarkupListTests {
 
   @Test(arguments: 0..<UInt64(300)) func anything(seed: UInt64) throws {
     let sample = Self.samples[Int(seed) % Self.samples.count]
-    let bytes = ReadList.damaged(Array(sample.text.utf8), seed: seed)
+    var random = SeededGenerator(seed)
+    let bytes = FormatReading.damaged(Array(sample.text.utf8), by: &random)
     let list = try sample.read(bytes)
     #expect(list.entries.count <= 16)
     #expect(try sample.read(bytes, in: [7]).entries.count <= 16)
