@@ -80,6 +80,39 @@ struct TwoProcessesTests {
     #expect(!said.contains { $0.contains("\"process\":null") })
   }
 
+  /// Of two machines neither sees what the other has under way; in a folder that both write, the slower one finds each
+  /// file there. Each had written its own beside it.
+  @Test(arguments: ["rename", "skip", "overwrite"])
+  func onTwoMachines(policy: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    let (one, other) = (try Workplace(), try Workplace())
+    // Two addresses may have the same bytes, and the same name: each has its own file all the same.
+    let paths = ["/a/x", "/b/x", "/c", "/d"]
+    let bodies = [5, 5, 5, 6].map { SplitMix64.bytes(count: 3000, seed: $0) }
+    for (path, body) in zip(paths, bodies) {
+      origin.route(path, .file(body, FileOptions(ending: .stall(after: 1000, until: gate))))
+    }
+    let list = try one.list(paths.map { origin.url($0) })
+    let runs = try [one, other].map {
+      try $0.start(["get", list, "-d", "\(one.work)/out", "--on-conflict", policy, "-j", "4", "-s", "1"])
+    }
+    for path in paths { try await origin.wait(path: path, bodyBytesSent: 2000) }
+    gate.open()
+    for run in runs {
+      let result = try await run.waitForExit()
+      #expect(result.status == 0, "\(result.errorText)")
+    }
+    #expect(try one.names(in: "out") == ["c", "d", "x", "x.1"])
+    for (name, body) in zip(["x", "x.1", "c", "d"], bodies) { #expect(try one.file("out/\(name)") == body) }
+    // Each knows them as its own by now.
+    for place in [one, other] {
+      #expect(try await place.dlm("get", list, "-d", "\(one.work)/out", "--no-compare").status == 0)
+    }
+    #expect(try one.names(in: "out") == ["c", "d", "x", "x.1"])
+  }
+
   /// What one has fetched since the other began is not asked about: else, of eight with the same list, seven
   /// would ask about each file. What one had fetched before is.
   @Test(arguments: [true, false])

@@ -28,6 +28,9 @@ package struct Commit: Sendable {
   private let preferred: String
   private var plan: DownloadPlan { download.plan }
   private var directory: OutputDirectory { plan.directory }
+  /// Whether the list gives the name to this address alone. What came to stand there during the run is then of another
+  /// process with the same list, on another machine, of which nothing else is known here.
+  private var isOfLine: Bool { plan.rules.names != nil && wanted == plan.nameByAddress }
 
   package init(_ download: FileDownload, proof: Proof) {
     self.download = download
@@ -46,7 +49,7 @@ package struct Commit: Sendable {
     let policy = plan.rules.conflictPolicy
     let row = plan.isIndexed ? try row() : nil
     // Before the file is visible: another loop may look at the same name at this moment.
-    if policy != .rename { try give() }
+    if policy != .rename || !isOfLine { try give() }
     // The file was intact at the check; a change between the check and the rename would be lost, as in any program.
     if case .known(let own?) = ownership, own.wanted == wanted, isToReplace(own, looksForTwin: looksForTwin),
       policy != .overwrite || own.name == preferred,
@@ -183,7 +186,7 @@ package struct Commit: Sendable {
   func adopt(_ owners: FileOwners) throws(DownloadError) -> Committed? {
     let length = download.look { $0.length }
     // The preferred name first, so that two runs over the same files give the same names.
-    let standing = try twin(preferred, owners, length: length, mayBeYoung: plan.mayStandAlready)
+    let standing = try twin(preferred, owners, length: length, mayBeYoung: isOfLine || plan.mayStandAlready)
     if let standing { return try adopt(standing, as: preferred) }
     let likeness = try download.access { reception throws(DownloadError) in
       try reception.part.withFile("reading") { file throws(Errno) in try file.likeness(length) }

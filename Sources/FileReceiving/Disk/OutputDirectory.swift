@@ -130,8 +130,8 @@ package final class OutputDirectory: Sendable {
     }
   }
 
-  /// Notes that this run gave the file to an address. Called for files with another number than the list gave, for
-  /// adopted ones, and, unless the policy is to rename, for all: with a usual list memory does not grow.
+  /// Notes that this run gave the file to an address. Called for files with another number or name than the list gave,
+  /// for adopted ones, and, unless the policy is to rename, for all: with a usual list memory does not grow.
   package func give(_ file: FileIdentity, to key: RowKey) {
     (root ?? self).given.withLock { $0[file.inode] = key.number }
   }
