@@ -13,7 +13,7 @@ struct ArticleTests {
     "Config", "Misbehaviour", "Tests",  // folders
     "Age", "Authorization", "Basic", "Character", "Content", "Date", "Digest", "Expires", "Linux", "Mutex",
     "Negotiate",
-    "Range", "SerialExecutor", "TaskExecutor", "TaskGroup", "Vary", "AsyncSequence", "Swift", "Sendable",
+    "Range", "RateLimit", "SerialExecutor", "TaskExecutor", "TaskGroup", "Vary", "AsyncSequence", "Swift", "Sendable",
   ]
 
   @Test(arguments: articles) func everyNameStandsForSomething(article: String) throws {
