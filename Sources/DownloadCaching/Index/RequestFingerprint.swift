@@ -186,7 +186,7 @@ struct RequestFields: Sendable {
     return named.isEmpty ? nil : Self.text(named)
   }
 
-  /// Whether a `Vary` names a field, given in lower case, or says with `*` that no later request matches (RFC 9111 §4.1).
+  /// Whether a `Vary` names a field, given in lower case; `*` says that no later request matches (RFC 9111 §4.1).
   static func names(_ field: String, vary: String) -> Bool {
     vary.split(separator: ",").contains {
       OptionalWhiteSpace.trimmed($0).utf8.elementsEqual(field.utf8) { $0 | 0x20 == $1 | 0x20 }
