@@ -301,7 +301,7 @@ struct WatchTests {
     let place = try Workplace()
     _ = try place.list([origin.url("/a")])
     let run = try place.start(
-      ["get", "urls.txt", "--watch", "--refresh-every", "1s", "--progress", "plain"])
+      ["get", "urls.txt", "--watch", "--refresh-every", "1s", "--progress", "plain", "--report", "r.json"])
     try await run.wait(forErrorOutput: "done: a, 2 B\n")
     try await run.wait(forErrorOutput: "asked: 1 unchanged\n")
     #expect(remove("\(place.work)/a") == 0)
@@ -310,7 +310,9 @@ struct WatchTests {
     }
     let ended = try await end(run, 0)
     #expect(ended.errorText.components(separatedBy: "done: a, 2 B\n").count == 3, "\(ended.errorText)")
-    #expect(try place.file("a") == [1, 2] && place.names() == ["a", "urls.txt"])
+    #expect(try place.file("a") == [1, 2] && place.names() == ["a", "r.json", "urls.txt"])
+    // A report of a watched run once called all of its files failed.
+    #expect(String(decoding: try place.file("r.json"), as: UTF8.self).contains(#""failed":false"#))
   }
 
   @Test func whatCannotBeWatchedIsRefused() async throws {
