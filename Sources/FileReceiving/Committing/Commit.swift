@@ -49,7 +49,7 @@ package struct Commit: Sendable {
     let policy = plan.rules.conflictPolicy
     let row = plan.isIndexed ? try row() : nil
     // Before the file is visible: another loop may look at the same name at this moment.
-    if policy != .rename || !isOfLine { try give() }
+    if policy != .rename || plan.rules.names != nil && !isOfLine { try give() }
     // The file was intact at the check; a change between the check and the rename would be lost, as in any program.
     if case .known(let own?) = ownership, own.wanted == wanted, isToReplace(own, looksForTwin: looksForTwin),
       policy != .overwrite || own.name == preferred,

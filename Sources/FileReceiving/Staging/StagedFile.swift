@@ -171,9 +171,12 @@ struct StagedFile: ~Copyable {
       do throws(Errno) {
         descriptor = try directory.folder.open(names.part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists {
-        // An empty file is what dlm leaves if it is killed between making the part and its metadata.
-        guard try directory.folder.identity(of: names.part)?.size == 0 else { return false }
-        guard let file = try directory.folder.openOwn(names.part, O_RDWR) else { return false }
+        // An empty file is what dlm leaves if it is killed between making the part and its metadata. A young one may be
+        // another machine's, whose lock does not show in every file system.
+        guard let left = try directory.folder.identity(of: names.part), left.size == 0,
+          left.modified < WallClock.stamp() - 60_000_000_000,
+          let file = try directory.folder.openOwn(names.part, O_RDWR)
+        else { return false }
         descriptor = file
       }
       guard try descriptor.isOwn(), descriptor.lock(), let there = try directory.folder.identity(of: names.part),
@@ -254,7 +257,13 @@ struct StagedFile: ~Copyable {
         } else if let route = directory.route {
           try directory.folder.link(descriptor, as: name, route)
         }
-      } catch .fileExists where !replacing { return nil }
+      } catch .fileExists where !replacing {
+        return nil
+      } catch .noSuchFileOrDirectory where !replacing {
+        // Where locks are not shared, another machine may have had the part too, and have named it.
+        guard try directory.folder.identity(of: name) != nil else { throw Errno.noSuchFileOrDirectory }
+        return nil
+      }
       // After the naming: killed in between, dlm leaves a whole file that is private, and not a part that others may
       // write, which the next run would not accept.
       if isNamed { try descriptor.setMode(directory.folder.modeOfNewFiles()) }

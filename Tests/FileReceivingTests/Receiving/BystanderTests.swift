@@ -97,6 +97,20 @@ struct BystanderTests {
     #expect(try bench.folder.read("x.part") == [])
   }
 
+  /// As on a network's file system without locks, where two machines may have one part: what the other has named is the
+  /// file.
+  @Test func aPartThatAnotherMachineNamed() throws {
+    let bench = try Bench(usesUnnamedFiles: false)
+    let file = FileDownload(try bench.plan(rules: { $0.names = NameNumbers() }))
+    let (_, receipt) = try FakeAnswer.ok(Self.body).give(to: file)
+    try bench.directory.folder.rename("x.part", toFree: "x")
+    _ = try file.ended(receipt)
+    let commit = Commit(file, proof: .length)
+    #expect(try commit.attempt(.known(nil), FileOwners(), looksForTwin: true) { _ in } == .twinPossible)
+    #expect(try commit.adopt(FileOwners())?.outcome.remark == .sameAsHere)
+    #expect(try bench.folder.names() == ["x"] && bench.folder.read("x") == Self.body)
+  }
+
   /// While it is a part it is the user's alone; finished, it is what every new file is.
   @Test(arguments: [true, false])
   func permissions(usesUnnamedFiles: Bool) throws {

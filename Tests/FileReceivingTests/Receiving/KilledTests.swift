@@ -1,4 +1,5 @@
 import DownloadModel
+import Glibc
 import SystemPackage
 import TestSupport
 import Testing
@@ -113,11 +114,14 @@ struct KilledTests {
     #expect(try bench.folder.names() == ["x"])
   }
 
-  @Test("1, with names from the start: an empty part without a record")
-  func emptyPart() throws {
+  /// A young one may be that of another machine, which has just begun.
+  @Test("1, with names from the start: an empty part without a record", arguments: [true, false])
+  func emptyPart(isOld: Bool) throws {
     let bench = try Bench(usesUnnamedFiles: false)
     try bench.folder.write([], to: "x.part")
+    let old = timeval(tv_sec: time(nil) - 120, tv_usec: 0)
+    if isOld { #expect(utimes(bench.folder.path("x.part"), [old, old]) == 0) }
     _ = try Self.finish(bench, .ok(Self.body))
-    #expect(try bench.folder.names() == ["x"])
+    #expect(try bench.folder.names() == (isOld ? ["x"] : ["x", "x.part"]))
   }
 }
