@@ -76,7 +76,8 @@ swift_flags='-Xlinker -z -Xlinker now'
 
 # How the tests are built: not optimized, so that it takes half the time, but without DEBUG, with which the argument
 # parser proves its own definitions several times at each start: a third of all that the tests computed, in some
-# thousand processes. Nobody looks anything up in an index of it. A folder of
-# their own keeps them apart from Config/build's.
-test_flags='-c release --disable-index-store --scratch-path .build/tests -debug-info-format none
-  -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -no-whole-module-optimization -Xswiftc -enable-batch-mode -Xswiftc -incremental'
+# thousand processes. Of the index, in which SwiftPM looks for tests, the system's modules are left out. A folder of their
+# own keeps them apart from Config/build's.
+test_flags='-c release --scratch-path .build/tests -debug-info-format none
+  -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -index-ignore-system-modules
+  -Xswiftc -no-whole-module-optimization -Xswiftc -enable-batch-mode -Xswiftc -incremental'

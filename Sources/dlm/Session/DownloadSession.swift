@@ -211,7 +211,9 @@ struct DownloadSession: Sendable {
     let snapshots = state.map {
       RunningSnapshots(folder: RunningSnapshots.folder(below: $0), directory: order.settings.output.directory)
     }
-    let grace = order.settings.own.grace.map { time in (time.duration, { @Sendable in endSoon(within: time.duration) }) }
+    let grace = order.settings.own.grace.map { time in
+      (time.duration, { @Sendable in endSoon(within: time.duration) })
+    }
     let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals, grace: grace) {
       async let _: Void? = snapshots?.follow(feed) { await add($0) }
       let control = keys != nil && order.takesCommands ? wiring : nil
