@@ -30,6 +30,8 @@ struct HostLimiter: Sendable, Equatable {
     var (left, until) = (Int.max, Duration.zero)
     /// The most that it ever said were left: a new time may have no more.
     var most = 0
+    /// How many of those in flight said so, and so are counted.
+    var answered = 0
   }
 
   /// The downloads that were in flight when the first of them was refused.
@@ -71,10 +73,11 @@ struct HostLimiter: Sendable, Equatable {
     allowed.left -= 1
   }
 
-  /// The host said how many more requests it takes; at worst it had seen none of the others in flight.
+  /// The host said how many more requests it takes; at worst it has seen none of those that it has not answered.
   mutating func allow(_ allowance: RequestAllowance, at now: Duration) {
-    let known = now < allowed.until ? allowed.left : 1
-    allowed.left = max(min(known, allowance.left), allowance.left - max(0, inUse - 1))
+    allowed.answered += 1
+    let known = now < allowed.until ? min(allowed.left, allowance.left) : .min
+    allowed.left = max(known, allowance.left - max(0, inUse - allowed.answered))
     (allowed.until, allowed.most) = (now + allowance.time, max(allowed.most, allowance.left))
   }
 
@@ -90,9 +93,14 @@ struct HostLimiter: Sendable, Equatable {
 
   /// A download ended in a way that says nothing about the host.
   mutating func drop() {
-    inUse -= 1
+    leave()
     round?.open -= 1
     if round?.open == 0 { round = nil }
+  }
+
+  private mutating func leave() {
+    inUse -= 1
+    allowed.answered = max(0, allowed.answered - 1)
   }
 
   /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request unanswered.
@@ -142,7 +150,7 @@ struct HostLimiter: Sendable, Equatable {
     var current = round ?? Round(width: inUse, limit: limit, open: inUse)
     current.refused += 1
     current.open -= 1
-    inUse -= 1
+    leave()
     round = current.open > 0 ? current : nil
     if current.refused < current.width {
       limit = min(limit, current.width - current.refused)
