@@ -59,6 +59,9 @@ public actor DownloadCache: DownloadStore {
     return opened
   }
 
+  /// Nil if the run does not look at what other processes do.
+  package nonisolated var claims: ProcessClaims? { resources.claims }
+
   // MARK: The three tiers
 
   // Thousands of tasks wait, each with memory for its deepest call. So what is rare is in functions of its own.

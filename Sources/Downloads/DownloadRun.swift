@@ -22,6 +22,8 @@ package struct RunPlan: Sendable {
   package var looksAhead = false
   /// Whether transfers share connections (HTTP/2), so that nobody knows how many there are.
   package var sharesConnections = false
+  /// Whether it leaves hosts to runs that are not in the background.
+  package var isBackground = false
   var firstLoop = 0
 
   package init(_ strategy: any DownloadStrategy, _ concurrency: RunConcurrency, ceiling: Int, retry: RetryPolicy) {
@@ -119,6 +121,7 @@ package final class DownloadRun: Sendable {
       source, ceiling: plan.ceiling, widths: plan.widths, adaptive: plan.adaptive,
       received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
       random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
+      notes: loops.first?.cache.claims, isBackground: plan.isBackground,
       limitConnections: { [loops] host, quotas in
         for (index, loop) in loops.enumerated() { loop.transport.keep(connectionsTo: host, atMost: quotas?[index]) }
       })
@@ -180,6 +183,8 @@ package final class DownloadRun: Sendable {
     }
   }
 }
+
+extension ProcessClaims: HostNotes {}
 
 /// Network loops, each with its thread and a store on it: a run, or a session of this library, opens them first and
 /// closes them last. Only in this file do the rooms of level 1 meet.

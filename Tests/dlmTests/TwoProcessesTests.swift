@@ -231,6 +231,38 @@ struct TwoProcessesTests {
     #expect(origin.log.last?.headers["range"] != nil)
   }
 
+  /// A host's places are one budget (HTTP rule 37), idle connections included.
+  @Test func fourConnectionsTogether() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let addresses = Self.serve(origin, 48, pause: .milliseconds(5))
+    let runs = try [0, 1].map { part in
+      try place.start(["get", "-d", "out", "--per-host", "4"] + addresses[(part * 24)..<(part * 24 + 24)])
+    }
+    for run in runs { #expect(try await run.waitForExit().status == 0) }
+    #expect(try place.names(in: "out").count == 48)
+    #expect(origin.record.greatestInFlight <= 4)
+  }
+
+  /// A run in the background leaves a host to one that is not.
+  @Test func theBackgroundGivesWay() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    origin.route("/f", .file([1, 2, 3], FileOptions(ending: .stall(after: 1, until: gate))))
+    origin.route("/g", .file([1, 2, 3]))
+    let place = try Workplace()
+    let first = try place.start(["get", origin.url("/f")])
+    try await origin.wait(path: "/f", bodyBytesSent: 1)
+    let second = try place.start(["get", origin.url("/g"), "--background"])
+    try await Task.sleep(for: .milliseconds(200))  // in which it would ask
+    #expect(origin.log.map(\.path) == ["/f"])
+    gate.open()
+    #expect(try await first.waitForExit().status == 0)
+    #expect(try await second.waitForExit().status == 0)
+  }
+
   /// One that waits ends at once when it is told to.
   @Test func theSecondIsInterrupted() async throws {
     let origin = try FaultyOrigin()

@@ -5,22 +5,37 @@ import DownloadModel
 /// A host that refuses one request while it serves others shows how many it takes: the limit falls to that number at
 /// once, without a pause. If all that were in flight at the first refusal are refused, the limit is halved once (HTTP
 /// rule 39). A host that serves none, or cannot be connected to, gets a cooldown until it serves a file. The limit
-/// rises slowly, by one at a time, and the more slowly the more often the host has refused.
+/// rises slowly, by one at a time, and the more slowly the more often the host has refused. Once it is well known, it
+/// stays for a minute. What other processes have in flight counts with this one's.
 struct HostLimiter: Sendable, Equatable {
+  /// What the host has taught, which holds for all processes.
+  struct Lesson: Sendable, Equatable {
+    /// The greatest number stands for none.
+    var limit = 0xFFFF
+    /// How many files that end well raise the limit by one.
+    var servedForMore = 8
+    /// Whether the last change raised the limit: then a refusal shows that it came too early.
+    var wasRaised = false
+  }
+
   let ceiling: Int
-  private(set) var limit: Int
+  private(set) var lesson = Lesson()
   private(set) var inUse = 0
+  /// What other processes have in flight.
+  var elsewhere = 0
   private(set) var cooldownUntil = Duration.zero
   /// Whether the cooldown is because no connection came about, and not because the host asked for it.
-  private var isDown = false
+  private(set) var isDown = false
+  /// Until when the limit is not raised; zero if it was never known so well.
+  private(set) var quietUntil = Duration.zero
+  private var isQuiet = false
   /// Refusals in a row while no other request was served.
   private(set) var refusals = 0
   private var refusedSince = Duration.zero
-  /// Files that ended well since the limit last changed, and how many of those raise it by one.
+  /// Files that ended well since the limit last changed.
   private var served = 0
-  private var servedForMore = 8
-  /// Whether the last change raised the limit: then a refusal shows that it came too early.
-  private var wasRaised = false
+  /// Whether it ever served a file, in any process.
+  var hasServed = false
   private var round: Round?
   private var allowed = Allowed()
 
@@ -41,18 +56,22 @@ struct HostLimiter: Sendable, Equatable {
     var refused = 0
     /// Those that have neither ended nor been refused.
     var open: Int
+    /// Whether it was all that was ever sent: then those that are not refused are exactly what the host takes.
+    var isAll = false
   }
 
-  init(ceiling: Int) {
-    self.ceiling = max(1, ceiling)
-    limit = max(1, ceiling)
-  }
+  /// A host that has shown how many it takes is not asked for more so soon, as each trial costs a refusal.
+  private static let quiet = Duration.seconds(60)
+
+  init(ceiling: Int) { self.ceiling = max(1, ceiling) }
+
+  var limit: Int { min(ceiling, lesson.limit) }
 
   var isPristine: Bool { inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero && allowed.left > 0 }
 
   /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
   mutating func giveUp(_ policy: RetryPolicy) {
-    limit = 1
+    lesson.limit = 1
     refusals = max(refusals, policy.retries)
     cooldownUntil = .zero
   }
@@ -81,14 +100,32 @@ struct HostLimiter: Sendable, Equatable {
     (allowed.until, allowed.most) = (now + allowance.time, max(allowed.most, allowance.left))
   }
 
+  mutating func stayQuiet(until time: Duration) { (isQuiet, quietUntil) = (true, time) }
+
+  mutating func goOn(at now: Duration) { if isQuiet, now >= quietUntil { isQuiet = false } }
+
+  /// Takes over what another process has learnt last.
+  mutating func adopt(_ other: Lesson) {
+    if other.limit > lesson.limit {
+      round = nil
+    } else if round != nil {
+      // What others were refused belongs to the same round.
+      round?.refused += lesson.limit - other.limit
+    } else if inUse > 0 {
+      round = Round(width: max(other.limit, inUse + elsewhere), limit: limit, open: inUse)
+    }
+    if other.limit != lesson.limit { served = 0 }
+    lesson = other
+  }
+
   /// A download ended without a refusal, which shows that the host answers.
   mutating func end() {
     drop()
-    refusals = 0
+    (refusals, hasServed) = (0, true)
     if isDown { (isDown, cooldownUntil) = (false, .zero) }
-    guard limit < ceiling else { return }
+    guard limit < ceiling, !isQuiet else { return }
     served += 1
-    if served >= servedForMore { (limit, served, wasRaised) = (limit + 1, 0, true) }
+    if served >= lesson.servedForMore { (lesson.limit, lesson.wasRaised, served) = (lesson.limit + 1, true, 0) }
   }
 
   /// A download ended in a way that says nothing about the host.
@@ -109,14 +146,14 @@ struct HostLimiter: Sendable, Equatable {
     if let overtaken = error.overtaken {
       // It was left unanswered and not refused, so there is nothing to wait for.
       drop()
-      if let answering = overtaken.answering { take(answering.reduce(0, +)) }
+      if let answering = overtaken.answering { take(answering.reduce(elsewhere, +), at: now) }
       return max(now, cooldownUntil)
     }
-    slowDown()
-    lower()
+    slowDown(at: now)
+    lower(at: now)
     // Downloads that were in flight when the cooldown began learn nothing new from a refusal.
     let isNews = now >= cooldownUntil
-    if inUse > 0 && !Self.isOfHost(error) || !isNews {
+    if inUse + elsewhere > 0 && !Self.isOfHost(error) || !isNews {
       // Other requests are being served, so only the server itself can ask for a cooldown.
       guard let asked = error.retryAfter else { return max(now, cooldownUntil) }
       guard policy.allows(pause: asked, elapsed: .zero) else { return nil }
@@ -134,30 +171,34 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   /// It is known how many the host takes, and that rarely changes.
-  private mutating func take(_ count: Int) {
-    slowDown()
-    limit = min(limit, max(1, count))
-    servedForMore = max(servedForMore, 64)
+  private mutating func take(_ count: Int, at now: Duration) {
+    slowDown(at: now)
+    lesson.limit = min(lesson.limit, max(1, count))
+    lesson.servedForMore = max(lesson.servedForMore, 64)
   }
 
-  /// The limit was too high. If it had just been raised, it grows more slowly from now on.
-  private mutating func slowDown() {
-    if wasRaised { servedForMore = min(servedForMore * 2, 1024) }
-    (wasRaised, served) = (false, 0)
+  /// The limit was too high. If it had just been raised, it grows more slowly from now on, and the second time, or where
+  /// it was known before, not for a while.
+  private mutating func slowDown(at now: Duration) {
+    if lesson.wasRaised && lesson.servedForMore > 8 || quietUntil > .zero { stayQuiet(until: now + Self.quiet) }
+    if lesson.wasRaised { lesson.servedForMore = min(lesson.servedForMore * 2, 1024) }
+    (lesson.wasRaised, served) = (false, 0)
   }
 
-  private mutating func lower() {
-    var current = round ?? Round(width: inUse, limit: limit, open: inUse)
+  private mutating func lower(at now: Duration) {
+    var current = round ?? Round(width: inUse + elsewhere, limit: limit, open: inUse, isAll: !hasServed)
     current.refused += 1
     current.open -= 1
     leave()
     round = current.open > 0 ? current : nil
     if current.refused < current.width {
-      limit = min(limit, current.width - current.refused)
+      lesson.limit = min(lesson.limit, current.width - current.refused)
+      // A single one may be refused by chance.
+      if current.isAll, current.refused > 1 { stayQuiet(until: now + Self.quiet) }
     } else {
       // The refusals before the last have lowered the limit further than all of them together justify. A single refused
       // download does not show how many the host would take.
-      limit = max(1, (current.width > 1 ? current.width : current.limit) / 2)
+      lesson.limit = max(1, (current.width > 1 ? current.width : current.limit) / 2)
     }
   }
 

@@ -48,9 +48,10 @@ struct RunLimiter {
     inFlight = Array(repeating: 0, count: widths.count)
   }
 
-  var isFull: Bool {
-    !isEnding && (isPaused || total >= room || total >= wanted || adaptive.map { total >= $0.limit } ?? false)
-  }
+  /// How many more files may begin.
+  var spare: Int { isPaused ? 0 : max(0, min(room, wanted, adaptive?.limit ?? .max) - total) }
+
+  var isFull: Bool { !isEnding && spare == 0 }
 
   func isBusy(_ share: Int) -> Bool { inFlight[share] >= widths[share] }
 

@@ -11,6 +11,7 @@ struct HostTable {
   private let ranking: RequestRanking
   private let ceiling: Int
   private let shares: Int
+  private let sharing: HostSharing?
   private var hosts: [String: QueuedHost] = [:]
   /// Requests that are held by a host, or rest.
   private(set) var held = 0
@@ -18,8 +19,8 @@ struct HostTable {
   private(set) var heldUrgent = 0
   private var quotaChanges: [QuotaChange] = []
 
-  init(ceiling: Int, shares: Int, ranking: RequestRanking) {
-    (self.ceiling, self.shares, self.ranking) = (ceiling, shares, ranking)
+  init(ceiling: Int, shares: Int, ranking: RequestRanking, sharing: HostSharing? = nil) {
+    (self.ceiling, self.shares, self.ranking, self.sharing) = (ceiling, shares, ranking, sharing)
   }
 
   var all: some Collection<QueuedHost> { hosts.values }
@@ -31,7 +32,7 @@ struct HostTable {
   mutating func host(of request: DownloadRequest) -> QueuedHost {
     let name = request.source.hostAndPort
     if let host = hosts[name] { return host }
-    let host = QueuedHost(HostLimiter(ceiling: ceiling), shares: shares, name, ranking)
+    let host = QueuedHost(HostLimiter(ceiling: ceiling), shares: shares, name, ranking, sharing: sharing)
     hosts[name] = host
     return host
   }
@@ -79,14 +80,28 @@ struct HostTable {
     return quotaChanges
   }
 
+  /// Tells other processes what has changed. Must follow every change, after the lanes were handed what they can have.
+  /// - Parameter lanes: how many could take a request at once.
+  /// - Returns: whether there are others.
+  mutating func tellOthers(lanes: Int) -> Bool {
+    guard let sharing, !sharing.touched.isEmpty else { return false }
+    for host in sharing.touched {
+      if sharing.hasCompany { noteQuotas(of: host) }
+      host.tellOthers(lanes: lanes)
+    }
+    sharing.touched.removeAll(keepingCapacity: true)
+    return sharing.hasCompany
+  }
+
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {
     if held == 0 { return [] }
     var waits: [HostWait] = []
-    for host in hosts.values where host.requests.waitingCount > 0 && !host.limiter.hasRoom(at: now) {
+    for host in hosts.values
+    where host.requests.waitingCount > 0 && (!host.limiter.hasRoom(at: now) || host.looksAgain > now) {
       let pause = host.limiter.opensAt - now
       var wait = HostWait(
-        host: host.name, limit: host.limiter.limit, isLearnt: host.isLearnt, waiting: host.requests.waitingCount,
+        host: host.name, limit: max(1, host.limit), isLearnt: host.isLearnt, waiting: host.requests.waitingCount,
         pause: pause > .zero ? pause : nil)
       wait.isSpent = host.limiter.opensAt > host.limiter.cooldownUntil
       waits.append(wait)
@@ -94,10 +109,10 @@ struct HostTable {
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
   }
 
-  /// When the first cooldown ends that keeps requests waiting.
+  /// When the first cooldown ends that keeps requests waiting, or a host is looked at again that others use.
   func nextCooldownEnd(after now: Duration) -> Duration? {
-    hosts.values.lazy.filter { !$0.requests.isEmpty && $0.limiter.opensAt > now }
-      .map(\.limiter.opensAt).min()
+    hosts.values.lazy.filter { !$0.requests.isEmpty }.map { max($0.limiter.opensAt, $0.looksAgain) }
+      .filter { $0 > now }.min()
   }
 }
 

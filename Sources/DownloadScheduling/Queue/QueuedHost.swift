@@ -7,6 +7,8 @@ import DownloadModel
 final class QueuedHost {
   let name: String
   var limiter: HostLimiter
+  /// Nil where the other processes are not known.
+  private var shared: SharedHost?
   var requests: HeldRequests
   /// Downloads in flight, by share.
   private(set) var inUse: [Int]
@@ -22,8 +24,12 @@ final class QueuedHost {
   /// With so few, it matters on which loop they are. A ceiling below `many` is the user's, who counts idle ones too.
   private static let (few, many) = (8, 64)
 
-  init(_ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking()) {
+  init(
+    _ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking(),
+    sharing: HostSharing? = nil
+  ) {
     (self.name, self.limiter) = (name, limiter)
+    shared = sharing.map { SharedHost($0, name, ceiling: limiter.ceiling) }
     requests = HeldRequests(shares: shares, ranking)
     inUse = Array(repeating: 0, count: shares)
     ends = inUse
@@ -34,20 +40,57 @@ final class QueuedHost {
   func begin(_ share: Int) {
     inUse[share] += 1
     limiter.begin()
+    shared?.begin()
+    touch()
   }
 
   /// The limiter is told separately what the end means for the host.
   func end(_ share: Int) {
     inUse[share] -= 1
     ends[share] += 1
+    touch(isFree: true)
   }
 
   func release(_ share: Int) {
     inUse[share] -= 1
+    touch(isFree: true)
     guard !isLearnt, let taken = parts else { return }
     // What further connections took over is shared evenly again, once that takes nobody's place.
     parts = nil
     if !inUse.indices.allSatisfy({ inUse[$0] <= quota(of: $0) }) { parts = taken }
+  }
+
+  // MARK: Other processes
+
+  /// Whether one more may begin now. What is to begin must do so before `tellOthers`.
+  func hasRoom(at now: Duration) -> Bool {
+    limiter.goOn(at: now)
+    guard limiter.hasRoom(at: now) else { return false }
+    touch()
+    return shared?.mayBegin(&limiter, at: now) ?? true
+  }
+
+  var looksAgain: Duration { shared?.looksAgain ?? .zero }
+
+  /// There will be something to tell.
+  private func touch(isFree: Bool = false) {
+    guard let run = shared?.run else { return }
+    if isFree { shared?.end() }
+    if run.touched.last !== self { run.touched.append(self) }
+  }
+
+  /// - Parameter lanes: how many could take a request at once.
+  func tellOthers(lanes: Int) {
+    let hasCompany = shared?.run.hasCompany == true
+    shared?.begin()
+    shared?.tell(limiter, wants: hasCompany ? min(lanes, requests.waitingCount) : nil)
+  }
+
+  /// `HostLimiter.refuse`, for all processes.
+  func refuse(_ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double) -> Duration? {
+    shared?.look(&limiter, at: now)
+    defer { shared?.refused(limiter, at: now) }
+    return limiter.refuse(error, at: now, policy, random: random)
   }
 
   // MARK: The next request
@@ -83,12 +126,16 @@ final class QueuedHost {
   // MARK: Dividing the host's connections
 
   var isLearnt: Bool { limiter.limit < limiter.ceiling }
+  /// This process's part of it.
+  var limit: Int { min(limiter.limit, shared?.part ?? .max) }
+  /// Whether the transports are told: a number that is the user's or the host's own counts idle connections too.
+  private var isDivided: Bool { isLearnt || limiter.ceiling < Self.many && limit < limiter.ceiling }
 
   func quota(of share: Int) -> Int {
     let shares = inUse.count
     if let parts { return parts[share] }
     let distance = (share - home + shares) % shares
-    return limiter.limit / shares + (distance < limiter.limit % shares ? 1 : 0)
+    return limit / shares + (distance < limit % shares ? 1 : 0)
   }
 
   func hasQuota(_ share: Int) -> Bool { inUse[share] < quota(of: share) }
@@ -104,19 +151,19 @@ final class QueuedHost {
   /// Computes the quotas after a change of the limit, or of their division.
   /// - Returns: the quotas if they have changed; an inner nil removes the limit.
   func newQuotas(answering: [Int]? = nil) -> [Int]?? {
-    if !isLearnt, told == nil, parts == nil { return nil }
+    if !isDivided, told == nil, parts == nil { return nil }
     let known = answering.flatMap { $0.count == inUse.count ? $0 : nil }
-    if known != nil || parts?.reduce(0, +) != limiter.limit {
-      if inUse.count > 1, isLearnt, limiter.limit <= Self.few {
+    if known != nil || parts?.reduce(0, +) != limit {
+      if inUse.count > 1, isLearnt, limit <= Self.few {
         // The connection that the host refused came on top of those in flight.
-        let stays = parts.flatMap { $0.reduce(0, +) <= limiter.limit ? $0 : nil }
-        parts = Self.parts(of: limiter.limit, like: known ?? stays ?? inUse)
+        let stays = parts.flatMap { $0.reduce(0, +) <= limit ? $0 : nil }
+        parts = Self.parts(of: limit, like: known ?? stays ?? inUse)
       } else {
         parts = nil
       }
     }
     let isSet = told != nil && limiter.ceiling < Self.many
-    let quotas = isLearnt || isSet || parts != nil ? inUse.indices.map(quota) : nil
+    let quotas = isDivided || isSet || parts != nil ? inUse.indices.map(quota) : nil
     guard quotas != told else { return nil }
     told = quotas
     return .some(quotas)
@@ -139,7 +186,7 @@ final class QueuedHost {
   /// - Returns: false if one that is not busy has it.
   func takeOver(for share: Int, isBusy: (Int) -> Bool) -> Bool {
     let spare = inUse.indices.filter { hasQuota($0) }
-    guard limiter.inUse < limiter.limit, spare.allSatisfy(isBusy) else { return false }
+    guard limiter.inUse < limit, spare.allSatisfy(isBusy) else { return false }
     var parts = inUse.indices.map(quota)
     // Once is enough, unless further connections of its files have it above its quota.
     while parts[share] <= inUse[share] {

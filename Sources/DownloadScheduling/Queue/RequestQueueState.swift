@@ -27,17 +27,17 @@ struct RequestQueueState {
   private var opens: Duration?
   /// Whether a request has come to where another share may take it.
   private var hasMoved = false
-  /// Whether rules use the time that they are given; only once a host has had a cooldown.
+  /// Whether rules use the time that they are given; only once a host has refused, or another process was there.
   private(set) var needsTime = false
   /// When the queue's clock rings for `due`; nil if it is not set.
   var alarm: Duration?
 
   init(
     ceiling: Int, widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil,
-    ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false
+    ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false, sharing: HostSharing? = nil
   ) {
     (self.widths, self.retry) = (widths, retry)
-    hosts = HostTable(ceiling: ceiling, shares: widths.count, ranking: ranking)
+    hosts = HostTable(ceiling: ceiling, shares: widths.count, ranking: ranking, sharing: sharing)
     window = RequestWindow(ranking, isOpen: looksAhead || ranking.order != .list)
     run = RunLimiter(widths: widths, adaptive: adaptive)
   }
@@ -136,7 +136,7 @@ struct RequestQueueState {
   private mutating func place(at host: QueuedHost, for share: Int, at now: Duration) -> HeldRequests.Place? {
     if host.requests.isEmpty { return nil }
     if !host.requests.isEmpty(.failFast) { return .failFast }
-    guard host.limiter.hasRoom(at: now) else { return nil }
+    guard host.hasRoom(at: now) else { return nil }
     if let index = reserved(at: host, for: share) { return .reserved(index) }
     guard hasQuota(share, at: host) else { return nil }
     return host.next(for: share, isTurn: isTurn(of: share, at: host)) { homes.home(of: $0)?.isInFlight == true }
@@ -155,7 +155,7 @@ struct RequestQueueState {
   /// - Returns: nil if the lane is to look at the next request.
   private mutating func admit(_ request: DownloadRequest, _ share: Int, at now: Duration) -> Step? {
     let host = hosts.host(of: request)
-    let hasRoom = host.limiter.hasRoom(at: now)
+    let hasRoom = host.hasRoom(at: now)
     let home = home(of: request, at: host)
     // It must not overtake requests that wait already.
     if host.requests.isEmpty(.fresh), hasRoom, isTurn(of: share, home, at: host) {
@@ -275,6 +275,9 @@ struct RequestQueueState {
     if lanes.isEmpty || !needsTime { return nil }
     return [hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
   }
+
+  /// Tells other processes what has changed. Must follow `settle`.
+  mutating func tellOthers() { if hosts.tellOthers(lanes: min(lanes.count, run.spare)) { needsTime = true } }
 
   // MARK: What the source gives
 
@@ -445,8 +448,8 @@ struct RequestQueueState {
   private mutating func refuse(
     _ host: QueuedHost, _ error: DownloadError, at now: Duration, _ random: Double, mayGiveUp: Bool = false
   ) -> Duration? {
-    let time = host.limiter.refuse(error, at: now, retry, random: random)
-    if host.limiter.cooldownUntil > .zero { needsTime = true }
+    let time = host.refuse(error, at: now, retry, random: random)
+    if max(host.limiter.cooldownUntil, host.limiter.quietUntil) > .zero { needsTime = true }
     if time == nil, mayGiveUp, host.limiter.inUse == 0 {
       refused.giveUp(host.name, because: error)
       host.requests.failFast()
@@ -467,7 +470,7 @@ struct RequestQueueState {
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
-    guard let host = hosts[name], host.limiter.hasRoom(at: now),
+    guard let host = hosts[name], host.hasRoom(at: now),
       !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true }), host.mayHaveFurther(share)
     else { return false }
     host.begin(share)

@@ -229,6 +229,9 @@ public enum WallClock {
   /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
   package static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
 
+  /// Milliseconds since the machine began, which are the same for all its processes and never go back.
+  package static func sinceBoot() -> UInt64 { UInt64(nanoseconds(CLOCK_BOOTTIME) / 1_000_000) }
+
   private static func nanoseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     // Fails only for an unknown clock or a bad pointer.

@@ -3,17 +3,18 @@ import Glibc
 import Synchronization
 package import SystemPackage
 
-/// Which requests this user's processes have under way, so that no two fetch a file at once (HTTP rule 19).
+/// Which requests this user's processes have under way, so that no two fetch a file at once (HTTP rule 19), and what they
+/// use of each host, so that all together are one polite client (rule 37).
 ///
 /// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request under
 /// way. To claim one, a process writes it into a slot of its own and then looks whether another section has it too: of
 /// two that do this at once, at least one sees the other. Each process holds a lock on its section's byte of the file,
 /// which the kernel frees however the process ends: an unlocked section is ignored.
 ///
-///     file   │ header │ segment 0: 512 slots │ segment 1 │ …
-///     locks  │        └ byte 0               └ byte 1
+///     file   │ header │ segment 0: 512 slots, 64 notes │ segment 1 │ …
+///     locks  │        └ byte 0                         └ byte 1
 ///
-/// A claim needs no system call; the kernel is asked only when a hash is found twice.
+/// A claim or a note needs no system call; the kernel is asked only when a hash is found twice, or for others' notes.
 package final class ProcessClaims: Sendable {
   /// A request that this process has under way; dropping the value frees the request for other processes.
   package struct Claim: ~Copyable, Sendable {
@@ -31,12 +32,15 @@ package final class ProcessClaims: Sendable {
 
   private static let segments = 64
   private static let slots = 512
+  /// Notes of hosts, of eight words each, in a section; and the few of them that one host's may be.
+  private static let (notes, near) = (64, 4)
+  private static var section: Int { slots + notes * 8 }
   /// Words before the first section: the format; how many sections were ever in use, processes ever began, and journals
   /// were ever made; from `numbers` on, the process number of each section's owner.
   private static let header = 512
   private static let numbers = 8
-  private static let format: UInt64 = 0x646C_6D31
-  private static var bytes: Int { (header + segments * slots) * 8 }
+  private static let format: UInt64 = 0x646C_6D32
+  private static var bytes: Int { (header + segments * section) * 8 }
 
   private typealias Word = Atomic<UInt64>
 
@@ -51,7 +55,12 @@ package final class ProcessClaims: Sendable {
     var count: Int { Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(ProcessClaims.segments))) }
 
     func word(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
-      words + (ProcessClaims.header + segment * ProcessClaims.slots + slot)
+      words + (ProcessClaims.header + segment * ProcessClaims.section + slot)
+    }
+
+    /// - Parameter step: which of those that are near.
+    func note(of host: UInt64, _ segment: Int, _ step: Int) -> UnsafeMutablePointer<Word> {
+      word(segment, ProcessClaims.slots + Int((host &+ UInt64(step)) % UInt64(ProcessClaims.notes)) * 8)
     }
 
     deinit { munmap(UnsafeMutableRawPointer(words), ProcessClaims.bytes) }
@@ -72,16 +81,21 @@ package final class ProcessClaims: Sendable {
       memory != MAP_FAILED
     else { return nil }
     let words = memory.bindMemory(to: Word.self, capacity: Self.bytes / 8)
-    let (_, found) = words[0].compareExchange(expected: 0, desired: Self.format, ordering: .sequentiallyConsistent)
-    guard found == 0 || found == Self.format,
+    // A new file, or one of another version of which no process lives.
+    if words[0].load(ordering: .sequentiallyConsistent) != Self.format,
+      !(0..<Self.segments).contains(where: { Self.isAlive($0, file) })
+    {
+      words[0].store(Self.format, ordering: .sequentiallyConsistent)
+    }
+    guard words[0].load(ordering: .sequentiallyConsistent) == Self.format,
       let mine = (0..<Self.segments).first(where: { Self.lock(byte: $0, of: file) })
     else {
       munmap(memory, Self.bytes)
       return nil
     }
     let table = Table(words: words, file: file, mine: mine, free: Array((0..<Self.slots).reversed()))
-    // Slots that a killed process left in the same section.
-    for slot in 0..<Self.slots { table.word(mine, slot).pointee.store(0, ordering: .relaxed) }
+    // What a killed process left in the same section.
+    for slot in 0..<Self.section { table.word(mine, slot).pointee.store(0, ordering: .relaxed) }
     words[Self.numbers + mine].store(UInt64(getpid()), ordering: .relaxed)
     words[1].max(UInt64(mine + 1), ordering: .sequentiallyConsistent)
     arrival = words[2].wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
@@ -135,6 +149,57 @@ package final class ProcessClaims: Sendable {
     table.withLock { table in
       table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
       table.free.append(slot)
+    }
+  }
+
+  // MARK: Hosts
+
+  package func number(of host: String) -> UInt64 { Hash.of(host.utf8) | 1 }
+
+  package var now: UInt64 { WallClock.sinceBoot() }
+
+  /// Tells other processes what this one does at a host: words of which the first is the host's number, and the second
+  /// zero if nothing is lost with the note. Without room nobody is told.
+  /// - Returns: `hasCompany`.
+  package func tell(_ note: SIMD8<UInt64>) -> Bool {
+    table.withLock { table in
+      var place: UnsafeMutablePointer<Word>?
+      for step in 0..<Self.near {
+        let other = table.note(of: note[0], table.mine, step)
+        let isOwn = other[0].load(ordering: .relaxed) == note[0]
+        if isOwn || place == nil && other[1].load(ordering: .relaxed) == 0 { place = other }
+        if isOwn { break }
+      }
+      if let place {
+        // Nobody takes one host's words for another's.
+        if place[0].load(ordering: .relaxed) != note[0] { place[0].store(0, ordering: .sequentiallyConsistent) }
+        for index in (0..<8).reversed() where place[index].load(ordering: .relaxed) != note[index] {
+          place[index].store(note[index], ordering: .sequentiallyConsistent)
+        }
+      }
+      return cameToOthers || table.words[2].load(ordering: .sequentiallyConsistent) != arrival
+    }
+  }
+
+  /// What living processes tell of a host, this one's by its index; nil if it had no room to tell.
+  package func notes(of host: UInt64) -> (all: [SIMD8<UInt64>], own: Int)? {
+    table.withLock { table in
+      var (all, own): ([SIMD8<UInt64>], Int?) = ([], nil)
+      for segment in 0..<table.count {
+        for step in 0..<Self.near {
+          let words = table.note(of: host, segment, step)
+          guard words[0].load(ordering: .sequentiallyConsistent) == host,
+            segment == table.mine || Self.isAlive(segment, table.file)
+          else { continue }
+          var note = SIMD8<UInt64>()
+          for index in (0..<8).reversed() { note[index] = words[index].load(ordering: .sequentiallyConsistent) }
+          guard note[0] == host else { continue }
+          if segment == table.mine { own = all.count }
+          all.append(note)
+          break
+        }
+      }
+      return own.map { (all, $0) }
     }
   }
 

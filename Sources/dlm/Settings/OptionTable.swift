@@ -160,7 +160,7 @@ enum OptionTable {
       "order", "order", "Which files go first, as far as the list is read and sizes are known", usually: "list",
       .anywhere, { $1(&$0.own.order) }),
     flag(
-      "background", "Give way: idle processor and disk time only, one connection per host, none that another dlm uses.",
+      "background", "Give way: idle processor and disk time only, one connection per host, none where another dlm is.",
       .on, { $1(&$0.own.background) }),
     value(
       "limit-rate", "rate", "The highest total rate, in bytes per second: 500K, 5M", without: "no limit", .less,

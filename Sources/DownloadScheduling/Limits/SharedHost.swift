@@ -1,0 +1,168 @@
+import DownloadModel
+
+/// What this user's processes tell one another of the hosts they use: a note of eight words each, of which the first is
+/// the host's number, and the second zero while the process uses nothing there.
+public protocol HostNotes: Sendable {
+  /// The same in every process, and not zero.
+  func number(of host: String) -> UInt64
+  /// - Returns: whether there are other processes.
+  func tell(_ note: SIMD8<UInt64>) -> Bool
+  /// - Returns: the notes of the living processes, always in one order, and the index of this one's; nil if it has none.
+  func notes(of host: UInt64) -> (all: [SIMD8<UInt64>], own: Int)?
+  /// Milliseconds, the same for all processes.
+  var now: UInt64 { get }
+}
+
+/// One process's use of a host, as the others see it.
+struct HostNote: Equatable {
+  let host: UInt64
+  var inUse = 0
+  /// Further ones that it would begin at once; counts until `wantedUntil`, as who is stopped takes nothing back.
+  var wants = 0
+  var wantedUntil: UInt64 = 0
+  let ceiling: Int
+  let isBackground: Bool
+  var hasServed = false
+  /// The highest is the newest lesson, which all take over: it lives as long as any process that has seen it.
+  var version: UInt32 = 0
+  var lesson = HostLimiter.Lesson()
+  var quietUntil: UInt64 = 0
+  var cooldownUntil: UInt64 = 0
+
+  /// Places of a host for one process: how many it may have, and whether all together have no more than there are.
+  ///
+  /// All that want the host get equally many, as far as they want them; those that cannot be divided go round, a second
+  /// each. A process in the background gets none while one in the foreground uses the host or wants it.
+  /// - Parameter own: the index of the process's note, in which what it is about to begin is in use.
+  static func share(of own: Int, among all: [HostNote], at time: UInt64) -> (part: Int, isOver: Bool) {
+    let me = all[own]
+    func demand(_ note: HostNote) -> Int { note.inUse + (note.wantedUntil > time ? note.wants : 0) }
+    let foreground = all.filter { !$0.isBackground && demand($0) > 0 }
+    if me.isBackground, !foreground.isEmpty { return (0, true) }
+    let peers = all.indices.filter { all[$0].isBackground == me.isBackground && demand(all[$0]) > 0 }
+    let limit = min(me.lesson.limit, peers.reduce(me.ceiling) { max($0, all[$1].ceiling) })
+    func sum(_ level: Int) -> Int { peers.reduce(0) { $0 + min(level, demand(all[$1]), all[$1].ceiling) } }
+    var level = 0
+    while level < limit, sum(level + 1) <= limit { level += 1 }
+    let turn = peers.isEmpty ? 0 : Int(time / 1000 % UInt64(peers.count))
+    let unmet = (peers[turn...] + peers[..<turn]).filter { min(demand(all[$0]), all[$0].ceiling) > level }
+    let part = level + (unmet.prefix(limit - sum(level)).contains(own) ? 1 : 0)
+    return (part, all.reduce(0) { $0 + $1.inUse } > limit)
+  }
+}
+
+extension HostNote {
+  init(_ words: SIMD8<UInt64>) {
+    (host, ceiling) = (words[0], Int(words[3] & 0xFFFF))
+    (isBackground, hasServed) = (words[3] >> 16 & 1 == 1, words[3] >> 17 & 1 == 1)
+    (inUse, wants, wantedUntil) = (Int(words[1] & 0xFFFF), Int(words[1] >> 16 & 0xFFFF), words[2])
+    version = UInt32(words[4] >> 32)
+    lesson = HostLimiter.Lesson(
+      limit: Int(words[4] & 0xFFFF), servedForMore: Int(words[4] >> 16 & 0x7FFF), wasRaised: words[4] >> 31 & 1 == 1)
+    (quietUntil, cooldownUntil) = (words[5], words[6])
+  }
+
+  var words: SIMD8<UInt64> {
+    func word(_ numbers: (value: Int, shift: UInt64)...) -> UInt64 {
+      numbers.reduce(0) { $0 | UInt64(max(0, min($1.value, 0xFFFF))) << $1.shift }
+    }
+    let learnt = word((lesson.limit, 0), (lesson.servedForMore, 16), (lesson.wasRaised ? 1 : 0, 31))
+    return SIMD8(
+      host, word((inUse, 0), (wants, 16)), wantedUntil,
+      word((ceiling, 0), (isBackground ? 1 : 0, 16), (hasServed ? 1 : 0, 17)), UInt64(version) << 32 | learnt,
+      quietUntil, cooldownUntil, 0)
+  }
+}
+
+/// What the hosts of a run have in common towards other processes. Belongs to one `RequestQueueState`.
+final class HostSharing {
+  let notes: any HostNotes
+  let isBackground: Bool
+  var hasCompany = false
+  /// Hosts of which there is something to tell.
+  var touched: [QueuedHost] = []
+
+  init(_ notes: any HostNotes, isBackground: Bool) { (self.notes, self.isBackground) = (notes, isBackground) }
+}
+
+/// A host whose places all processes of this user share (HTTP rule 37). Nobody sends the others news: who waits for
+/// places that others have looks again and again. Alone, a process writes its note and reads none.
+struct SharedHost {
+  let run: HostSharing
+  private var note: HostNote
+  /// How many places this process may have, as far as it last looked.
+  private(set) var part = Int.max
+  /// Nothing begins before, as the others had no place left.
+  private(set) var looksAgain = Duration.zero
+  /// One more is told as in use before others' notes are read: of two that do so at once, one sees the other.
+  private var isAnnounced = false
+
+  /// So long a wish counts, and between two looks of who waits: some that looked at the same moment do not again.
+  private static let (wish, pause): (UInt64, Range<Int>) = (500, 35..<65)
+
+  init(_ run: HostSharing, _ host: String, ceiling: Int) {
+    self.run = run
+    note = HostNote(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
+    run.hasCompany = run.notes.tell(note.words)
+  }
+
+  mutating func mayBegin(_ limiter: inout HostLimiter, at now: Duration) -> Bool {
+    if !run.hasCompany || isAnnounced { return true }
+    guard now >= looksAgain else { return false }
+    isAnnounced = true
+    tell(limiter)
+    isAnnounced = look(&limiter, at: now).map { !$0 && note.inUse <= part && limiter.hasRoom(at: now) } ?? true
+    if !isAnnounced {
+      looksAgain = now + .milliseconds(Int.random(in: Self.pause))
+      tell(limiter)
+    }
+    return isAnnounced
+  }
+
+  mutating func begin() { isAnnounced = false }
+
+  /// A place became free.
+  mutating func end() { looksAgain = .zero }
+
+  mutating func tell(_ limiter: HostLimiter, wants: Int? = nil) {
+    note.hasServed = limiter.hasServed
+    note.inUse = limiter.inUse + (isAnnounced ? 1 : 0)
+    if let wants {
+      note.wants = wants
+      if wants > 0 { note.wantedUntil = run.notes.now + Self.wish }
+    }
+    if limiter.lesson != note.lesson { (note.version, note.lesson) = (note.version &+ 1, limiter.lesson) }
+    run.hasCompany = run.notes.tell(note.words)
+  }
+
+  /// Takes over what the others have learnt.
+  /// - Returns: whether all together use more places than there are; nil without any others.
+  @discardableResult mutating func look(_ limiter: inout HostLimiter, at now: Duration) -> Bool? {
+    guard run.hasCompany, let (words, own) = run.notes.notes(of: note.host) else { return nil }
+    var (all, time) = (words.map { HostNote($0) }, run.notes.now)
+    limiter.elsewhere = all.reduce(-all[own].inUse) { $0 + $1.inUse }
+    limiter.hasServed = limiter.hasServed || all.contains(where: \.hasServed)
+    func rest(_ end: UInt64) -> Duration { .milliseconds(end > time ? Int(min(end - time, 1 << 40)) : 0) }
+    for other in all {
+      note.quietUntil = max(note.quietUntil, other.quietUntil)
+      if other.cooldownUntil > time { limiter.coolDown(until: now + rest(other.cooldownUntil)) }
+      guard (other.version, note.lesson.limit) > (note.version, other.lesson.limit) else { continue }
+      (note.version, note.lesson) = (other.version, other.lesson)
+      limiter.adopt(other.lesson)
+    }
+    if note.quietUntil > 0 { limiter.stayQuiet(until: now + rest(note.quietUntil)) }
+    all[own] = note
+    let share = HostNote.share(of: own, among: all, at: time)
+    part = share.part
+    return share.isOver
+  }
+
+  /// Notes what the host's refusal means for others.
+  mutating func refused(_ limiter: HostLimiter, at now: Duration) {
+    func end(_ time: Duration) -> UInt64 {
+      time > now ? run.notes.now + UInt64(max(0, (time - now) / .milliseconds(1))) : 0
+    }
+    note.quietUntil = max(note.quietUntil, end(limiter.quietUntil))
+    if !limiter.isDown { note.cooldownUntil = max(note.cooldownUntil, end(limiter.cooldownUntil)) }
+  }
+}

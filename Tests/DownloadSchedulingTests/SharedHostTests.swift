@@ -1,0 +1,202 @@
+import DownloadModel
+import Synchronization
+import Testing
+
+@testable import DownloadScheduling
+
+/// What processes tell one another, here all in one.
+private final class Board: Sendable {
+  private let notes = Lock<(now: UInt64, words: [Int: SIMD8<UInt64>])>((1_000_000, [:]))
+
+  func member(_ index: Int) -> Member { Member(board: self, index: index) }
+  func set(_ time: UInt64) { notes.withLock { $0.now = 1_000_000 + time } }
+  /// A process was killed.
+  func remove(_ index: Int) { notes.withLock { $0.words[index] = nil } }
+
+  struct Member: HostNotes {
+    let board: Board
+    let index: Int
+
+    var now: UInt64 { board.notes.withLock { $0.now } }
+    func number(of host: String) -> UInt64 { 1 }
+    func tell(_ note: SIMD8<UInt64>) -> Bool {
+      board.notes.withLock { notes in
+        notes.words[index] = note
+        return notes.words.count > 1
+      }
+    }
+    func notes(of host: UInt64) -> (all: [SIMD8<UInt64>], own: Int)? {
+      board.notes.withLock { notes in
+        let order = notes.words.keys.sorted()
+        return (order.compactMap { notes.words[$0] }, order.firstIndex(of: index) ?? 0)
+      }
+    }
+  }
+}
+
+@Suite("One budget a host for all processes of a user (HTTP rule 37)")
+struct SharedHostTests {
+  struct Row: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// Of each process: in use (with what it is about to begin), wanted beside that, its user's limit, background.
+    let notes: [(Int, Int, Int, Bool)]
+    var learnt = 0xFFFF
+    var second: UInt64 = 0
+    /// Its part; negative where all together have too many.
+    let parts: [Int]
+  }
+
+  static let rows = [
+    Row(testDescription: "alone", notes: [(1, 9, 64, false)], parts: [64]),
+    Row(testDescription: "two that want much", notes: [(1, 99, 64, false), (1, 99, 64, false)], parts: [32, 32]),
+    Row(
+      testDescription: "who wants little leaves the rest", notes: [(2, 0, 64, false), (1, 99, 64, false)], learnt: 8,
+      parts: [6, 6]),
+    Row(
+      testDescription: "each user's limit holds for its process",
+      notes: [(1, 99, 4, false), (1, 99, 64, false)], learnt: 16, parts: [12, 12]),
+    Row(testDescription: "two of four", notes: [(4, 9, 4, false), (1, 9, 4, false)], parts: [-2, -2]),
+    Row(
+      testDescription: "the odd one goes round", notes: Array(repeating: (0, 9, 64, false), count: 3), learnt: 4,
+      parts: [2, 1, 1]),
+    Row(
+      testDescription: "a second later", notes: Array(repeating: (0, 9, 64, false), count: 3), learnt: 4, second: 1,
+      parts: [1, 2, 1]),
+    Row(
+      testDescription: "more processes than places", notes: Array(repeating: (0, 9, 64, false), count: 3), learnt: 2,
+      second: 2, parts: [1, 0, 1]),
+    Row(
+      testDescription: "in the background, beside one that is not",
+      notes: [(1, 9, 1, true), (0, 1, 64, false)], parts: [-1, 64]),
+    Row(
+      testDescription: "in the background, beside one that needs the host no more",
+      notes: [(1, 9, 1, true), (0, 0, 64, false)], parts: [1, 64]),
+    Row(testDescription: "two in the background", notes: [(1, 9, 1, true), (0, 9, 1, true)], parts: [1, 0]),
+  ]
+
+  @Test(arguments: rows) func parts(row: Row) {
+    let all = row.notes.map { inUse, wants, ceiling, isBackground in
+      var note = HostNote(host: 1, ceiling: ceiling, isBackground: isBackground)
+      (note.inUse, note.wants, note.wantedUntil) = (inUse, wants, .max)
+      note.lesson.limit = row.learnt
+      return HostNote(note.words)
+    }
+    let parts = all.indices.map {
+      let share = HostNote.share(of: $0, among: all, at: row.second * 1000)
+      return share.isOver ? -max(1, share.part) : share.part
+    }
+    #expect(parts == row.parts)
+  }
+
+  @Test func whatIsToldIsRead() {
+    var note = HostNote(host: 7, ceiling: 64, isBackground: true)
+    (note.inUse, note.wants, note.wantedUntil, note.hasServed) = (3, 1000, 12345, true)
+    (note.version, note.lesson) = (9, HostLimiter.Lesson(limit: 8, servedForMore: 1024, wasRaised: true))
+    (note.quietUntil, note.cooldownUntil) = (1 << 41, 1 << 42)
+    #expect(HostNote(note.words) == note)
+    #expect(HostNote(host: 7, ceiling: 1, isBackground: false).words[1] == 0, "may be overwritten")
+  }
+
+  /// Processes with a list each towards a host that serves eight at a time, 75 ms each, and refuses others.
+  private struct Trial {
+    let board = Board()
+    private(set) var states: [RequestQueueState]
+    private var lists: [ArraySlice<DownloadRequest>]
+    private var served: [(process: Int, request: DownloadRequest, end: Int)] = []
+    private var refused: [(process: Int, request: DownloadRequest)] = []
+    private(set) var refusals: [Int] = []
+    private(set) var given: [Int]
+    private(set) var most = 0
+    private(set) var time = 0
+    private static let busy = DownloadError(.status, cause: .http(status: 429), isTransient: true)
+
+    init(_ processes: Int, files: Int, ceiling: Int = 64, isBackground: (Int) -> Bool = { _ in false }) throws {
+      let board = board
+      states = (0..<processes).map {
+        RequestQueueState(
+          ceiling: ceiling, widths: [64], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 64),
+          sharing: HostSharing(board.member($0), isBackground: isBackground($0)))
+      }
+      let list = try (0..<files).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+      lists = Array(repeating: list[...], count: processes)
+      given = Array(repeating: 0, count: processes)
+    }
+
+    private mutating func settle(_ process: Int) {
+      let now = Duration.milliseconds(time)
+      var list = lists[process]
+      while states[process].lanes.count < 64 {
+        states[process].lanes.append(WaitingLane(ticket: states[process].lanes.count, share: 0))
+      }
+      for (_, request) in states[process].settle(at: now, received: { 0 }, { list.popFirst() }) {
+        guard let request else { continue }
+        given[process] += 1
+        if served.count < 8 { served.append((process, request, time + 75)) } else { refused.append((process, request)) }
+      }
+      lists[process] = list
+      states[process].tellOthers()
+    }
+
+    /// - Returns: false once nothing is left to do.
+    mutating func step() -> Bool {
+      time += 1
+      board.set(UInt64(time))
+      let now = Duration.milliseconds(time)
+      for (process, request) in refused {
+        refusals.append(time)
+        _ = states[process].requeue(request, share: 0, after: Self.busy, at: now, random: 0.5)
+        settle(process)
+      }
+      refused.removeAll { _ in true }
+      for (process, request, _) in served.filter({ $0.end <= time }) {
+        served.removeAll { $0.process == process && $0.request.id == request.id }
+        _ = states[process].ended(request, share: 0, wasAsked: true)
+        settle(process)
+      }
+      for process in states.indices { settle(process) }
+      most = max(most, served.count)
+      return !served.isEmpty || states.contains { $0.hosts.held > 0 } || lists.contains { !$0.isEmpty }
+    }
+
+    mutating func kill(_ process: Int) {
+      board.remove(process)
+      served.removeAll { $0.process == process }
+      states.remove(at: process)
+      lists.remove(at: process)
+    }
+  }
+
+  @Test(arguments: [1, 3, 10]) func noRefusalAfterTheFirstRound(processes: Int) throws {
+    var trial = try Trial(processes, files: 400 / processes)
+    while trial.step() {}
+    #expect(trial.refusals.allSatisfy { $0 < 75 }, "\(trial.refusals.filter { $0 >= 75 })")
+    #expect(trial.most == 8)
+    #expect(trial.time < 400 * 75 / 8 * 11 / 10, "\(trial.time) ms")
+  }
+
+  @Test func whatAKilledOneHadIsFree() throws {
+    var trial = try Trial(2, files: 100)
+    while trial.time < 500, trial.step() {}
+    trial.kill(1)
+    let done = trial.given[0]
+    while trial.time < 1000, trial.step() {}
+    #expect(trial.given[0] - done >= 40, "of the 53 that one alone has served in this time")
+    #expect(trial.refusals.allSatisfy { $0 < 75 })
+  }
+
+  @Test func theUsersLimit() throws {
+    var trial = try Trial(2, files: 40, ceiling: 4)
+    while trial.step() {}
+    #expect(trial.most == 4 && trial.refusals.isEmpty)
+  }
+
+  @Test func theBackgroundTakesWhatNobodyWants() throws {
+    var trial = try Trial(2, files: 40) { $0 == 1 }
+    _ = trial.step()
+    let before = trial.given[1]
+    while trial.given[0] < 40, trial.step() {}
+    #expect(trial.given[1] == before)
+    while trial.step() {}
+    #expect(trial.given[1] >= 40)
+  }
+}
