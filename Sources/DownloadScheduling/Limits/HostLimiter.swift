@@ -71,7 +71,8 @@ struct HostLimiter: Sendable, Equatable {
 
   /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
   mutating func giveUp(_ policy: RetryPolicy) {
-    lesson.limit = 1
+    // Others may be served.
+    if elsewhere == 0 { lesson.limit = 1 }
     refusals = max(refusals, policy.retries)
     cooldownUntil = .zero
   }
@@ -177,8 +178,8 @@ struct HostLimiter: Sendable, Equatable {
     lesson.servedForMore = max(lesson.servedForMore, 64)
   }
 
-  /// The limit was too high. If it had just been raised, it grows more slowly from now on, and the second time, or where
-  /// it was known before, not for a while.
+  /// The limit was too high. If it had just been raised, it grows more slowly from now on; the second time, or where it
+  /// was known before, it stays for a while.
   private mutating func slowDown(at now: Duration) {
     if lesson.wasRaised && lesson.servedForMore > 8 || quietUntil > .zero { stayQuiet(until: now + Self.quiet) }
     if lesson.wasRaised { lesson.servedForMore = min(lesson.servedForMore * 2, 1024) }

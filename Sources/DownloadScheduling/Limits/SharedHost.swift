@@ -5,10 +5,11 @@ import DownloadModel
 public protocol HostNotes: Sendable {
   /// The same in every process, and not zero.
   func number(of host: String) -> UInt64
-  /// - Returns: whether there are other processes.
-  func tell(_ note: SIMD8<UInt64>) -> Bool
-  /// - Returns: the notes of the living processes, always in one order, and the index of this one's; nil if it has none.
+  func tell(_ note: SIMD8<UInt64>)
+  /// - Returns: the notes of living processes, always in one order, and the index of this one's; nil if it has none.
   func notes(of host: UInt64) -> (all: [SIMD8<UInt64>], own: Int)?
+  /// Whether there is, or was, any other process.
+  var hasCompany: Bool { get }
   /// Milliseconds, the same for all processes.
   var now: UInt64 { get }
 }
@@ -78,7 +79,6 @@ extension HostNote {
 final class HostSharing {
   let notes: any HostNotes
   let isBackground: Bool
-  var hasCompany = false
   /// Hosts of which there is something to tell.
   var touched: [QueuedHost] = []
 
@@ -103,12 +103,10 @@ struct SharedHost {
   init(_ run: HostSharing, _ host: String, ceiling: Int) {
     self.run = run
     note = HostNote(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
-    run.hasCompany = run.notes.tell(note.words)
   }
 
   mutating func mayBegin(_ limiter: inout HostLimiter, at now: Duration) -> Bool {
-    if !run.hasCompany || isAnnounced { return true }
-    guard now >= looksAgain else { return false }
+    if isAnnounced { return true }
     isAnnounced = true
     tell(limiter)
     isAnnounced = look(&limiter, at: now).map { !$0 && note.inUse <= part && limiter.hasRoom(at: now) } ?? true
@@ -132,13 +130,16 @@ struct SharedHost {
       if wants > 0 { note.wantedUntil = run.notes.now + Self.wish }
     }
     if limiter.lesson != note.lesson { (note.version, note.lesson) = (note.version &+ 1, limiter.lesson) }
-    run.hasCompany = run.notes.tell(note.words)
+    run.notes.tell(note.words)
   }
 
   /// Takes over what the others have learnt.
   /// - Returns: whether all together use more places than there are; nil without any others.
   @discardableResult mutating func look(_ limiter: inout HostLimiter, at now: Duration) -> Bool? {
-    guard run.hasCompany, let (words, own) = run.notes.notes(of: note.host) else { return nil }
+    guard run.notes.hasCompany, let (words, own) = run.notes.notes(of: note.host) else {
+      (part, limiter.elsewhere) = (.max, 0)
+      return nil
+    }
     var (all, time) = (words.map { HostNote($0) }, run.notes.now)
     limiter.elsewhere = all.reduce(-all[own].inUse) { $0 + $1.inUse }
     limiter.hasServed = limiter.hasServed || all.contains(where: \.hasServed)
@@ -150,7 +151,7 @@ struct SharedHost {
       (note.version, note.lesson) = (other.version, other.lesson)
       limiter.adopt(other.lesson)
     }
-    if note.quietUntil > 0 { limiter.stayQuiet(until: now + rest(note.quietUntil)) }
+    if note.quietUntil > time { limiter.stayQuiet(until: now + rest(note.quietUntil)) }
     all[own] = note
     let share = HostNote.share(of: own, among: all, at: time)
     part = share.part

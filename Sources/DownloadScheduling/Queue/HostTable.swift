@@ -85,20 +85,20 @@ struct HostTable {
   /// - Returns: whether there are others.
   mutating func tellOthers(lanes: Int) -> Bool {
     guard let sharing, !sharing.touched.isEmpty else { return false }
+    let hasCompany = sharing.notes.hasCompany
     for host in sharing.touched {
-      if sharing.hasCompany { noteQuotas(of: host) }
-      host.tellOthers(lanes: lanes)
+      if hasCompany { noteQuotas(of: host) }
+      host.tellOthers(lanes: hasCompany ? lanes : nil)
     }
     sharing.touched.removeAll(keepingCapacity: true)
-    return sharing.hasCompany
+    return hasCompany
   }
 
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {
     if held == 0 { return [] }
     var waits: [HostWait] = []
-    for host in hosts.values
-    where host.requests.waitingCount > 0 && (!host.limiter.hasRoom(at: now) || host.looksAgain > now) {
+    for host in hosts.values where host.requests.waitingCount > 0 && !host.hasRoom(at: now, looks: false) {
       let pause = host.limiter.opensAt - now
       var wait = HostWait(
         host: host.name, limit: max(1, host.limit), isLearnt: host.isLearnt, waiting: host.requests.waitingCount,

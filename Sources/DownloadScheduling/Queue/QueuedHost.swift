@@ -62,15 +62,22 @@ final class QueuedHost {
 
   // MARK: Other processes
 
-  /// Whether one more may begin now. What is to begin must do so before `tellOthers`.
-  func hasRoom(at now: Duration) -> Bool {
+  /// Whether one more may begin, as far as is known.
+  /// - Parameter looks: whether to look at other processes where this one's part is used up.
+  func hasRoom(at now: Duration, looks: Bool = true) -> Bool {
     limiter.goOn(at: now)
-    guard limiter.hasRoom(at: now) else { return false }
-    touch()
-    return shared?.mayBegin(&limiter, at: now) ?? true
+    guard limiter.hasRoom(at: now), now >= looksAgain else { return false }
+    return !looks || limiter.inUse < limit || mayBegin(at: now)
   }
 
   var looksAgain: Duration { shared?.looksAgain ?? .zero }
+
+  /// Whether other processes leave room for one more, which must begin before `tellOthers`. If not, `hasRoom` is false.
+  func mayBegin(at now: Duration) -> Bool {
+    if shared?.run.notes.hasCompany != true { return true }
+    touch()
+    return shared?.mayBegin(&limiter, at: now) ?? true
+  }
 
   /// There will be something to tell.
   private func touch(isFree: Bool = false) {
@@ -79,11 +86,10 @@ final class QueuedHost {
     if run.touched.last !== self { run.touched.append(self) }
   }
 
-  /// - Parameter lanes: how many could take a request at once.
-  func tellOthers(lanes: Int) {
-    let hasCompany = shared?.run.hasCompany == true
+  /// - Parameter lanes: how many could take a request at once; nil where nobody wants to know.
+  func tellOthers(lanes: Int?) {
     shared?.begin()
-    shared?.tell(limiter, wants: hasCompany ? min(lanes, requests.waitingCount) : nil)
+    shared?.tell(limiter, wants: lanes.map { min($0, requests.waitingCount) })
   }
 
   /// `HostLimiter.refuse`, for all processes.

@@ -124,7 +124,9 @@ struct RequestQueueState {
         if besidesUrgent, rank.isFirst { continue }
         if first.map({ rank < $0.rank }) ?? true { first = (host, place, rank) }
       }
-      guard let (host, place, _) = first, let request = hosts.take(from: place, at: host) else { return nil }
+      guard let (host, place, _) = first else { return nil }
+      if host.requests.isEmpty(.failFast), !host.mayBegin(at: now) { continue }
+      guard let request = hosts.take(from: place, at: host) else { return nil }
       // It ends: each request is sent on at most once before its key begins or ends again.
       if isSentOn(request, from: place, by: share, at: host) { continue }
       if case .failFast = place { refused.failFast(request, of: host.name) }
@@ -155,16 +157,17 @@ struct RequestQueueState {
   /// - Returns: nil if the lane is to look at the next request.
   private mutating func admit(_ request: DownloadRequest, _ share: Int, at now: Duration) -> Step? {
     let host = hosts.host(of: request)
-    let hasRoom = host.hasRoom(at: now)
     let home = home(of: request, at: host)
     // It must not overtake requests that wait already.
-    if host.requests.isEmpty(.fresh), hasRoom, isTurn(of: share, home, at: host) {
+    if host.requests.isEmpty(.fresh), host.hasRoom(at: now), isTurn(of: share, home, at: host),
+      host.mayBegin(at: now)
+    {
       begin(request, share, host)
       return give(request)
     }
     hold(request, for: home, at: host)
     // If the host has room, it is another share's turn.
-    return home == nil && hasRoom ? .wait : nil
+    return home == nil && host.hasRoom(at: now) ? .wait : nil
   }
 
   private mutating func begin(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
@@ -471,7 +474,8 @@ struct RequestQueueState {
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
     guard let host = hosts[name], host.hasRoom(at: now),
-      !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true }), host.mayHaveFurther(share)
+      !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true }), host.mayBegin(at: now),
+      host.mayHaveFurther(share)
     else { return false }
     host.begin(share)
     run.change(further: 1)

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 package import SystemPackage
 
-/// Which requests this user's processes have under way, so that no two fetch a file at once (HTTP rule 19), and what they
-/// use of each host, so that all together are one polite client (rule 37).
+/// Which requests this user's processes have under way, so that no two fetch a file at once (HTTP rule 19), and what
+/// they use of each host, so that all together are one polite client (rule 37).
 ///
 /// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request under
 /// way. To claim one, a process writes it into a slot of its own and then looks whether another section has it too: of
@@ -160,8 +160,7 @@ package final class ProcessClaims: Sendable {
 
   /// Tells other processes what this one does at a host: words of which the first is the host's number, and the second
   /// zero if nothing is lost with the note. Without room nobody is told.
-  /// - Returns: `hasCompany`.
-  package func tell(_ note: SIMD8<UInt64>) -> Bool {
+  package func tell(_ note: SIMD8<UInt64>) {
     table.withLock { table in
       var place: UnsafeMutablePointer<Word>?
       for step in 0..<Self.near {
@@ -170,14 +169,12 @@ package final class ProcessClaims: Sendable {
         if isOwn || place == nil && other[1].load(ordering: .relaxed) == 0 { place = other }
         if isOwn { break }
       }
-      if let place {
-        // Nobody takes one host's words for another's.
-        if place[0].load(ordering: .relaxed) != note[0] { place[0].store(0, ordering: .sequentiallyConsistent) }
-        for index in (0..<8).reversed() where place[index].load(ordering: .relaxed) != note[index] {
-          place[index].store(note[index], ordering: .sequentiallyConsistent)
-        }
+      guard let place else { return }
+      // Nobody takes one host's words for another's.
+      if place[0].load(ordering: .relaxed) != note[0] { place[0].store(0, ordering: .sequentiallyConsistent) }
+      for index in (0..<8).reversed() where place[index].load(ordering: .relaxed) != note[index] {
+        place[index].store(note[index], ordering: .sequentiallyConsistent)
       }
-      return cameToOthers || table.words[2].load(ordering: .sequentiallyConsistent) != arrival
     }
   }
 

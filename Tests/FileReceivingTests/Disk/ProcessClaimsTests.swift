@@ -72,20 +72,21 @@ struct ProcessClaimsTests {
     let folder = try TemporaryFolder()
     let first = try #require(ProcessClaims(in: folder.filePath))
     let host = first.number(of: "example.org:8080")
-    #expect(!first.tell(SIMD8(host, 1, 0, 0, 0, 0, 0, 0)))
+    first.tell(SIMD8(host, 1, 0, 0, 0, 0, 0, 0))
     do {
       let second = try #require(ProcessClaims(in: folder.filePath))
       #expect(second.notes(of: host) == nil, "it has told nothing yet")
       #expect(second.number(of: "example.org:8080") == host)
       let (own, others) = (SIMD8(host, 2, 3, 4, 5, 6, 7, 8), SIMD8(host, 1, 0, 0, 0, 0, 0, 0))
-      #expect(second.tell(own) && first.tell(others))
+      second.tell(own)
+      first.tell(others)
       let seen = try #require(first.notes(of: host)), also = try #require(second.notes(of: host))
       #expect(seen.all == [others, own] && seen.own == 0)
       #expect(also.all == seen.all && also.own == 1)
     }
     #expect(first.notes(of: host)?.all.count == 1)
     let third = try #require(ProcessClaims(in: folder.filePath))
-    #expect(third.tell(SIMD8(host &+ 2, 1, 0, 0, 0, 0, 0, 0)))
+    third.tell(SIMD8(host &+ 2, 1, 0, 0, 0, 0, 0, 0))
     #expect(first.notes(of: host)?.all.count == 1, "the successor has nothing of it")
   }
 
@@ -93,9 +94,9 @@ struct ProcessClaimsTests {
     let folder = try TemporaryFolder()
     let claims = try #require(ProcessClaims(in: folder.filePath))
     // All of one place; the first needs its note no more.
-    for index in UInt64(0)..<5 { _ = claims.tell(SIMD8(1 + index * 64, min(index, 1), index, 0, 0, 0, 0, 0)) }
+    for index in UInt64(0)..<5 { claims.tell(SIMD8(1 + index * 64, min(index, 1), index, 0, 0, 0, 0, 0)) }
     #expect((0..<5).map { claims.notes(of: 1 + $0 * 64)?.all.first?[2] } == [nil, 1, 2, 3, 4])
-    _ = claims.tell(SIMD8(1 + 5 * 64, 1, 0, 0, 0, 0, 0, 0))
+    claims.tell(SIMD8(1 + 5 * 64, 1, 0, 0, 0, 0, 0, 0))
     #expect(claims.notes(of: 1 + 5 * 64) == nil)
   }
 
