@@ -143,14 +143,16 @@ actor ListReader: RequestSource {
   private nonisolated func put(_ more: Buffer) { buffer.withLock { if !$0.isComplete { $0 = more } } }
 
   private func refill() {
-    // Another lane may have done so.
-    guard buffer.withLock({ $0.requests.isEmpty && !$0.isComplete }) else { return }
-    var requests: [DownloadRequest] = []
+    // Another lane may have done so. Its empty array is filled again, as each new one would take other memory.
+    var (requests, mustFill) = buffer.withLock { buffer in
+      defer { if buffer.requests.isEmpty { buffer.requests = [] } }
+      return buffer.requests.isEmpty ? (buffer.requests, !buffer.isComplete) : ([], false)
+    }
+    guard mustFill else { return }
     var weight = 0
-    while mayRead(beyond: weight), let more = readBlock() {
-      requests += more
+    while mayRead(beyond: weight), case let count = requests.count, readBlock(into: &requests) {
       // 16 KiB of hashes weigh as much as a request: 64 MiB of them are enough.
-      weight += more.reduce(more.count) { $0 + ($1.pieces?.hashes.count ?? 0) >> 14 }
+      weight += requests[count...].reduce(requests.count - count) { $0 + ($1.pieces?.hashes.count ?? 0) >> 14 }
     }
     let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
     feed.listed(made.count, complete: isComplete)
@@ -182,23 +184,25 @@ actor ListReader: RequestSource {
   }
 
   /// Bytes, few because the lines of a block stand in memory in several forms at once.
-  private static let blockSize = 8 * 1024
+  private static let blockSize = 4 * 1024
 
   // MARK: A source
 
-  /// Nil at the end of the last source.
-  private func readBlock() -> [DownloadRequest]? {
-    guard let source = open?.source ?? sources.popFirst() else { return nil }
-    if case .address(let text) = source { return requests(at: text, source) }
-    var requests: [DownloadRequest] = []
+  /// - Returns: false at the end of the last source.
+  private func readBlock(into requests: inout [DownloadRequest]) -> Bool {
+    guard let source = open?.source ?? sources.popFirst() else { return false }
+    if case .address(let text) = source {
+      requests += self.requests(at: text, source)
+      return true
+    }
     do { if open == nil { open = try opened(source) } } catch { breakOff(source, error) }
-    guard var list = open else { return [] }
+    guard var list = open else { return true }
     open = nil
     do {
       try read(&list, into: &requests)
       if !list.hasEnded || list.decoder.isPending {
         open = list
-        return requests
+        return true
       }
       tell(list.doubt.release())
       open = try nextPage(of: list)
@@ -210,7 +214,7 @@ actor ListReader: RequestSource {
     if source != .standardInput, case .file(let file) = list.bytes {
       try? file.close()  // it was only read, so a failing close loses nothing
     }
-    return requests
+    return true
   }
 
   private func opened(_ source: Source) throws -> OpenList? {
@@ -269,9 +273,7 @@ actor ListReader: RequestSource {
   // MARK: A list
 
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
-    let entries = try nextEntries(of: &list)
-    requests.reserveCapacity(entries.count)
-    for entry in entries {
+    for entry in try nextEntries(of: &list) {
       switch entry.content {
       case .blank: break
       case .address(let address, let options):
