@@ -151,7 +151,7 @@ struct HostLimiter: Sendable, Equatable {
       return max(now, cooldownUntil)
     }
     slowDown(at: now)
-    lower(at: now)
+    lower(at: now, isDown: Self.isOfHost(error))
     // Downloads that were in flight when the cooldown began learn nothing new from a refusal.
     let isNews = now >= cooldownUntil
     if inUse + elsewhere > 0 && !Self.isOfHost(error) || !isNews {
@@ -186,7 +186,7 @@ struct HostLimiter: Sendable, Equatable {
     (lesson.wasRaised, served) = (false, 0)
   }
 
-  private mutating func lower(at now: Duration) {
+  private mutating func lower(at now: Duration, isDown: Bool) {
     var current = round ?? Round(width: inUse + elsewhere, limit: limit, open: inUse, isAll: !hasServed)
     current.refused += 1
     current.open -= 1
@@ -194,8 +194,8 @@ struct HostLimiter: Sendable, Equatable {
     round = current.open > 0 ? current : nil
     if current.refused < current.width {
       lesson.limit = min(lesson.limit, current.width - current.refused)
-      // A single one may be refused by chance.
-      if current.isAll, current.refused > 1 { stayQuiet(until: now + Self.quiet) }
+      // A single one may be refused by chance; without connections, the others' are only not refused yet.
+      if current.isAll, !isDown, current.refused > 1 { stayQuiet(until: now + Self.quiet) }
     } else {
       // The refusals before the last have lowered the limit further than all of them together justify. A single refused
       // download does not show how many the host would take.
