@@ -47,7 +47,7 @@ struct Wiring: Sendable {
       plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs)
     }
     plan.order = settings.order
-    plan.isBackground = settings.isBackground
+    plan.isBackground = settings.own.background
     plan.sharesConnections = options.usesHTTP2
     // What is added to a watched list may have to go first while all lanes are busy.
     plan.looksAhead = !settings.first.isEmpty || settings.order != .list || watches

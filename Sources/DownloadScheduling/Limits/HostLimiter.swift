@@ -67,7 +67,9 @@ struct HostLimiter: Sendable, Equatable {
 
   var limit: Int { min(ceiling, lesson.limit) }
 
-  var isPristine: Bool { inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero && allowed.left > 0 }
+  var isPristine: Bool {
+    inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero && allowed.left > 0
+  }
 
   /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
   mutating func giveUp(_ policy: RetryPolicy) {

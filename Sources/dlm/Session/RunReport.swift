@@ -23,7 +23,9 @@ struct RunReport: Sendable {
   var verdict: RepeatVerdict?
 
   /// Why so many at a time, in mode auto.
-  var lesson: WidthLesson? { mode == .auto ? width.lesson : nil }
+  var lesson: WidthLesson? {
+    mode == .auto ? width.lesson : nil
+  }
 
   /// How far the list was read. A watched one has no end, so the run's time says nothing.
   enum Listing { case whole, brokenOff, watched }
