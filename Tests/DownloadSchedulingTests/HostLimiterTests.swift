@@ -52,6 +52,27 @@ struct HostLimiterTests {
     #expect(served(until: 5) == 10_000, "never above its ceiling")
   }
 
+  /// A host that served eight of the first twelve is not asked for a ninth before a minute is over, since each trial
+  /// costs a refusal; one that refused all of them has shown nothing.
+  @Test(arguments: [4, 12]) func whatTheFirstRoundShows(refused: Int) {
+    var limiter = HostLimiter(ceiling: 64)
+    for _ in 0..<12 { limiter.begin() }
+    for _ in 0..<refused { _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5) }
+    let isExact = refused < 12
+    #expect(limiter.limit == (isExact ? 8 : 6) && limiter.lesson.isExact == isExact)
+    func serve(_ count: Int, at now: Duration) {
+      for _ in 0..<count {
+        limiter.goOn(at: now)
+        limiter.begin()
+        limiter.end()
+      }
+    }
+    serve(100, at: .seconds(1))
+    #expect(isExact == (limiter.limit == 8))
+    serve(100, at: .seconds(62))
+    #expect(limiter.limit > 8)
+  }
+
   /// As `RateLimit` says: no more begin before the reset than remain, whoever of those in flight was counted.
   @Test func asManyAsRemain() {
     var limiter = HostLimiter(ceiling: 16)

@@ -88,7 +88,7 @@ struct SharedHostTests {
     var note = HostNote(host: 7, ceiling: 64, isBackground: true)
     (note.inUse, note.wants, note.wantedUntil, note.hasServed) = (3, 1000, 12345, true)
     (note.version, note.lesson) = (9, HostLimiter.Lesson(limit: 8, servedForMore: 1024, wasRaised: true))
-    (note.quietUntil, note.cooldownUntil) = (1 << 41, 1 << 42)
+    (note.lesson.isExact, note.cooldownUntil) = (true, 1 << 42)
     #expect(HostNote(note.words) == note)
     #expect(HostNote(host: 7, ceiling: 1, isBackground: false).words[1] == 0, "may be overwritten")
   }

@@ -16,6 +16,9 @@ struct HostLimiter: Sendable, Equatable {
     var servedForMore = 8
     /// Whether the last change raised the limit: then a refusal shows that it came too early.
     var wasRaised = false
+    /// Whether the host has shown exactly how many it takes. Then it is not asked for more before it has served files
+    /// for a while, as each trial costs a refusal.
+    var isExact = false
   }
 
   let ceiling: Int
@@ -26,9 +29,8 @@ struct HostLimiter: Sendable, Equatable {
   private(set) var cooldownUntil = Duration.zero
   /// Whether the cooldown is because no connection came about, and not because the host asked for it.
   private(set) var isDown = false
-  /// Until when the limit is not raised; zero if it was never known so well.
-  private(set) var quietUntil = Duration.zero
-  private var isQuiet = false
+  /// Until when an exact limit is not raised; nil before the host serves again.
+  private var quietUntil: Duration?
   /// Refusals in a row while no other request was served.
   private(set) var refusals = 0
   private var refusedSince = Duration.zero
@@ -60,7 +62,6 @@ struct HostLimiter: Sendable, Equatable {
     var isAll = false
   }
 
-  /// A host that has shown how many it takes is not asked for more so soon, as each trial costs a refusal.
   private static let quiet = Duration.seconds(60)
 
   init(ceiling: Int) { self.ceiling = max(1, ceiling) }
@@ -103,14 +104,16 @@ struct HostLimiter: Sendable, Equatable {
     (allowed.until, allowed.most) = (now + allowance.time, max(allowed.most, allowance.left))
   }
 
-  mutating func stayQuiet(until time: Duration) { (isQuiet, quietUntil) = (true, time) }
-
-  mutating func goOn(at now: Duration) { if isQuiet, now >= quietUntil { isQuiet = false } }
+  mutating func goOn(at now: Duration) {
+    guard lesson.isExact, hasServed else { return }
+    let end = quietUntil ?? now + Self.quiet
+    (lesson.isExact, quietUntil) = now < end ? (true, end) : (false, nil)
+  }
 
   /// Takes over what another process has learnt last.
   mutating func adopt(_ other: Lesson) {
-    if other.limit > lesson.limit {
-      round = nil
+    if other.limit >= lesson.limit {
+      if other.limit > lesson.limit { round = nil }
     } else if round != nil {
       // What others were refused belongs to the same round.
       round?.refused += lesson.limit - other.limit
@@ -126,7 +129,7 @@ struct HostLimiter: Sendable, Equatable {
     drop()
     (refusals, hasServed) = (0, true)
     if isDown { (isDown, cooldownUntil) = (false, .zero) }
-    guard limit < ceiling, !isQuiet else { return }
+    guard limit < ceiling, !lesson.isExact else { return }
     served += 1
     if served >= lesson.servedForMore { (lesson.limit, lesson.wasRaised, served) = (lesson.limit + 1, true, 0) }
   }
@@ -149,11 +152,11 @@ struct HostLimiter: Sendable, Equatable {
     if let overtaken = error.overtaken {
       // It was left unanswered and not refused, so there is nothing to wait for.
       drop()
-      if let answering = overtaken.answering { take(answering.reduce(elsewhere, +), at: now) }
+      if let answering = overtaken.answering { take(answering.reduce(elsewhere, +)) }
       return max(now, cooldownUntil)
     }
-    slowDown(at: now)
-    lower(at: now, isDown: Self.isOfHost(error))
+    slowDown()
+    lower(isDown: Self.isOfHost(error))
     // Downloads that were in flight when the cooldown began learn nothing new from a refusal.
     let isNews = now >= cooldownUntil
     if inUse + elsewhere > 0 && !Self.isOfHost(error) || !isNews {
@@ -174,21 +177,21 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   /// It is known how many the host takes, and that rarely changes.
-  private mutating func take(_ count: Int, at now: Duration) {
-    slowDown(at: now)
+  private mutating func take(_ count: Int) {
+    slowDown()
     lesson.limit = min(lesson.limit, max(1, count))
     lesson.servedForMore = max(lesson.servedForMore, 64)
   }
 
-  /// The limit was too high. If it had just been raised, it grows more slowly from now on; the second time, or where it
-  /// was known before, it stays for a while.
-  private mutating func slowDown(at now: Duration) {
-    if lesson.wasRaised && lesson.servedForMore > 8 || quietUntil > .zero { stayQuiet(until: now + Self.quiet) }
+  /// The limit was too high. If it had just been raised, it grows more slowly from now on, and the second time not for a
+  /// while.
+  private mutating func slowDown() {
+    if lesson.wasRaised, lesson.servedForMore > 8 { (lesson.isExact, quietUntil) = (true, nil) }
     if lesson.wasRaised { lesson.servedForMore = min(lesson.servedForMore * 2, 1024) }
     (lesson.wasRaised, served) = (false, 0)
   }
 
-  private mutating func lower(at now: Duration, isDown: Bool) {
+  private mutating func lower(isDown: Bool) {
     var current = round ?? Round(width: inUse + elsewhere, limit: limit, open: inUse, isAll: !hasServed)
     current.refused += 1
     current.open -= 1
@@ -197,11 +200,13 @@ struct HostLimiter: Sendable, Equatable {
     if current.refused < current.width {
       lesson.limit = min(lesson.limit, current.width - current.refused)
       // A single one may be refused by chance; without connections, the others' are only not refused yet.
-      if current.isAll, !isDown, current.refused > 1 { stayQuiet(until: now + Self.quiet) }
+      if current.isAll, !isDown, current.refused > 1 {
+        (lesson.isExact, lesson.servedForMore, quietUntil) = (true, max(lesson.servedForMore, 16), nil)
+      }
     } else {
       // The refusals before the last have lowered the limit further than all of them together justify. A single refused
       // download does not show how many the host would take.
-      lesson.limit = max(1, (current.width > 1 ? current.width : current.limit) / 2)
+      (lesson.limit, lesson.isExact) = (max(1, (current.width > 1 ? current.width : current.limit) / 2), false)
     }
   }
 

@@ -27,7 +27,6 @@ struct HostNote: Equatable {
   /// The highest is the newest lesson, which all take over: it lives as long as any process that has seen it.
   var version: UInt32 = 0
   var lesson = HostLimiter.Lesson()
-  var quietUntil: UInt64 = 0
   var cooldownUntil: UInt64 = 0
 
   /// Places of a host for one process: how many it may have, and whether all together have no more than there are.
@@ -59,19 +58,19 @@ extension HostNote {
     (inUse, wants, wantedUntil) = (Int(words[1] & 0xFFFF), Int(words[1] >> 16 & 0xFFFF), words[2])
     version = UInt32(words[4] >> 32)
     lesson = HostLimiter.Lesson(
-      limit: Int(words[4] & 0xFFFF), servedForMore: Int(words[4] >> 16 & 0x7FFF), wasRaised: words[4] >> 31 & 1 == 1)
-    (quietUntil, cooldownUntil) = (words[5], words[6])
+      limit: Int(words[4] & 0xFFFF), servedForMore: Int(words[4] >> 16 & 0x3FFF), wasRaised: words[4] >> 30 & 1 == 1,
+      isExact: words[4] >> 31 & 1 == 1)
+    cooldownUntil = words[5]
   }
 
   var words: SIMD8<UInt64> {
-    func word(_ numbers: (value: Int, shift: UInt64)...) -> UInt64 {
-      numbers.reduce(0) { $0 | UInt64(max(0, min($1.value, 0xFFFF))) << $1.shift }
-    }
-    let learnt = word((lesson.limit, 0), (lesson.servedForMore, 16), (lesson.wasRaised ? 1 : 0, 31))
+    func word(_ number: Int) -> UInt64 { UInt64(max(0, min(number, 0xFFFF))) }
+    func bit(_ isSet: Bool, _ shift: UInt64) -> UInt64 { (isSet ? 1 : 0) << shift }
+    let flags = bit(lesson.wasRaised, 30) | bit(lesson.isExact, 31)
+    let learnt = word(lesson.limit) | word(lesson.servedForMore) << 16 | flags
     return SIMD8(
-      host, word((inUse, 0), (wants, 16)), wantedUntil,
-      word((ceiling, 0), (isBackground ? 1 : 0, 16), (hasServed ? 1 : 0, 17)), UInt64(version) << 32 | learnt,
-      quietUntil, cooldownUntil, 0)
+      host, word(inUse) | word(wants) << 16, wantedUntil, word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17),
+      UInt64(version) << 32 | learnt, cooldownUntil, 0, 0)
   }
 }
 
@@ -143,15 +142,14 @@ struct SharedHost {
     var (all, time) = (words.map { HostNote($0) }, run.notes.now)
     limiter.elsewhere = all.reduce(-all[own].inUse) { $0 + $1.inUse }
     limiter.hasServed = limiter.hasServed || all.contains(where: \.hasServed)
-    func rest(_ end: UInt64) -> Duration { .milliseconds(end > time ? Int(min(end - time, 1 << 40)) : 0) }
     for other in all {
-      note.quietUntil = max(note.quietUntil, other.quietUntil)
-      if other.cooldownUntil > time { limiter.coolDown(until: now + rest(other.cooldownUntil)) }
+      if other.cooldownUntil > time {
+        limiter.coolDown(until: now + .milliseconds(Int(min(other.cooldownUntil - time, 1 << 40))))
+      }
       guard (other.version, note.lesson.limit) > (note.version, other.lesson.limit) else { continue }
       (note.version, note.lesson) = (other.version, other.lesson)
       limiter.adopt(other.lesson)
     }
-    if note.quietUntil > time { limiter.stayQuiet(until: now + rest(note.quietUntil)) }
     all[own] = note
     let share = HostNote.share(of: own, among: all, at: time)
     part = share.part
@@ -160,10 +158,8 @@ struct SharedHost {
 
   /// Notes what the host's refusal means for others.
   mutating func refused(_ limiter: HostLimiter, at now: Duration) {
-    func end(_ time: Duration) -> UInt64 {
-      time > now ? run.notes.now + UInt64(max(0, (time - now) / .milliseconds(1))) : 0
-    }
-    note.quietUntil = max(note.quietUntil, end(limiter.quietUntil))
-    if !limiter.isDown { note.cooldownUntil = max(note.cooldownUntil, end(limiter.cooldownUntil)) }
+    guard !limiter.isDown, limiter.cooldownUntil > now else { return }
+    let end = run.notes.now + UInt64((limiter.cooldownUntil - now) / .milliseconds(1))
+    note.cooldownUntil = max(note.cooldownUntil, end)
   }
 }

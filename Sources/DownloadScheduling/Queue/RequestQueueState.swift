@@ -452,7 +452,7 @@ struct RequestQueueState {
     _ host: QueuedHost, _ error: DownloadError, at now: Duration, _ random: Double, mayGiveUp: Bool = false
   ) -> Duration? {
     let time = host.refuse(error, at: now, retry, random: random)
-    if max(host.limiter.cooldownUntil, host.limiter.quietUntil) > .zero { needsTime = true }
+    if host.limiter.cooldownUntil > .zero || host.limiter.lesson.isExact { needsTime = true }
     if time == nil, mayGiveUp, host.limiter.inUse == 0 {
       refused.giveUp(host.name, because: error)
       host.requests.failFast()
