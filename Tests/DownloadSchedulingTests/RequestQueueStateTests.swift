@@ -381,7 +381,7 @@ private final class Simulation {
       if Int.random(in: 0..<4, using: &random) > 0 || moves > 20_000 {
         state.releasePermit(at: permit.host, share: permit.share)
       } else {
-        state.refusedPermit(at: permit.host, share: permit.share, after: Self.busy, at: now, random: 0.5)
+        state.releasePermit(at: permit.host, share: permit.share, (Self.busy, at: now, random: 0.5))
       }
     }
     return nil

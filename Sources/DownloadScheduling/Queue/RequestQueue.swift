@@ -271,7 +271,7 @@ public struct RequestQueueShare: RequestSource {
 
   func refusedPermit(at host: String, _ error: DownloadError) {
     queue.change { [queue, index] in
-      $0.refusedPermit(at: host, share: index, after: error, at: $1, random: queue.random())
+      $0.releasePermit(at: host, share: index, (error, at: $1, random: queue.random()))
     }
   }
 }

@@ -392,8 +392,8 @@ struct RequestQueueState {
   /// - Parameter time: nil for as long as the equal file rests whose failure this one shares.
   /// - Returns: false if no equal file rests.
   mutating func rest(_ file: RestingFile, share: Int, until time: Duration?) -> Bool {
-    let equal = refused.resting.lazy.filter { $0.request.key == file.request.key }
-    guard let time = time ?? equal.first?.until else { return false }
+    let key = file.request.key
+    guard let time = time ?? refused.resting.first(where: { $0.request.key == key })?.until else { return false }
     let host = hosts.host(of: file.request)
     end(file.request, share, host)
     host.limiter.drop()
@@ -483,22 +483,18 @@ struct RequestQueueState {
     return true
   }
 
-  mutating func releasePermit(at name: String, share: Int) {
-    guard let host = hosts[name] else { return }
-    host.release(share)
-    host.limiter.drop()
-    run.change(further: -1)
-    hosts.noteQuotas(of: host)
-  }
-
-  /// Called instead of `releasePermit`.
-  mutating func refusedPermit(
-    at name: String, share: Int, after error: DownloadError, at now: Duration, random: Double
+  /// - Parameter refusal: why the host took it no longer. Only files themselves decide whether the host is given up.
+  mutating func releasePermit(
+    at name: String, share: Int, _ refusal: (DownloadError, at: Duration, random: Double)? = nil
   ) {
     guard let host = hosts[name] else { return }
     host.release(share)
     run.change(further: -1)
-    // Only files themselves decide whether the host is given up.
-    _ = refuse(host, error, at: now, random)
+    if let (error, now, random) = refusal {
+      _ = refuse(host, error, at: now, random)
+    } else {
+      host.limiter.drop()
+      hosts.noteQuotas(of: host)
+    }
   }
 }
