@@ -407,7 +407,7 @@ struct WhoseAnswerTests {
       labels(TransportOptions(userAgent: "")) == [
         "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
         "sharingWait", "width", "rateLimit", "group", "onTransfer", "leastRate",
-        "rateWindow",
+        "rateWindow", "retryOn",
       ])
     let address = try Address("https://host/x")
     func mark(_ change: (inout Trust) -> Void) -> RequestTrust {
