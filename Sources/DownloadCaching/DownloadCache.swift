@@ -203,8 +203,7 @@ public actor DownloadCache: DownloadStore {
       if index.isFull { await index.flush() }
       return .answered(outcome)
     }
-    var version: KnownVersion?
-    if case .ask(let known) = lookup { version = known }
+    let version: KnownVersion? = if case .ask(let known) = lookup { known } else { nil }
     let plan = plan(
       request, rowKey, trust, known, directory, version: version,
       owners: configuration.conflictPolicy == .skip ? await index.owners(in: directory) : nil)

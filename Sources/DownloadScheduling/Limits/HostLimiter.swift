@@ -183,8 +183,7 @@ struct HostLimiter: Sendable, Equatable {
     lesson.servedForMore = max(lesson.servedForMore, 64)
   }
 
-  /// The limit was too high. If it had just been raised, it grows more slowly from now on, and the second time not for a
-  /// while.
+  /// The limit was too high. If it had just been raised, it grows more slowly from now on; the second time it is exact.
   private mutating func slowDown() {
     if lesson.wasRaised, lesson.servedForMore > 8 { (lesson.isExact, quietUntil) = (true, nil) }
     if lesson.wasRaised { lesson.servedForMore = min(lesson.servedForMore * 2, 1024) }

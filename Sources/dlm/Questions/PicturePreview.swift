@@ -71,9 +71,7 @@ enum PicturePreview {
       return (.png, big(16, 4), big(20, 4))
     }
     // No frame is larger than the screen.
-    if bytes.count > 13, bytes.starts(with: "GIF8".utf8) {
-      return (.gif, little(6, 2), little(8, 2))
-    }
+    if bytes.count > 13, bytes.starts(with: "GIF8".utf8) { return (.gif, little(6, 2), little(8, 2)) }
     if bytes.count >= 30, bytes.starts(with: "RIFF".utf8), bytes[8..<15].elementsEqual("WEBPVP8".utf8) {
       let mask = 0x3FFF
       switch bytes[15] {
