@@ -104,7 +104,7 @@ struct ConnectionSettings {
     guard let text else {
       let http = try first(of: httpVariables, in: sources.environment)
       let https = try first(of: httpsVariables, in: sources.environment)
-      return Proxy.routes(http: http, https: https)
+      return http == nil && https == nil ? [:] : Proxy.routes(http: http, https: https)
     }
     var place = "--proxy"
     if let origin = sources.found("proxy")?.origin {
