@@ -43,7 +43,8 @@ struct CookieJarFile {
       try draft.commit()
       return nil
     } catch {
-      let cause = (error as? Refusal)?.text ?? "\(error)"
+      let isHeld = error as? Errno == .wouldBlock
+      let cause = isHeld ? "another process has it locked" : (error as? Refusal)?.text ?? "\(error)"
       return
         "dlm: the cookies could not be kept in \(path): \(cause); the files are here, and the next run starts with "
         + "the earlier cookies"
