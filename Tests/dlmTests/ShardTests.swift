@@ -132,6 +132,13 @@ struct ShardTests {
     }
   }
 
+  /// The story: of two shards, one had all of a list of one host, and did not say so.
+  @Test(arguments: [(31, 31, true), (30, 31, false), (0, 0, false)])
+  func aHostThatHasAllForTwo(taken: Int, lines: Int, says: Bool) {
+    let shard = Shard(numbers: 1...1, count: 2, unit: .host)
+    #expect((shard.remedy(taken: taken, of: lines) != nil) == says)
+  }
+
   private struct ContractFailure: Error {
     let text: String
     init(_ text: String) { self.text = text }
@@ -257,5 +264,11 @@ struct MergeCommandTests {
     let more = try await place.start(["merge", "cut.json"] + (1...4).map { "\($0).json" }).waitForExit()
     #expect(more.outputText == whole.outputText && more.status == 1)
     #expect(more.errorText.contains("cut.json is of a run that did not read its list"), "\(more.errorText)")
+    // Without --failed nobody knows what failed, and the list does not say that nothing did.
+    _ = try await place.start(["get", origin.url("/none"), "--shard", "1/1", "--summary-json", "none.json"])
+      .waitForExit()
+    let unknown = try await place.start(["merge", "none.json", "--again", "left"]).waitForExit()
+    #expect(unknown.errorText.contains("none.json names none"), "\(unknown.errorText)")
+    #expect(try place.file("left") == Array("# what failed could not be read\n".utf8))
   }
 }

@@ -54,7 +54,8 @@ struct MergeCommand: ParsableCommand {
       let text = [name, beside.string].lazy.compactMap { FileManager.default.contents(atPath: $0) }.first
       if let text { list += String(decoding: text, as: UTF8.self) } else { unread.append("\(path) names \(name)") }
     }
-    return (list.isEmpty ? "# nothing failed\n" : list, unread)
+    if list.isEmpty { list = unread.isEmpty ? "# nothing failed\n" : "# what failed could not be read\n" }
+    return (list, unread)
   }
 }
 

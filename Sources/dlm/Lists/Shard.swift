@@ -30,12 +30,12 @@ struct Shard: Sendable, Equatable {
     ])
   }
 
-  /// What to do where a host that stays together has made a share more than twice as long as others.
+  /// What to do where a host that stays together has made a share twice as long as it should be, or longer.
   /// - Parameters:
   ///   - taken: lines of this process's share.
   ///   - lines: of the whole list.
   func remedy(taken: Int, of lines: Int) -> String? {
-    guard unit == .host, taken * count > 2 * lines * numbers.count else { return nil }
+    guard unit == .host, taken > 0, taken * count >= 2 * lines * numbers.count else { return nil }
     return "this shard has \(taken) of \(Quantity.files(lines)), as a host stays in one; in every run --shard-by line "
       + "--per-host \(max(1, Settings.mostPerHost / count)) shares it out"
   }
