@@ -26,6 +26,7 @@ public struct TransportOptions: Sendable {
   public var width = 64
   /// Used by all transports of a run; nil for no limit.
   public var rateLimit: RateLimiter?
+  /// Statuses that are a refusal of their host, as 429 and 503 are.
   public var retryOn: [ThrottlingStatuses] = []
   /// Used by all transports of a run, which join it in the order in which they are made.
   public var group = TransportGroup()

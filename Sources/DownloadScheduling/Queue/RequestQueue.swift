@@ -112,6 +112,7 @@ public final class RequestQueue: Sendable {
 
   public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
 
+  /// No more files begin; those under way end, and with them the run.
   public func endSoon() { change { $0.run.isEnding = true } }
 
   /// Takes more files at a time from now on, or fewer; at least one, and no more than `most`.
