@@ -7,10 +7,14 @@ public struct ResponseHead: Sendable {
   public var isRefusal = false
   private let block: [UInt8]
   private let starts: [Int]
+  /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values. Read once,
+  /// as the framing and the file both need it.
+  public private(set) var contentLength: Int64?
 
   /// - Parameter block: header lines separated by LF or CRLF, without the status line; `starts` says where each begins.
   public init(status: Int, block: [UInt8], starts: [Int]) {
     (self.status, self.block, self.starts) = (status, block, starts)
+    contentLength = self["content-length"].flatMap(Self.length)
   }
 
   /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil if there
@@ -41,11 +45,9 @@ public struct ResponseHead: Sendable {
     }
   }
 
-  /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values.
-  public var contentLength: Int64? {
-    guard let field = self["content-length"] else { return nil }
-    if !field.utf8.contains(UInt8(ascii: ",")) { return Self.number(field[...]) }
-    let lengths = Set(field.split(separator: ",").map { Self.number(OptionalWhiteSpace.trimmed($0)) })
+  private static func length(_ field: String) -> Int64? {
+    if !field.utf8.contains(UInt8(ascii: ",")) { return number(field[...]) }
+    let lengths = Set(field.split(separator: ",").map { number(OptionalWhiteSpace.trimmed($0)) })
     return lengths.count == 1 ? lengths.first ?? nil : nil
   }
 
@@ -120,15 +122,17 @@ public struct ResponseHead: Sendable {
   @inline(__always)
   private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {
     let (wanted, count) = (name.utf8Start, name.utf8CodeUnitCount)
+    // Without bounds checks, since each head is searched for a dozen fields, most of which it does not have.
     block.withUnsafeBufferPointer { bytes in
-      for index in starts.indices {
-        let start = starts[index]
-        let end = index + 1 < starts.count ? starts[index + 1] : bytes.count
-        let colon = start + count
-        guard colon < end, bytes[colon] == UInt8(ascii: ":") else { continue }
-        var offset = 0
-        while offset < count, bytes[start + offset].lowercased == wanted[offset] { offset += 1 }
-        if offset == count { body(Self.value(block[colon + 1..<end])) }
+      starts.withUnsafeBufferPointer { starts in
+        for (index, start) in starts.enumerated() {
+          let end = index + 1 < starts.count ? starts[index + 1] : bytes.count
+          let colon = start + count
+          guard colon < end, bytes[colon] == UInt8(ascii: ":") else { continue }
+          var offset = 0
+          while offset < count, bytes[start + offset].lowercased == wanted[offset] { offset += 1 }
+          if offset == count { body(Self.value(block[colon + 1..<end])) }
+        }
       }
     }
   }
