@@ -16,6 +16,8 @@ package struct RunPlan: Sendable {
   package var adaptive: AdaptiveConcurrency?
   /// Most files of one host at a time.
   package var ceiling: Int
+  /// Ceilings of hosts that are shared out among processes, by host and port.
+  package var lowered: [String: Int] = [:]
   package var retry: RetryPolicy
   package var order = RequestOrder.list
   /// Whether the list is read ahead for urgent requests from the beginning.
@@ -118,7 +120,7 @@ package final class DownloadRun: Sendable {
 
   private func queue(over source: some RequestSource) -> RequestQueue {
     RequestQueue(
-      source, ceiling: plan.ceiling, widths: plan.widths, adaptive: plan.adaptive,
+      source, ceiling: plan.ceiling, lowered: plan.lowered, widths: plan.widths, adaptive: plan.adaptive,
       received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
       random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
       notes: loops.first?.cache.claims, isBackground: plan.isBackground,

@@ -40,9 +40,9 @@ struct Wiring: Sendable {
     loops = try await NetworkLoops(
       concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
     let perHost = settings.shared.perHost?.number ?? (settings.own.background ? 1 : nil)
-    var plan = RunPlan(
-      mode.strategy, concurrency, ceiling: perHost ?? max(settings.jobs, Settings.mostPerHost),
-      retry: settings.retry)
+    let ceiling = perHost ?? max(settings.jobs, Settings.mostPerHost)
+    var plan = RunPlan(mode.strategy, concurrency, ceiling: ceiling, retry: settings.retry)
+    plan.lowered = settings.form.shard?.ceilings(of: ceiling) ?? [:]
     if mode == .auto || settings.adaptsJobs && concurrency.jobs > 1 {
       plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs)
     }

@@ -106,11 +106,15 @@ struct SharedHostTests {
     private(set) var time = 0
     private static let busy = DownloadError(.status, cause: .http(status: 429), isTransient: true)
 
-    init(_ processes: Int, files: Int, ceiling: Int = 64, isBackground: (Int) -> Bool = { _ in false }) throws {
+    init(
+      _ processes: Int, files: Int, ceiling: Int = 64, lowered: [String: Int] = [:],
+      isBackground: (Int) -> Bool = { _ in false }
+    ) throws {
       let board = board
       states = (0..<processes).map {
         RequestQueueState(
-          ceiling: ceiling, widths: [64], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 64),
+          ceiling: ceiling, lowered: lowered, widths: [64], retry: RetryPolicy(),
+          adaptive: AdaptiveConcurrency(ceiling: 64),
           sharing: HostSharing(board.member($0), isBackground: isBackground($0)))
       }
       let list = try (0..<files).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
@@ -181,6 +185,13 @@ struct SharedHostTests {
     while trial.time < 1000, trial.step() {}
     #expect(trial.given[0] - done >= 40, "of the 53 that one alone has served in this time")
     #expect(trial.refusals.allSatisfy { $0 < 75 })
+  }
+
+  /// Of a host that is shared out among many, each has its part, and two of them have two.
+  @Test(arguments: [(1, 3), (2, 6)]) func aLoweredCeiling(processes: Int, most: Int) throws {
+    var trial = try Trial(processes, files: 40, lowered: ["a": 3])
+    while trial.step() {}
+    #expect(trial.most == most && trial.refusals.isEmpty)
   }
 
   @Test func theUsersLimit() throws {

@@ -145,6 +145,130 @@ struct ShardTests {
   }
 }
 
+@Suite("With --shard-by host, a host that has too much of a list goes by line")
+struct HostsByLineTests {
+  struct Row: Sendable {
+    let shards: Int
+    /// Lines of each host; of "" those that are no address.
+    let hosts: [String: Int]
+    var others = 0
+    let byLine: Set<String>
+  }
+
+  static let rows = [
+    Row(shards: 10, hosts: ["a": 201, "b": 200], others: 599, byLine: []),
+    Row(shards: 10, hosts: ["a": 201, "b": 200, "": 599], byLine: ["a"]),
+    Row(shards: 10, hosts: ["a": 300, "b": 260], others: 440, byLine: ["a", "b"]),
+    // Of two and three shards, most of the list.
+    Row(shards: 2, hosts: ["a": 31], byLine: ["a"]), Row(shards: 2, hosts: ["a": 16, "b": 15], byLine: ["a"]),
+    Row(shards: 2, hosts: ["a": 15, "b": 15], byLine: []), Row(shards: 3, hosts: ["a": 16, "b": 15], byLine: ["a"]),
+    Row(shards: 4, hosts: ["a": 15, "b": 15], byLine: []),
+    Row(shards: 5, hosts: ["a": 15, "b": 15], byLine: ["a", "b"]),
+    Row(shards: 1000, hosts: ["a": 3], others: 997, byLine: ["a"]), Row(shards: 20, hosts: [:], byLine: []),
+    Row(shards: .max, hosts: ["a": 1], byLine: ["a"]),
+  ]
+
+  @Test(arguments: rows.indices, [0, 1, 2]) func whichDo(index: Int, order: Int) {
+    let row = Self.rows[index]
+    var lines = row.hosts.sorted { $0.key < $1.key }.flatMap { Array(repeating: $0.key, count: $0.value) }
+    lines += (0..<row.others).map { "h\($0)" }
+    if order == 1 { lines.reverse() }
+    // Every seventh first, then the one behind each of these.
+    if order == 2 { lines = (0..<7).flatMap { start in stride(from: start, to: lines.count, by: 7).map { lines[$0] } } }
+    var counts = HostCounts(shards: row.shards)
+    for line in lines { counts.add(line.isEmpty ? nil : line) }
+    // What is too much by a little is found where there is room for all hosts.
+    let isExact = row.others == 0 || row.shards > 100
+    #expect(counts.tooMany == row.byLine || !isExact && counts.tooMany.isSubset(of: ["a"]), "\(counts.tooMany)")
+    #expect(counts.counts.count <= 4 * max(4, row.shards.magnitude > 1 << 16 ? 1 << 16 : row.shards))
+  }
+
+  @Test func theirLimitIsDivided() {
+    func ceiling(_ numbers: ClosedRange<Int>, of count: Int, _ most: Int) -> Int? {
+      Shard(numbers: numbers, count: count, unit: .host, byLine: ["a:81"]).ceilings(of: most)["a:81"]
+    }
+    #expect(ceiling(3...3, of: 4, 64) == 16 && ceiling(3...4, of: 4, 64) == 32 && ceiling(1...4, of: 4, 64) == 64)
+    #expect(ceiling(1...1, of: 3, 8) == 2 && ceiling(1...1, of: 1000, 64) == 1 && ceiling(1...1, of: 2, 1) == 1)
+    #expect(ceiling(1...Int.max, of: .max, 64) == 64)
+    #expect(Shard(numbers: 1...1, count: 4, unit: .host).ceilings(of: 64) == [:])
+  }
+
+  /// Each format is read twice by its own reader; all shards decide alike, and each line goes to one.
+  @Test(arguments: ["list.txt", "list.csv", "list.json", "list.meta4"]) func everyLineOnce(name: String) async throws {
+    let place = try Workplace()
+    let addresses = (0..<300).map { $0 < 200 ? "http://big:81/f\($0)" : "http://h\($0 % 7)/f\($0)" }
+    let text =
+      switch name {
+      case "list.csv": "url,size\n" + addresses.map { "\($0),1\n" }.joined()
+      case "list.json": "[" + addresses.map { #"{"url":"\#($0)"}"# }.joined(separator: ",") + "]"
+      case "list.meta4":
+        #"<metalink xmlns="urn:ietf:params:xml:ns:metalink">"#
+          + addresses.enumerated().map { #"<file name="n\#($0)"><url>\#($1)</url></file>"# }.joined() + "</metalink>"
+      default: addresses.joined(separator: "\n") + "\nno address\n"
+      }
+    try place.folder.write(text, to: name)
+    let source = Source.list(path: place.folder.path(name))
+    var (all, hosts) = ([String](), [String]())
+    for number in 1...4 {
+      var form = ListForm()
+      form.shard = Shard(numbers: number...number, count: 4, unit: .host)
+      let said = await form.findHostsByLine(in: [source])
+      #expect(form.shard?.byLine == ["big:81"] && form.shard?.function == 2)
+      #expect(said == ["dlm: big:81 would make one shard too long, and is shared out by line"])
+      let requests = await ListReader([source], RequestMarks(form: form)).all()
+      all += requests.map(\.address.key)
+      hosts += Set(requests.map(\.address.host))
+    }
+    #expect(all.sorted() == addresses.sorted())
+    #expect(hosts.count { $0 == "big" } == 4 && hosts.count == 11, "the other seven stay in one")
+  }
+
+  /// Without such a host, and where nobody can look, all is as it was.
+  @Test func otherwiseNothingChanges() async throws {
+    let place = try Workplace()
+    let even = Source.list(path: try place.list((0..<40).map { "http://h\($0)/f" }, name: "even"))
+    let big = Source.list(path: try place.list((0..<40).map { "http://big/f\($0)" }))
+    let shard = Shard(numbers: 1...1, count: 4, unit: .host)
+    for (source, unit, byLine) in [
+      (even, Shard.Unit.host, Set<String>()), (big, .line, nil), (.standardInput, .host, nil),
+      (.listAt("http://h/"), .host, nil),
+      (big, .host, Set(["big"])),
+    ] as [(Source, Shard.Unit, Set<String>?)] {
+      var form = ListForm()
+      form.shard = Shard(numbers: shard.numbers, count: shard.count, unit: unit)
+      #expect(await form.findHostsByLine(in: [source]).isEmpty == (byLine?.isEmpty != false))
+      #expect(form.shard?.byLine == byLine && form.shard?.function == (byLine?.isEmpty == false ? 2 : 1))
+    }
+  }
+
+  @Test func throughTheCommand() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let names = (0..<12).map { "/f\($0)" }
+    for name in names { origin.route(name, .file(Array(name.utf8))) }
+    _ = try place.list(names.map { origin.url($0) })
+    for number in 1...2 {
+      let run = try await place.dlm(
+        "get", "urls.txt", "-d", "out", "--shard", "\(number)/2", "--shard-by", "host", "--summary-json",
+        "\(number).json", "--no-compare")
+      #expect(run.status == 0 && run.errorText.contains("is shared out by line"), "\(run.errorText)")
+    }
+    let merge = try await place.start(["merge", "1.json", "2.json"]).waitForExit()
+    #expect(merge.outputText == "12 of 12 files done; 2 reports of 2 shards\n", "\(merge)")
+    #expect(try place.names(in: "out").count == 12)
+    // From a pipe, a host stays in one, which says why, and is of another split.
+    let lone = Shard.number(of: "127.0.0.1:\(origin.port)", among: 2)
+    let piped = try await place.dlm(
+      "get", "-", "-d", "out", "--shard", "\(lone)/2", "--shard-by", "host", "--summary-json", "piped.json",
+      input: try place.folder.read("work/urls.txt"))
+    let said = piped.errorText.replacing("\n", with: " ")
+    #expect(said.contains("has 12 of 12 files, as a host stays in one where the list can be read only once"), "\(said)")
+    let mixed = try await place.start(["merge", "1.json", "2.json", "piped.json"]).waitForExit()
+    #expect(mixed.errorText.contains("piped.json is of another split of the list"), "\(mixed.errorText)")
+  }
+}
+
 @Suite("dlm merge adds up the reports of shards")
 struct MergeCommandTests {
   private static func report(

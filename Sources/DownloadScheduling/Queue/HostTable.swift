@@ -10,6 +10,7 @@ struct HostTable {
 
   private let ranking: RequestRanking
   private let ceiling: Int
+  private let lowered: [String: Int]
   private let shares: Int
   private let sharing: HostSharing?
   private var hosts: [String: QueuedHost] = [:]
@@ -19,8 +20,8 @@ struct HostTable {
   private(set) var heldUrgent = 0
   private var quotaChanges: [QuotaChange] = []
 
-  init(ceiling: Int, shares: Int, ranking: RequestRanking, sharing: HostSharing? = nil) {
-    (self.ceiling, self.shares, self.ranking, self.sharing) = (ceiling, shares, ranking, sharing)
+  init(ceiling: Int, lowered: [String: Int], shares: Int, ranking: RequestRanking, sharing: HostSharing? = nil) {
+    (self.ceiling, self.lowered, self.shares, self.ranking, self.sharing) = (ceiling, lowered, shares, ranking, sharing)
   }
 
   var all: some Collection<QueuedHost> { hosts.values }
@@ -32,7 +33,8 @@ struct HostTable {
   mutating func host(of request: DownloadRequest) -> QueuedHost {
     let name = request.source.hostAndPort
     if let host = hosts[name] { return host }
-    let host = QueuedHost(HostLimiter(ceiling: ceiling), shares: shares, name, ranking, sharing: sharing)
+    let limiter = HostLimiter(ceiling: lowered[name] ?? ceiling)
+    let host = QueuedHost(limiter, shares: shares, name, ranking, sharing: sharing, together: ceiling)
     hosts[name] = host
     return host
   }

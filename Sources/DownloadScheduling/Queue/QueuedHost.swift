@@ -24,12 +24,13 @@ final class QueuedHost {
   /// With so few, it matters on which loop they are. A ceiling below `many` is the user's, who counts idle ones too.
   private static let (few, many) = (8, 64)
 
+  /// - Parameter together: the ceiling of all processes on this machine; nil for the limiter's.
   init(
     _ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking(),
-    sharing: HostSharing? = nil
+    sharing: HostSharing? = nil, together: Int? = nil
   ) {
     (self.name, self.limiter) = (name, limiter)
-    shared = sharing.map { SharedHost($0, name, ceiling: limiter.ceiling) }
+    shared = sharing.map { SharedHost($0, name, ceiling: together ?? limiter.ceiling) }
     requests = HeldRequests(shares: shares, ranking)
     inUse = Array(repeating: 0, count: shares)
     ends = inUse

@@ -33,16 +33,17 @@ public final class RequestQueue: Sendable {
   }
 
   /// - Parameters:
+  ///   - lowered: ceilings of hosts that are shared out among processes.
   ///   - adaptive: nil for as many files at a time as there are lanes.
   ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
   ///   - notes: by which hosts are shared with other processes; nil to share none.
   ///   - isBackground: whether it leaves hosts to all that are not.
   ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
   public init(
-    _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], adaptive: AdaptiveConcurrency? = nil,
-    received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
-    random: @escaping @Sendable () -> Double, order: RequestOrder = .list, looksAhead: Bool = false,
-    notes: (any HostNotes)? = nil, isBackground: Bool = false,
+    _ source: any RequestSource, ceiling: Int, lowered: [String: Int] = [:], widths: [Int] = [.max],
+    adaptive: AdaptiveConcurrency? = nil, received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy,
+    clock: any Clock<Duration>, random: @escaping @Sendable () -> Double, order: RequestOrder = .list,
+    looksAhead: Bool = false, notes: (any HostNotes)? = nil, isBackground: Bool = false,
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
     (self.source, self.received, self.random) = (source, received, random)
@@ -52,8 +53,8 @@ public final class RequestQueue: Sendable {
     let ranking = RequestRanking(order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
     state = Lock(
       RequestQueueState(
-        ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking, looksAhead: looksAhead,
-        sharing: notes.map { HostSharing($0, isBackground: isBackground) }))
+        ceiling: ceiling, lowered: lowered, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking,
+        looksAhead: looksAhead, sharing: notes.map { HostSharing($0, isBackground: isBackground) }))
   }
 
   /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for

@@ -33,11 +33,11 @@ struct RequestQueueState {
   var alarm: Duration?
 
   init(
-    ceiling: Int, widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil,
+    ceiling: Int, lowered: [String: Int] = [:], widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil,
     ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false, sharing: HostSharing? = nil
   ) {
     (self.widths, self.retry) = (widths, retry)
-    hosts = HostTable(ceiling: ceiling, shares: widths.count, ranking: ranking, sharing: sharing)
+    hosts = HostTable(ceiling: ceiling, lowered: lowered, shares: widths.count, ranking: ranking, sharing: sharing)
     window = RequestWindow(ranking, isOpen: looksAhead || ranking.order != .list)
     run = RunLimiter(widths: widths, adaptive: adaptive)
   }

@@ -30,7 +30,8 @@ struct CompareCommand: AsyncParsableCommand {
     let environment = ProcessInfo.processInfo.environment
     let values = try SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
-    let settings = try Settings(measuring: shared, sources, values, reading: lists)
+    var settings = try Settings(measuring: shared, sources, values, reading: lists)
+    _ = await settings.form.findHostsByLine(in: sources)
     let failures = FailureLog()
     let reader = ListReader(
       sources, RequestMarks(form: settings.form), fetching: Wiring.listFetching(settings, environment),

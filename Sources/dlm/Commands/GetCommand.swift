@@ -93,6 +93,8 @@ struct GetCommand: AsyncParsableCommand {
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: own.list || !lists.accept.isEmpty) }
     var settings = try Settings(self, sources, .load(environment: environment))
+    let said = await settings.form.findHostsByLine(in: sources)
+    StandardError.say(settings.isSilent ? [] : said)
     lazy var fetching = Wiring.listFetching(settings, environment)
     if let place = settings.own.checksums { try await settings.output.readChecksums(place, fetching) }
     if own.dryRun { throw ExitCode(try await DryRun.say(sources, settings, fetching, environment).rawValue) }

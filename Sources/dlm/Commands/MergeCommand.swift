@@ -61,15 +61,11 @@ struct MergeCommand: ParsableCommand {
 
 /// What `--summary-json` writes of a run with `--shard`, as far as it is added up.
 struct ShardReport: Decodable, Equatable {
-  struct Share: Decodable, Equatable {
-    let list, by: String
-    let lines, of, function, first, last: Int
-  }
-
-  /// What all reports of one list have alike.
-  struct Split: Hashable {
+  struct Share: Decodable, Hashable {
     let list, by: String
     let lines, of, function: Int
+    var first, last: Int
+    var byLine: [String]?
   }
 
   let shard: Share
@@ -79,7 +75,12 @@ struct ShardReport: Decodable, Equatable {
   let done, failed, failedForGood, rejected, cancelled, notBegun: Int
   let failures: String?
 
-  var split: Split { Split(list: shard.list, by: shard.by, lines: shard.lines, of: shard.of, function: shard.function) }
+  /// What all reports of one list have alike.
+  var split: Share {
+    var split = shard
+    (split.first, split.last, split.byLine) = (0, 0, split.byLine ?? [])
+    return split
+  }
   /// Lines of the list that are this shard's.
   var listed: Int { (files ?? 0) + rejected }
   /// What is to be done again beside what failed.
@@ -100,7 +101,7 @@ struct ShardMerge {
   /// A report a shard, in their order.
   let kept: [Named]
   /// Nil without any report.
-  let split: ShardReport.Split?
+  let split: ShardReport.Share?
   private(set) var missing: [ClosedRange<Int>] = []
   private(set) var troubles: [String] = []
   /// What is to be run again.
@@ -132,7 +133,7 @@ struct ShardMerge {
   }
 
   /// - Returns: a report a shard, in their order, and what is said of the others.
-  private static func choose(_ read: [Named], of split: ShardReport.Split?) -> (kept: [Named], troubles: [String]) {
+  private static func choose(_ read: [Named], of split: ShardReport.Share?) -> (kept: [Named], troubles: [String]) {
     var (kept, troubles) = ([Named](), [String]())
     // Of two that have a shard, the one that did more counts.
     for one in read.sorted(by: { $0.report.done > $1.report.done }) {

@@ -87,6 +87,8 @@ struct ListForm: Sendable {
   var fields: RowFields?
   /// Which of its lines are this process's; nil for all.
   var shard: Shard?
+  /// Takes each line of a list that is shared out, so that none becomes a request; nil for what is no address.
+  var onLine: (@Sendable (Address?) -> Void)?
 
   init() {}
 

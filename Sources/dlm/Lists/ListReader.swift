@@ -448,6 +448,7 @@ private struct ListedRequests: ~Copyable {
   /// - Returns: whether it is of this process's share.
   mutating func takes(_ text: String, of address: Address? = nil) -> Bool {
     guard let shard = form.shard else { return true }
+    if form.onLine?(address) != nil { return false }
     let isTaken = address.map { shard.takes($0) } ?? shard.takes(text)
     if isTaken { taken += 1 }
     whole.add(text)

@@ -30,6 +30,13 @@ enum Source: Equatable, Sendable {
 
   var isAddress: Bool { if case .address = self { true } else { false } }
 
+  /// As a pipe is.
+  var isReadOnce: Bool {
+    guard let path else { return self == .standardInput }
+    var status = stat()
+    return stat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFREG
+  }
+
   var isListAt: Bool { if case .listAt = self { true } else { false } }
 
   var path: String? { if case .list(let path) = self { path } else { nil } }

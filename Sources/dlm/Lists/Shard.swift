@@ -1,22 +1,29 @@
 import ArgumentParser
 import DownloadModel
+import Synchronization
 import TerminalProgress
 
 /// A share of a list, for one of several processes that need not know of one another. An address's shard is a function
-/// of the address and the number of shards alone, so equal addresses are in one.
+/// of the address, the number of shards and the hosts that go by line alone, so equal addresses are in one.
 struct Shard: Sendable, Equatable {
   /// What is kept together (`--shard-by`).
   enum Unit: String, Choice { case line, host }
 
   /// Of the function that shares out: under one number, no address ever changes its shard.
-  static let function = 1
+  var function: Int { byLine?.isEmpty == false ? 2 : 1 }
 
   /// From 1; mostly one.
   let numbers: ClosedRange<Int>
   let count: Int
   var unit = Unit.line
+  /// Hosts that would make one shard too long, so that their lines go to all; nil where nobody looked for them.
+  var byLine: Set<String>?
 
-  func takes(_ address: Address) -> Bool { takes(unit == .line ? address.resource : address.hostAndPort) }
+  func takes(_ address: Address) -> Bool {
+    if unit == .line { return takes(address.resource) }
+    let host = address.hostAndPort
+    return takes(byLine?.contains(host) == true ? address.resource : host)
+  }
 
   /// Also a line that is no address, so that one process alone tells of it.
   func takes(_ text: String) -> Bool { numbers.contains(Self.number(of: text, among: count)) }
@@ -26,8 +33,14 @@ struct Shard: Sendable, Equatable {
   func json(of list: inout LinesDigest) -> JSONValue {
     .object([
       "first": .of(numbers.lowerBound), "last": .of(numbers.upperBound), "of": .of(count),
-      "by": .text(unit.rawValue), "function": .of(Self.function), "list": .text(list.text()), "lines": .of(list.count),
+      "by": .text(unit.rawValue), "function": .of(function), "list": .text(list.text()), "lines": .of(list.count),
+      "byLine": .list((byLine ?? []).sorted().map { .text($0) }),
     ])
+  }
+
+  /// Of what one process may use of the hosts that go by line, as all together are to use no more.
+  func ceilings(of most: Int) -> [String: Int] {
+    (byLine ?? []).reduce(into: [:]) { $0[$1] = max(1, Int(Double(most) * Double(numbers.count) / Double(count))) }
   }
 
   /// What to do where a host that stays together has made a share twice as long as it should be, or longer.
@@ -36,8 +49,9 @@ struct Shard: Sendable, Equatable {
   ///   - lines: of the whole list.
   func remedy(taken: Int, of lines: Int) -> String? {
     guard unit == .host, taken > 0, taken * count >= 2 * lines * numbers.count else { return nil }
-    return "this shard has \(taken) of \(Quantity.files(lines)), as a host stays in one; in every run --shard-by line "
-      + "--per-host \(max(1, Settings.mostPerHost / count)) shares it out"
+    let why = byLine == nil ? " where the list can be read only once" : ""
+    return "this shard has \(taken) of \(Quantity.files(lines)), as a host stays in one\(why); in every run --shard-by "
+      + "line --per-host \(max(1, Settings.mostPerHost / count)) shares it out"
   }
 
   /// FNV-1a, mixed by the finalizer of MurmurHash3 (as its last bytes would hardly reach the upper bits), scaled.
@@ -47,6 +61,38 @@ struct Shard: Sendable, Equatable {
     hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
     hash = (hash ^ hash >> 33) &* 0xC4CE_B9FE_1A85_EC53
     return Int((hash ^ hash >> 33).multipliedFullWidth(by: UInt64(count)).high) + 1
+  }
+}
+
+/// Lines of each host of a list, in memory that does not grow with it: Misra and Gries' counts. With more hosts than
+/// there is room for, each is too low by less than an eighth of what is too much; the same for equal lists.
+struct HostCounts {
+  let shards: Int
+  var lines = 0
+  var counts: [String: Int] = [:]
+
+  mutating func add(_ host: String?) {
+    lines += 1
+    if let host { counts[host, default: 0] += 1 }
+    if counts.count > 4 * max(4, min(shards, 1 << 16)) { counts = counts.compactMapValues { $0 > 1 ? $0 - 1 : nil } }
+  }
+
+  /// Those that have more than twice a shard's lines; of two or three shards, more than half of all.
+  var tooMany: Set<String> { Set(counts.filter { $0.value > 2 * lines / max(4, shards) }.keys) }
+}
+
+extension ListForm {
+  /// Looks for hosts that must go by line, if the list can be read twice, and gives what to say of them.
+  mutating func findHostsByLine(in sources: [Source]) async -> [String] {
+    guard let shard, shard.unit == .host, shard.count > 1, !sources.contains(where: { $0.isReadOnce || $0.isListAt })
+    else { return [] }
+    let counts = Lock(HostCounts(shards: shard.count))
+    var form = self
+    form.onLine = { address in counts.withLock { $0.add(address?.hostAndPort) } }
+    _ = await ListReader(sources, RequestMarks(form: form)).next()
+    let hosts = counts.withLock { $0.tooMany }
+    self.shard?.byLine = hosts
+    return hosts.sorted().prefix(3).map { "dlm: \($0) would make one shard too long, and is shared out by line" }
   }
 }
 

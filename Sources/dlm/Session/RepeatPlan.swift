@@ -46,19 +46,13 @@ extension RepeatPlan {
     guard let run = last.history.last else { throw because(.cutShort) }
     let isSameFolder = run.directory == RunMemory.canonical(settings.output.directory)
     guard isSameFolder else { throw because(.otherFolder) }
-    guard sources.allSatisfy(Self.canBeReadTwice) else { throw because(.readOnce) }
+    guard !sources.contains(where: \.isReadOnce) else { throw because(.readOnce) }
     let digest = await ListReader.digest(of: sources, settings.form, fetching: fetching)
     guard digest == run.listDigest else { throw because(.otherList) }
     let times = last.store.times(of: run.listDigest)
     (mode, self.other) = (settings.mode, other)
     (otherRun, ownRun) = (times[other], times[settings.mode])
     list = last.names
-  }
-
-  private static func canBeReadTwice(_ source: Source) -> Bool {
-    guard case .list(let path) = source else { return source != .standardInput }
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 }
 
