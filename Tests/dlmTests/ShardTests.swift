@@ -165,7 +165,7 @@ struct HostsByLineTests {
     Row(shards: 4, hosts: ["a": 15, "b": 15], byLine: []),
     Row(shards: 5, hosts: ["a": 15, "b": 15], byLine: ["a", "b"]),
     Row(shards: 1000, hosts: ["a": 3], others: 997, byLine: ["a"]), Row(shards: 20, hosts: [:], byLine: []),
-    Row(shards: .max, hosts: ["a": 1], byLine: ["a"]),
+    Row(shards: .max, hosts: ["a": 2], byLine: ["a"]), Row(shards: 100, hosts: ["a": 1], others: 9, byLine: []),
   ]
 
   @Test(arguments: rows.indices, [0, 1, 2]) func whichDo(index: Int, order: Int) {

@@ -77,8 +77,8 @@ struct HostCounts {
     if counts.count > 4 * max(4, min(shards, 1 << 16)) { counts = counts.compactMapValues { $0 > 1 ? $0 - 1 : nil } }
   }
 
-  /// Those that have more than twice a shard's lines; of two or three shards, more than half of all.
-  var tooMany: Set<String> { Set(counts.filter { $0.value > 2 * lines / max(4, shards) }.keys) }
+  /// Those with more than one line, and than twice a shard's lines; of two or three shards, than half of all.
+  var tooMany: Set<String> { Set(counts.filter { $0.value > max(1, 2 * lines / max(4, shards)) }.keys) }
 }
 
 extension ListForm {
