@@ -1,5 +1,5 @@
 // floor N LIST FOLDER [BUFFER]: what libcurl alone needs for a list of addresses, N at a time: the least that dlm could
-// need. BUFFER is how many bytes a read may bring (CURLOPT_BUFFERSIZE).
+// need. BUFFER is how many bytes one read may bring (CURLOPT_BUFFERSIZE).
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,13 +9,12 @@
 #include <unistd.h>
 
 struct file { CURL *easy; int descriptor; char address[4096]; };
-static struct { int wanted, known; } sockets[1 << 20];  // what libcurl waits for, and what the kernel was told
-static int epoll, running;
+static int epoll, running, known[1 << 20];  // by socket: what the kernel was told to wait for
 static long timeout = -1;
 static FILE *list;
 static CURLM *multi;
 
-static void must(int condition, const char *what) { if (!condition) { perror(what); exit(1); } }
+static void must(int condition, const char *what) { if (!condition) perror(what), exit(1); }
 
 static size_t received(char *bytes, size_t one, size_t count, void *file) {
   return write(((struct file *)file)->descriptor, bytes, count);
@@ -23,21 +22,20 @@ static size_t received(char *bytes, size_t one, size_t count, void *file) {
 
 static curl_socket_t opened(void *none, curlsocktype type, struct curl_sockaddr *a) {
   int number = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
-  if (number >= 0) sockets[number].known = 0;
+  if (number >= 0) known[number] = 0;
   return number;
 }
 
-// The kernel is not told of an interest's end: the next file on the connection has the same one.
 static int interested(CURL *easy, curl_socket_t socket, int what, void *none, void *also_none) {
-  sockets[socket].wanted = what == CURL_POLL_REMOVE ? 0 : what;
-  if (what == CURL_POLL_REMOVE || what == sockets[socket].known) return 0;
-  struct epoll_event event = {(what & CURL_POLL_IN ? EPOLLIN : 0) | (what & CURL_POLL_OUT ? EPOLLOUT : 0), {.fd = socket}};
-  must(epoll_ctl(epoll, sockets[socket].known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event) == 0, "epoll_ctl");
-  sockets[socket].known = what;
-  return 0;
+  // An interest's end is not passed on: the next file on the connection has the same one.
+  if (what == CURL_POLL_REMOVE || what == known[socket]) return 0;
+  int bits = (what & CURL_POLL_IN ? EPOLLIN : 0) | (what & CURL_POLL_OUT ? EPOLLOUT : 0);
+  struct epoll_event event = {bits, {.fd = socket}};
+  must(epoll_ctl(epoll, known[socket] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event) == 0, "epoll_ctl");
+  return known[socket] = what, 0;
 }
 
-static int timed(CURLM *multi, long milliseconds, void *none) { timeout = milliseconds; return 0; }
+static int timed(CURLM *multi, long milliseconds, void *none) { return timeout = milliseconds, 0; }
 
 static void start(struct file *file) {
   if (!fgets(file->address, sizeof file->address, list)) return;
@@ -50,13 +48,13 @@ static void start(struct file *file) {
 
 int main(int count, char **arguments) {
   int width = count < 4 ? 0 : atoi(arguments[1]), left;
-  struct file *files = calloc(width, sizeof *files), *file;
   must(width > 0 && (list = fopen(arguments[2], "r")) && chdir(arguments[3]) == 0, "floor N LIST FOLDER [BUFFER]");
   must((epoll = epoll_create1(EPOLL_CLOEXEC)) >= 0 && (multi = curl_multi_init()), "epoll and libcurl");
   curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, interested);
   curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timed);
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)width);
-  for (file = files; file < files + width; file++) {
+  struct file *files = calloc(width, sizeof *files), *file;
+  for (file = files; file < files + width; start(file++)) {
     curl_easy_setopt(file->easy = curl_easy_init(), CURLOPT_PRIVATE, file);
     curl_easy_setopt(file->easy, CURLOPT_WRITEDATA, file);
     curl_easy_setopt(file->easy, CURLOPT_WRITEFUNCTION, received);
@@ -64,16 +62,14 @@ int main(int count, char **arguments) {
     curl_easy_setopt(file->easy, CURLOPT_BUFFERSIZE, count > 4 ? atol(arguments[4]) : 16384L);
     curl_easy_setopt(file->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(file->easy, CURLOPT_FAILONERROR, 1L);
-    start(file);
   }
   while (running > 0) {
     struct epoll_event events[256];
     int ready = timeout == 0 ? 0 : epoll_wait(epoll, events, 256, timeout < 0 ? 1000 : (int)timeout), active;
     if (ready == 0) timeout = -1, curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &active);
-    for (int index = 0; index < ready; index++) {
-      int socket = events[index].data.fd, out = events[index].events & EPOLLOUT, rest = events[index].events & ~EPOLLOUT;
-      if (!sockets[socket].wanted) epoll_ctl(epoll, EPOLL_CTL_DEL, socket, NULL), sockets[socket].known = 0;
-      curl_multi_socket_action(multi, socket, (out ? CURL_CSELECT_OUT : 0) | (rest ? CURL_CSELECT_IN : 0), &active);
+    for (struct epoll_event *event = events; event < events + ready; event++) {
+      int bits = (event->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) | (event->events & ~EPOLLOUT ? CURL_CSELECT_IN : 0);
+      curl_multi_socket_action(multi, event->data.fd, bits, &active);
     }
     for (CURLMsg *message; (message = curl_multi_info_read(multi, &left)); running--, start(file)) {
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &file);
