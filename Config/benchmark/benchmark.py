@@ -7,21 +7,23 @@ import pathlib
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True  # leave no cache in the repository
 
 from apache import Apache  # noqa: E402
 from distant import DistantOrigin  # noqa: E402
 from nginx import Nginx  # noqa: E402
-from report import document, section, write_document  # noqa: E402
-from rounds import run_rounds  # noqa: E402
+from report import page_rows, section, write_document  # noqa: E402
+from rounds import ENOUGH, run_rounds  # noqa: E402
 from toys import python_server, refusing_server  # noqa: E402
 from workloads import QUICK, Sizes, all_workloads  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOLS = ("curl", "wget2", "aria2c", "axel", "nginx", "apache2", "openssl")
+TOOLS = ("curl", "wget2", "aria2c", "axel", "nginx", "apache2", "openssl", "cp", "xargs")
 MEMORY = "/dev/shm"
 
 
@@ -34,7 +36,7 @@ class Site:
         temporary = tempfile.TemporaryDirectory(prefix="bench-", dir=place)
         self.folder = pathlib.Path(stack.enter_context(temporary))
         self.place = "tmpfs" if place else "disk"
-        self.programs = {"dlm": dlm, **{tool: find(tool) for tool in (*TOOLS, "cp")}}
+        self.programs = {"dlm": dlm, "floor": compiled("floor.c", stack), **{tool: find(tool) for tool in TOOLS}}
         # 5,000 connections and their files are more than the 1,024 descriptors that are usual.
         descriptors = raise_descriptors()
         self.nginx = stack.enter_context(Nginx(self.folder / "nginx", self.programs["nginx"], descriptors))
@@ -59,10 +61,18 @@ class Site:
         return self.stack.enter_context(server).files
 
 
-def find(tool):
+def find(*tools):
     # nginx lies where only root looks.
-    path = shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-    return path or sys.exit(f"No {tool} found")
+    paths = [shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") for tool in tools]
+    return next(filter(None, paths), None) or sys.exit(f"No {' or '.join(tools)} found")
+
+
+def compiled(source, stack):
+    # Not in memory, from where programs may not be allowed to run. Swift brings a clang along.
+    program = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "program"
+    source = pathlib.Path(__file__).with_name(source)
+    subprocess.run([find("cc", "clang"), "-O2", "-o", str(program), str(source), "-lcurl"], check=True)
+    return str(program)
 
 
 def raise_descriptors():
@@ -78,7 +88,7 @@ def arguments():
     parser.add_argument("--dlm", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="rounds that count (default: 5)")
     parser.add_argument("--quick", action="store_true", help="small sizes: only whether everything runs")
-    parser.add_argument("--write", action="store_true", help="write this run's tables to Speed.md")
+    parser.add_argument("--write", action="store_true", help="write what is judged to Speed.md")
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"default: all of {names(QUICK)}")
     chosen = parser.parse_args()
     if chosen.runs < 1:
@@ -97,13 +107,14 @@ def main():
     chosen = arguments()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that everything is cleaned up
-    failed, sections = [], []
+    failed, rows, begin = [], [], time.monotonic()
     with contextlib.ExitStack() as stack:
         site = Site(str(pathlib.Path(chosen.dlm).resolve()), stack)
         sizes = QUICK if chosen.quick else Sizes()
-        for workload in all_workloads(sizes):
-            if chosen.workloads and workload.name not in chosen.workloads:
-                continue
+        wanted = [each for each in all_workloads(sizes) if each.name in chosen.workloads or not chosen.workloads]
+        for number, workload in enumerate(wanted, 1):
+            minutes = (time.monotonic() - begin) / 60
+            print(f"{workload.name}: {number} of {len(wanted)}, after {minutes:.1f} minutes", file=sys.stderr)
             try:
                 calls = workload.calls(site, sizes)
             except (RuntimeError, OSError) as error:  # no server, or no room for its files
@@ -111,12 +122,11 @@ def main():
                 failed.append(workload.name)
                 continue
             summaries = run_rounds(workload, calls, chosen.runs, site)
-            sections.append(section(workload, calls, summaries))
-            print(sections[-1], flush=True)
+            rows += page_rows(workload, summaries)
+            print(section(workload, calls, summaries), flush=True)
             failed += [f"{workload.name}: {name}" for name, summary in summaries.items() if summary.failure]
         if chosen.write:
-            text = document(sections, chosen.runs, site.place, site.programs)
-            print(write_document(ROOT, text), file=sys.stderr)
+            print(write_document(ROOT, rows, chosen.runs, ENOUGH, site.place, site.programs), file=sys.stderr)
     if failed:
         sys.exit(f"Failed: {'; '.join(failed)}")
 

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Optional
 
 from contents import FileSet
+from targets import FLOOR
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Preparation:
 
 
 ELSEWHERE = "../elsewhere"
+CURLS = "curl -Z, several at once"
 
 
 def dlm(files, *options, name="dlm", environment=None):
@@ -62,6 +64,18 @@ def curl_parallel(files, *options, at_once=None, is_immediate=True, name="curl -
     # Without --parallel-immediate the first transfers wait for a connection that they might share.
     limit = [*(["--parallel-immediate"] if is_immediate else []), *(["--parallel-max", str(at_once)] if at_once else [])]
     return Call(name, ["curl", "-s", "-S", "-Z", *limit, *options, "-K", str(files.curl_config)], files)
+
+
+def curls(files):
+    """As many at once as it takes for all files, each with the 300 at a time that curl -Z allows at most."""
+    count = -(-len(files.digests) // 300)
+    each = ["curl", "-s", "-S", "-Z", "--parallel-immediate", "--parallel-max", "300", "--remote-name-all"]
+    return Call(CURLS, ["xargs", "-a", str(files.list_file), "-P", str(count), "-n", "300", *each], files)
+
+
+def floor(files, at_once, buffer=16_384):
+    """libcurl and nothing else."""
+    return Call(FLOOR, ["floor", str(at_once), str(files.list_file), ".", str(buffer)], files)
 
 
 def wget2(files, *options, at_once=None):

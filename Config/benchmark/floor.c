@@ -1,5 +1,4 @@
-// floor N LIST FOLDER [BUFFER]: what libcurl alone needs for a list of addresses, N at a time: the least that dlm could
-// need. BUFFER is how many bytes one read may bring (CURLOPT_BUFFERSIZE).
+// floor N LIST FOLDER BUFFER: what libcurl alone needs for a list of addresses, N at a time, in reads of BUFFER bytes.
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +9,6 @@
 
 struct file { CURL *easy; int descriptor; char address[4096]; };
 static int epoll, running, known[1 << 20];  // by socket: what the kernel was told to wait for
-static long timeout = -1;
 static FILE *list;
 static CURLM *multi;
 
@@ -22,8 +20,7 @@ static size_t received(char *bytes, size_t one, size_t count, void *file) {
 
 static curl_socket_t opened(void *none, curlsocktype type, struct curl_sockaddr *a) {
   int number = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
-  if (number >= 0) known[number] = 0;
-  return number;
+  return number < 0 ? number : (known[number] = 0, number);
 }
 
 static int interested(CURL *easy, curl_socket_t socket, int what, void *none, void *also_none) {
@@ -35,8 +32,6 @@ static int interested(CURL *easy, curl_socket_t socket, int what, void *none, vo
   return known[socket] = what, 0;
 }
 
-static int timed(CURLM *multi, long milliseconds, void *none) { return timeout = milliseconds, 0; }
-
 static void start(struct file *file) {
   if (!fgets(file->address, sizeof file->address, list)) return;
   file->address[strcspn(file->address, "\n")] = 0;
@@ -47,26 +42,27 @@ static void start(struct file *file) {
 }
 
 int main(int count, char **arguments) {
-  int width = count < 4 ? 0 : atoi(arguments[1]), left;
-  must(width > 0 && (list = fopen(arguments[2], "r")) && chdir(arguments[3]) == 0, "floor N LIST FOLDER [BUFFER]");
-  must((epoll = epoll_create1(EPOLL_CLOEXEC)) >= 0 && (multi = curl_multi_init()), "epoll and libcurl");
-  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, interested);
-  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timed);
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)width);
+  must(count == 5 && (list = fopen(arguments[2], "r")) && chdir(arguments[3]) == 0, "floor N LIST FOLDER BUFFER");
+  int width = atoi(arguments[1]), left;
   struct file *files = calloc(width, sizeof *files), *file;
+  epoll = epoll_create1(EPOLL_CLOEXEC), multi = curl_multi_init();
+  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, interested);
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)width);
   for (file = files; file < files + width; start(file++)) {
     curl_easy_setopt(file->easy = curl_easy_init(), CURLOPT_PRIVATE, file);
     curl_easy_setopt(file->easy, CURLOPT_WRITEDATA, file);
     curl_easy_setopt(file->easy, CURLOPT_WRITEFUNCTION, received);
     curl_easy_setopt(file->easy, CURLOPT_OPENSOCKETFUNCTION, opened);
-    curl_easy_setopt(file->easy, CURLOPT_BUFFERSIZE, count > 4 ? atol(arguments[4]) : 16384L);
+    curl_easy_setopt(file->easy, CURLOPT_BUFFERSIZE, atol(arguments[4]));
     curl_easy_setopt(file->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(file->easy, CURLOPT_FAILONERROR, 1L);
   }
   while (running > 0) {
     struct epoll_event events[256];
-    int ready = timeout == 0 ? 0 : epoll_wait(epoll, events, 256, timeout < 0 ? 1000 : (int)timeout), active;
-    if (ready == 0) timeout = -1, curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &active);
+    long milliseconds = 0;
+    curl_multi_timeout(multi, &milliseconds);
+    int ready = milliseconds == 0 ? 0 : epoll_wait(epoll, events, 256, milliseconds), active;
+    if (ready == 0) curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &active);
     for (struct epoll_event *event = events; event < events + ready; event++) {
       int bits = (event->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) | (event->events & ~EPOLLOUT ? CURL_CSELECT_IN : 0);
       curl_multi_socket_action(multi, event->data.fd, bits, &active);

@@ -1,11 +1,12 @@
-"""The tables, in Markdown, for the terminal and for the documentation."""
+"""The tables: all that was measured for the terminal, and what is judged for the documentation."""
 
 import pathlib
 
 from machine import machine, versions
+from targets import seconds
 
-HEAD = ["tool", "wall (min–max)", "CPU", "peak memory"]
-RATIOS = ["wall ÷", "CPU ÷"]
+HEAD = ["tool", "wall (min–max)", "CPU", "peak memory", "wall ÷", "CPU ÷"]
+PAGE_HEAD = ["workload", "measure", "dlm", "peer", "dlm ÷ peer", "target", "reached"]
 DOCUMENT = """\
 # Speed
 
@@ -13,39 +14,53 @@ What dlm costs beside its peers: time, processor and memory.
 
 ## Overview
 
-`Config/bench` measures this, and anyone can run it; its commands stand in `Config/benchmark/workloads.py`. Each table is
-one workload. Its commands run in turns, {rounds}, after one round that is not counted and in which every byte that
-each of them brought is checked by SHA-256; names and sizes are checked each time. Each run has a fresh folder on {place},
-a fresh home, and no settings. The server is an nginx with one worker on the same machine, whose cores it shares with the
-tools, or another one where it is said, over plain HTTP as a rule. Wall and CPU time (user and system) are medians, peak
-memory is the highest resident set of all runs; what is below 9 MiB cannot be told from the process that measures. ÷ is what
-dlm takes by what that tool takes: below 1 is in favour of dlm. The best peer is the one that needs the least of what is
-compared. The workloads of `auto` compare that mode with one file at a time and with fixed numbers.
+Repeat it with `Config/bench`: some twenty minutes, all figures in the terminal; `--write` writes this page. Its commands
+stand in `Config/benchmark/workloads.py`. Those of a workload run in turns, {runs}, after a round in which every byte is
+checked by SHA-256; a command that has taken {enough} s is not run again. Each run has a fresh folder on {place}, a fresh
+home and no settings. The server is an nginx with one worker on the same machine, whose cores it shares with the tools, over
+plain HTTP, unless something else is said. Wall and CPU time (user and system) are medians, memory is the highest of all
+runs. *Best* is the peer that needs the least of what is compared. The *floor* is a program that does nothing but libcurl and
+one write a file, in one thread: `Config/benchmark/floor.c`.
 
 {machine}
+
+{table}
+
+## What was tried and did not help
+
+- Kernel TLS: OpenSSL uses it only where the application asks for it, and libcurl does not (curl's issue 17085).
+- io_uring: libcurl reads its sockets itself; what is left for a ring, the wait and one write a file, is not what costs.
+- HTTP/3: Debian's libcurl has none, and curl's developers measured it slower than HTTP/1.1 and HTTP/2, since the kernel's
+  TCP has had decades of care.
 """
 
 
+def table(head, rows):
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
+
+
 def section(workload, calls, summaries):
-    """One workload: its table and its targets."""
+    """One workload for the terminal: its table and its targets."""
     own = summaries.get("dlm")
-    peers = [call.name for call in calls if own and not call.name.startswith("dlm")]
-    head = HEAD + (RATIOS if peers else [])
-    rows = [head, ["---"] * len(head), *(row(call.name, summaries[call.name], own, peers) for call in calls)]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
-    title = f"## {workload.name}\n\n{workload.title[0].upper()}{workload.title[1:]}."
-    targets = "\n".join(f"- {target.judge(summaries)}" for target in workload.targets)
-    return "\n\n".join([title, table, targets]) + "\n"
+    rows = [row(call.name, summaries[call.name], own) for call in calls]
+    targets = "\n".join(f"- {'; '.join(filter(None, target.row(summaries)))}" for target in workload.targets)
+    return f"## {workload.name}\n\n{workload.title}\n\n{table(HEAD, rows)}\n\n{targets}\n"
 
 
-def row(name, summary, own, peers):
+def page_rows(workload, summaries):
+    """One workload for the documentation: what is judged."""
+    titles = [f"`{workload.name}`: {workload.title}", *[""] * len(workload.targets)]
+    return [[title, *target.row(summaries)] for title, target in zip(titles, workload.targets)]
+
+
+def row(name, summary, own):
     if summary.failure:
-        return [name, f"**failed**: {summary.failure.replace('|', '/')}", *[""] * (2 + (2 if peers else 0))]
+        return [name, f"**failed**: {summary.failure.replace('|', '/')}", *[""] * 4]
     cells = [name, f"{seconds(summary.wall)} ({span(summary)})", seconds(summary.cpu),
              f"{summary.memory / 1024 ** 2:.1f} MiB"]
-    if name in peers and not own.failure:
+    if own and not own.failure and not name.startswith("dlm"):
         return [*cells, f"{own.wall / summary.wall:.2f}", f"{own.cpu / summary.cpu:.2f}"]
-    return [*cells, "", ""] if peers else cells
+    return [*cells, "", ""]
 
 
 def span(summary):
@@ -54,18 +69,9 @@ def span(summary):
     return "–".join(f"{wall * scale:.{digits}f}" for wall in (min(summary.walls), max(summary.walls)))
 
 
-def seconds(value):
-    return f"{value:.2f} s" if value >= 0.2 else f"{value * 1000:.1f} ms"
-
-
-def document(sections, rounds, place, programs):
+def write_document(root, rows, runs, enough, place, programs):
     facts = "\n".join(f"- {line}" for line in [*machine(), *versions(programs)])
-    how_often = "once" if rounds == 1 else f"{rounds} times"
-    head = DOCUMENT.format(rounds=how_often, place=place, machine=facts)
-    return "\n".join([head, *sections])
-
-
-def write_document(root, text):
     path = pathlib.Path(root) / "Sources/dlm/dlm.docc/Speed.md"
-    path.write_text(text)
+    path.write_text(DOCUMENT.format(runs="once" if runs == 1 else f"{runs} times", enough=enough, place=place,
+                                    machine=facts, table=table(PAGE_HEAD, rows)))
     return path

@@ -12,6 +12,7 @@ from calls import ELSEWHERE
 from contents import complaint
 
 SECONDS = 900  # a command that takes longer has failed
+ENOUGH = 30    # a command that has taken so many seconds in all is not run again
 MEASURE = pathlib.Path(__file__).with_name("measure.py")
 
 
@@ -31,6 +32,7 @@ class Summary:
     """What one call cost in all its runs."""
     costs: list = dataclasses.field(default_factory=list)
     failure: str = ""
+    spent: float = 0  # seconds in all its runs, the warm-up included
 
     @property
     def walls(self):
@@ -52,28 +54,25 @@ class Summary:
 def run_rounds(workload, calls, rounds, site):
     """A summary by name. A call that failed is told and left out from then on; the others go on."""
     summaries = {call.name: Summary() for call in calls}
-    # Round 0 is the warm-up, in which every byte is checked and nothing is kept. A workload with rounds of
-    # its own has none, and is checked in its first.
-    first = 1 if workload.rounds else 0
-    last = workload.rounds or rounds
-    for number in range(first, last + 1):
-        for repetition in range(workload.repetitions):
-            for call in calls:
-                if not summaries[call.name].failure:
-                    thorough = number == first and repetition == 0
-                    run_and_keep(call, summaries[call.name], thorough, number > 0, site)
-        print(f"{workload.name}: {f'round {number} of {last}' if number else 'warm-up'}", file=sys.stderr)
+    for number in range(rounds + 1):  # round 0 is the warm-up
+        for call in list(calls) * workload.repetitions:
+            summary = summaries[call.name]
+            if not summary.failure and summary.spent < ENOUGH:
+                run_and_keep(call, summary, number == 0, site)
+        print(f"{workload.name}: {f'round {number} of {rounds}' if number else 'warm-up'}", file=sys.stderr)
     return summaries
 
 
-def run_and_keep(call, summary, thorough, kept, site):
+def run_and_keep(call, summary, is_warm_up, site):
+    """Every byte is checked the first time. The warm-up is kept only of a command that is not run again."""
     try:
-        cost = run_once(call, thorough, site)
+        cost = run_once(call, summary.spent == 0, site)
     except Failed as failure:
         summary.failure = str(failure)
         print(f"{call.name} failed: {failure}", file=sys.stderr)
         return
-    if kept:
+    summary.spent += cost.wall
+    if not is_warm_up or cost.wall >= ENOUGH:
         summary.costs.append(cost)
 
 

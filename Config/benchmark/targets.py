@@ -1,4 +1,5 @@
-"""What dlm shall reach. Each target says what was measured against it, and whether that is enough."""
+"""What dlm shall reach. Each target gives a row: what was measured, dlm's figure, the peer's, both compared, the target
+and whether it was met."""
 
 import dataclasses
 from typing import Optional
@@ -6,11 +7,27 @@ from typing import Optional
 MIB = 1024 * 1024
 BEST = "the best peer"
 FIXED = "the best fixed number"  # of dlm's own files at a time, whose calls have no "dlm" before them
+FLOOR = "floor: libcurl alone"   # no peer, but what none that uses libcurl comes below
 WORDS = {"wall": "wall time", "cpu": "CPU time", "memory": "peak memory"}
+NOT_MEASURED = ["", "", "not measured"]
+
+
+def seconds(value):
+    return f"{value:.2f} s" if value >= 0.2 else f"{value * 1000:.1f} ms"
+
+
+def figure(summary, measure, name, is_best=False):
+    value = getattr(summary, measure)
+    shown = f"{value / MIB:.1f} MiB" if measure == "memory" else seconds(value)
+    return shown if name == "dlm" else f"{shown}, {name}{' (best)' if is_best else ''}"
 
 
 def verdict(value, limit):
     return "met" if value <= limit else "**missed**"
+
+
+def is_peer(name):
+    return name != FLOOR and not name.startswith("dlm")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,18 +38,17 @@ class Ratio:
     peer: str = BEST  # the peer that needs least of this very measure
     of: str = "dlm"
 
-    def judge(self, summaries):
-        own = summaries[self.of]
+    def row(self, summaries):
+        own, is_any = summaries[self.of], self.peer in (BEST, FIXED)
         peers = {name: summary for name, summary in summaries.items() if not summary.failure
-                 and (name == self.peer or self.peer in (BEST, FIXED) and not name.startswith("dlm"))}
-        wish = f"at most {self.at_most:.2f}" if self.at_most else "no target"
+                 and (name == self.peer or is_any and is_peer(name))}
+        wish = f"≤ {self.at_most:.2f}" if self.at_most else "none"
         if own.failure or not peers:
-            return f"{WORDS[self.measure]}, {self.of} ÷ {self.peer}: not measured; {wish}"
+            return [WORDS[self.measure], *NOT_MEASURED, wish, ""]
         best = min(peers, key=lambda name: getattr(peers[name], self.measure))
         ratio = getattr(own, self.measure) / getattr(peers[best], self.measure)
-        named = f"{self.peer} ({best})" if self.peer in (BEST, FIXED) else best
-        judged = f": {verdict(ratio, self.at_most)}" if self.at_most else ""
-        return f"{WORDS[self.measure]}, {self.of} ÷ {named}: {ratio:.2f}; {wish}{judged}"
+        return [WORDS[self.measure], figure(own, self.measure, self.of), figure(peers[best], self.measure, best, is_any),
+                f"{ratio:.2f}", wish, verdict(ratio, self.at_most) if self.at_most else ""]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,13 +59,14 @@ class PlusEach:
     microseconds: int
     files: int
 
-    def judge(self, summaries):
+    def row(self, summaries):
         own, peer = summaries[self.of], summaries[self.peer]
-        what = f"wall time, {self.of} less that of {self.peer}, a file"
+        what, wish = "wall time, more a file", f"≤ {self.microseconds} µs"
         if own.failure or peer.failure:
-            return f"{what}: not measured; at most {self.microseconds} µs"
+            return [what, *NOT_MEASURED, wish, ""]
         value = (own.wall - peer.wall) / self.files * 1_000_000
-        return f"{what}: {value:.0f} µs; at most {self.microseconds} µs: {verdict(value, self.microseconds)}"
+        return [what, figure(own, "wall", self.of), figure(peer, "wall", self.peer), f"{value:.0f} µs", wish,
+                verdict(value, self.microseconds)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +76,11 @@ class MemoryCeiling:
     of: str = "dlm"
     above: Optional[str] = None
 
-    def judge(self, summaries):
+    def row(self, summaries):
         own, other = summaries[self.of], summaries.get(self.above)
-        what = f"peak memory of {self.of}" + (f" above that of {self.above}" if self.above else "")
+        what, wish = WORDS["memory"] + (", more" if self.above else ""), f"≤ {self.mebibytes} MiB"
         if own.failure or other and other.failure:
-            return f"{what}: not measured; at most {self.mebibytes} MiB"
+            return [what, *NOT_MEASURED, wish, ""]
         value = (own.memory - (other.memory if other else 0)) / MIB
-        return f"{what}: {value:.1f} MiB; at most {self.mebibytes} MiB: {verdict(value, self.mebibytes)}"
+        return [what, figure(own, "memory", self.of), figure(other, "memory", self.above) if other else "",
+                f"{value:.1f} MiB" if other else "", wish, verdict(value, self.mebibytes)]
