@@ -86,13 +86,12 @@ def raise_descriptors():
 def arguments():
     parser = argparse.ArgumentParser(prog="Config/bench", description="Measures dlm beside its peers.")
     parser.add_argument("--dlm", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--runs", type=int, default=5, metavar="N", help="rounds that count (default: 5)")
+    parser.add_argument("--runs", type=int, metavar="N", help="rounds that count (default: 5; 1 if quick)")
     parser.add_argument("--quick", action="store_true", help="small sizes: only whether everything runs")
     parser.add_argument("--write", action="store_true", help="write what is judged to Speed.md")
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"default: all of {names(QUICK)}")
     chosen = parser.parse_args()
-    if chosen.runs < 1:
-        parser.error("--runs needs 1 or more")
+    chosen.runs = max(1, chosen.runs or (1 if chosen.quick else 5))
     unknown = set(chosen.workloads) - set(names(QUICK).split(", "))
     if unknown:
         parser.error(f"no such workload: {', '.join(sorted(unknown))}")
@@ -113,8 +112,8 @@ def main():
         sizes = QUICK if chosen.quick else Sizes()
         wanted = [each for each in all_workloads(sizes) if each.name in chosen.workloads or not chosen.workloads]
         for number, workload in enumerate(wanted, 1):
-            minutes = (time.monotonic() - begin) / 60
-            print(f"{workload.name}: {number} of {len(wanted)}, after {minutes:.1f} minutes", file=sys.stderr)
+            spent = f"{(time.monotonic() - begin) / 60:.1f} minutes"
+            print(f"{workload.name}: {number} of {len(wanted)}, after {spent}", file=sys.stderr)
             try:
                 calls = workload.calls(site, sizes)
             except (RuntimeError, OSError) as error:  # no server, or no room for its files

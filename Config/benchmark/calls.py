@@ -94,9 +94,5 @@ def axel(files, *options):
     return Call("axel", ["axel", "-q", *options, files.first_address], files)
 
 
-def version(tool):
-    return Call(tool, [tool, "--version"])
-
-
 def _list_or_address(files):
     return ["-i", str(files.list_file)] if len(files.digests) > 1 else [files.first_address]

@@ -14,13 +14,12 @@ What dlm costs beside its peers: time, processor and memory.
 
 ## Overview
 
-Repeat it with `Config/bench`: some twenty minutes, all figures in the terminal; `--write` writes this page. Its commands
-stand in `Config/benchmark/workloads.py`. Those of a workload run in turns, {runs}, after a round in which every byte is
-checked by SHA-256; a command that has taken {enough} s is not run again. Each run has a fresh folder on {place}, a fresh
-home and no settings. The server is an nginx with one worker on the same machine, whose cores it shares with the tools, over
-plain HTTP, unless something else is said. Wall and CPU time (user and system) are medians, memory is the highest of all
-runs. *Best* is the peer that needs the least of what is compared. The *floor* is a program that does nothing but libcurl and
-one write a file, in one thread: `Config/benchmark/floor.c`.
+To repeat it: `Config/bench --write`, some twenty minutes; without `--write` it prints every tool's figures and leaves
+this page alone. `Config/benchmark/workloads.py` has the commands. Those of a workload run in turns, {runs}, after a round
+in which every byte is checked by SHA-256; one that has taken {enough} s is not run again. Each has a fresh folder on
+{place}, a fresh home and no settings. Unless said, the server is an nginx with one worker over plain HTTP, on the same
+machine. Times are medians, memory is the highest of all runs; best is the peer that needs least of what is compared. The
+floor does nothing but libcurl and one write a file, in one thread (`Config/benchmark/floor.c`).
 
 {machine}
 
@@ -28,10 +27,9 @@ one write a file, in one thread: `Config/benchmark/floor.c`.
 
 ## What was tried and did not help
 
-- Kernel TLS: OpenSSL uses it only where the application asks for it, and libcurl does not (curl's issue 17085).
-- io_uring: libcurl reads its sockets itself; what is left for a ring, the wait and one write a file, is not what costs.
-- HTTP/3: Debian's libcurl has none, and curl's developers measured it slower than HTTP/1.1 and HTTP/2, since the kernel's
-  TCP has had decades of care.
+- Kernel TLS: OpenSSL uses it only where an application asks for it, and libcurl does not (curl's issue 17085).
+- io_uring: libcurl reads and writes its sockets itself; a ring would save only waits, of which one serves many files.
+- HTTP/3: Debian's libcurl has none, and curl's developers measured less throughput than with HTTP/1.1 and HTTP/2.
 """
 
 
