@@ -56,6 +56,7 @@ int main(int count, char **arguments) {
     curl_easy_setopt(file->easy, CURLOPT_BUFFERSIZE, atol(arguments[4]));
     curl_easy_setopt(file->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(file->easy, CURLOPT_FAILONERROR, 1L);
+    curl_easy_setopt(file->easy, CURLOPT_FRESH_CONNECT, 1L);  // there is none to reuse: else all are looked through
   }
   while (running > 0) {
     struct epoll_event events[256];
@@ -71,6 +72,7 @@ int main(int count, char **arguments) {
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &file);
       must(message->data.result == CURLE_OK && close(file->descriptor) == 0, file->address);
       curl_multi_remove_handle(multi, file->easy);
+      curl_easy_setopt(file->easy, CURLOPT_FRESH_CONNECT, 0L);
     }
   }
 }

@@ -15,11 +15,11 @@ What dlm costs beside its peers: time, processor and memory.
 ## Overview
 
 To repeat it: `Config/bench --write`, some twenty minutes; without `--write` it prints every tool's figures and leaves
-this page alone. `Config/benchmark/workloads.py` has the commands. Those of a workload run in turns, {runs}, after a round
-in which every byte is checked by SHA-256; one that has taken {enough} s is not run again. Each has a fresh folder on
-{place}, a fresh home and no settings. Unless said, the server is an nginx with one worker over plain HTTP, on the same
-machine. Times are medians, memory is the highest of all runs; best is the peer that needs least of what is compared. The
-floor does nothing but libcurl and one write a file, in one thread (`Config/benchmark/floor.c`).
+this page alone. The commands stand in `Config/benchmark/workloads.py`. Those of a workload run in turns, {runs},
+after a round in which every byte is checked by SHA-256; one that has taken {enough} s is not run again. Each has a fresh
+folder on {place}, a fresh home, no settings. Unless said, the server is an nginx with one worker over plain HTTP, on
+the same machine. Times are medians, memory is the highest of all runs; best is the peer that needs least of what is
+compared. The floor does nothing but libcurl and one write a file, in one thread: `Config/benchmark/floor.c`.
 
 {machine}
 

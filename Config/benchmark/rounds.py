@@ -57,7 +57,7 @@ def run_rounds(workload, calls, rounds, site):
     for number in range(rounds + 1):  # round 0 is the warm-up
         for call in list(calls) * workload.repetitions:
             summary = summaries[call.name]
-            if not summary.failure and summary.spent < ENOUGH:
+            if not summary.failure and (summary.spent < ENOUGH or not summary.costs):
                 run_and_keep(call, summary, number == 0, site)
         print(f"{workload.name}: {f'round {number} of {rounds}' if number else 'warm-up'}", file=sys.stderr)
     return summaries
