@@ -112,8 +112,7 @@ def main():
         sizes = QUICK if chosen.quick else Sizes()
         wanted = [each for each in all_workloads(sizes) if each.name in chosen.workloads or not chosen.workloads]
         for number, workload in enumerate(wanted, 1):
-            spent = f"{(time.monotonic() - begin) / 60:.1f} minutes"
-            print(f"{workload.name}: {number} of {len(wanted)}, after {spent}", file=sys.stderr)
+            print(f"{workload.name}: {number} of {len(wanted)}, {time.monotonic() - begin:.0f} s in", file=sys.stderr)
             try:
                 calls = workload.calls(site, sizes)
             except (RuntimeError, OSError) as error:  # no server, or no room for its files

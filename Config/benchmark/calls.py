@@ -25,8 +25,7 @@ class Preparation:
     elsewhere: bool = False  # in the folder ELSEWHERE, not in the one that is measured
 
 
-ELSEWHERE = "../elsewhere"
-CURLS = "curl -Z, several at once"
+ELSEWHERE, CURLS = "../elsewhere", "curl -Z, several at once"
 
 
 def dlm(files, *options, name="dlm", environment=None):

@@ -33,4 +33,5 @@ def versions(programs):
 def first_line(command):
     shown = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, check=False)
-    return (shown.stdout.splitlines() or [command[0]])[0]
+    line = (shown.stdout.splitlines() or [command[0]])[0]
+    return " ".join(line.partition(" - ")[0].split()[:5])  # not what a program was built with

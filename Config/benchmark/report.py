@@ -15,8 +15,8 @@ What dlm costs beside its peers: time, processor and memory.
 ## Overview
 
 To repeat it: `Config/bench --write`, some twenty minutes; without `--write` it prints every tool's figures and leaves
-this page alone. The commands stand in `Config/benchmark/workloads.py`. Those of a workload run in turns, {runs},
-after a round in which every byte is checked by SHA-256; one that has taken {enough} s is not run again. Each has a fresh
+this page alone. The commands stand in `Config/benchmark/workloads.py`. Those of a workload run in turns, {runs}, after
+a round in which every byte is checked by SHA-256; one that has taken {enough} s is not run again. Each has a fresh
 folder on {place}, a fresh home, no settings. Unless said, the server is an nginx with one worker over plain HTTP, on
 the same machine. Times are medians, memory is the highest of all runs; best is the peer that needs least of what is
 compared. The floor does nothing but libcurl and one write a file, in one thread: `Config/benchmark/floor.c`.
@@ -70,6 +70,7 @@ def span(summary):
 def write_document(root, rows, runs, enough, place, programs):
     facts = "\n".join(f"- {line}" for line in [*machine(), *versions(programs)])
     path = pathlib.Path(root) / "Sources/dlm/dlm.docc/Speed.md"
-    path.write_text(DOCUMENT.format(runs="once" if runs == 1 else f"{runs} times", enough=enough, place=place,
-                                    machine=facts, table=table(PAGE_HEAD, rows)))
+    how_often = "once" if runs == 1 else f"{runs} times"
+    shown = table(PAGE_HEAD, rows)
+    path.write_text(DOCUMENT.format(runs=how_often, enough=enough, place=place, machine=facts, table=shown))
     return path

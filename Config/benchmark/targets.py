@@ -27,13 +27,12 @@ class Target:
         wish = f"≤ {self.at_most:{'' if self.unit else '.2f'}}{self.unit}" if self.at_most else "none"
         if summaries[self.of].failure or self.peer and not peers:
             return [WORDS[self.measure], "", "", "not measured", wish, ""]
-        own, best = getattr(summaries[self.of], self.measure), min(peers, key=peers.get, default=None)
+        own, best = getattr(summaries[self.of], self.measure), min(peers, key=peers.get, default="")
         value = (own - peers.get(best, 0)) / self.scale if self.unit else own / peers[best]
         shown = f"{value:.{0 if self.scale < 1 else 1}f}{self.unit}" if self.unit else f"{value:.2f}"
         met = "" if self.at_most is None else "met" if value <= self.at_most else "**missed**"
-        return [WORDS[self.measure], figure(own, self.measure, self.of),
-                figure(peers[best], self.measure, best) + " (best)" * is_any if best else "",
-                shown if best else "", wish, met]
+        told = [figure(peers[best], self.measure, "best: " * is_any + best), shown] if best else ["", ""]
+        return [WORDS[self.measure], figure(own, self.measure, self.of), *told, wish, met]
 
 
 def memory(mebibytes, of="dlm", above=None):
@@ -42,7 +41,7 @@ def memory(mebibytes, of="dlm", above=None):
 
 def figure(value, measure, name):
     shown = f"{value / 1024 ** 2:.1f} MiB" if measure == "memory" else seconds(value)
-    return shown if name == "dlm" else f"{shown}, {name}"
+    return shown if name == "dlm" else f"{shown} ({name})"
 
 
 def seconds(value):

@@ -38,8 +38,7 @@ class Workload:
 
 
 def all_workloads(sizes):
-    small, large = f"{sizes.small:,} files of 4 KiB", f"{sizes.large // MIB} MiB"
-    at_once = "64 at a time"
+    small, large, at_once = f"{sizes.small:,} files of 4 KiB", f"{sizes.large // MIB} MiB", "64 at a time"
     return [
         Workload("small", f"{small}, {at_once}", small_files,
                  (Target("wall", 0.70), Target("cpu", 0.95, "curl -Z"), memory(34),
@@ -81,8 +80,7 @@ def all_workloads(sizes):
         Workload("slow-many", f"{sizes.slow:,} files of 64 KiB at 16 KiB/s each, all at once; a curl -Z allows 300 at "
                  "most, so that several run", slow_many,
                  (Target("cpu", 1.00, CURLS), Target("cpu", None, FLOOR), memory(150))),
-        Workload("sequential", f"{small}, one at a time over one connection", sequential,
-                 (Target("wall", 0.97, "curl"),)),
+        Workload("sequential", f"{small}, one at a time, one connection", sequential, (Target("wall", 0.97, "curl"),)),
         Workload("one-small", "one file of 4 KiB: the whole process", one_small,
                  (Target("wall", 2.00, "curl"), memory(25)), repetitions=sizes.repetitions),
         Workload("start", "--version: starting and ending alone", start,
