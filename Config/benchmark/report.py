@@ -70,7 +70,6 @@ def span(summary):
 def write_document(root, rows, runs, enough, place, programs):
     facts = "\n".join(f"- {line}" for line in [*machine(), *versions(programs)])
     path = pathlib.Path(root) / "Sources/dlm/dlm.docc/Speed.md"
-    how_often = "once" if runs == 1 else f"{runs} times"
-    shown = table(PAGE_HEAD, rows)
-    path.write_text(DOCUMENT.format(runs=how_often, enough=enough, place=place, machine=facts, table=shown))
+    path.write_text(DOCUMENT.format(runs="once" if runs == 1 else f"{runs} times", enough=enough, place=place,
+                                    machine=facts, table=table(PAGE_HEAD, rows)))
     return path
