@@ -21,7 +21,7 @@ class Sizes:
     distant_small: int = 500
     slow: int = 5_000
     names: int = 50
-    repetitions: int = 40
+    repetitions: int = 25
 
 
 QUICK = Sizes(small=200, many=2_000, million=5_000, medium=20, large=8 * MIB, distant=(16 * MIB, 8 * MIB, 4 * MIB),
