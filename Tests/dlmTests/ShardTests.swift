@@ -34,6 +34,7 @@ struct ShardTests {
 
   @Test(arguments: [
     "0/20", "21/20", "3", "3/", "/20", "3/0", "4-2/20", "1-2-3/20", "-1/20", "auto/0", "auto/x", "x/20", "",
+    "1/1000000001", "auto/9000000000000000000",
   ])
   func isNone(text: String) { #expect(ShardArgument(argument: text) == nil) }
 

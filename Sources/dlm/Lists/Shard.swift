@@ -101,10 +101,13 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
   case these(ClosedRange<Int>, of: Int)
   case array(of: Int?)
 
+  /// Far beyond any engine's; what is counted with it stays far below an integer's end.
+  private static let most = 1_000_000_000
+
   init?(argument: String) {
     let parts = argument.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     let count = parts.dropFirst().first.map { Int($0) ?? 0 }
-    guard count ?? 1 >= 1 else { return nil }
+    guard (1...Self.most).contains(count ?? 1) else { return nil }
     if parts[0] == "auto" {
       self = .array(of: count)
       return
