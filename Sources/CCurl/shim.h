@@ -62,6 +62,10 @@ static inline CURLcode dlm_getinfo_pointer(CURL *easy, CURLINFO info, char **val
   return curl_easy_getinfo(easy, info, value);
 }
 
+static inline CURLcode dlm_getinfo_socket(CURL *easy, CURLINFO info, curl_socket_t *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
 // The caller frees the list.
 static inline CURLcode dlm_getinfo_list(CURL *easy, CURLINFO info, struct curl_slist **value) {
   return curl_easy_getinfo(easy, info, value);

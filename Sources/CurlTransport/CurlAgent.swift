@@ -18,6 +18,8 @@ actor CurlAgent {
   /// How many connections to a host this loop may have; most hosts have no entry.
   private var permits: [String: Int] = [:]
   private var crowded: Set<String> = []
+  /// What hosts bring; and for CURLOPT_RESOLVE other orders of their addresses, where the first has collapsed.
+  private(set) var hosts: (paces: [String: HostPace], detours: [String: String]) = ([:], [:])
   private let group: TransportGroup
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
@@ -59,6 +61,7 @@ actor CurlAgent {
       do throws(CurlFailure) {
         try transfer.begin(
           request, into: sink, completion, running: transfers.count - idle.count, connections: loop.connectionCount)
+        if !hosts.detours.isEmpty { try transfer.take(Array(hosts.detours.values)) }
         // Closes what was idle for over a second, when libcurl looks for a connection.
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
         if !waitsToShare(transfer, request.address) { try loop.add(transfer.easy) }
@@ -146,7 +149,57 @@ actor CurlAgent {
         goesOn = true
       }
     }
+    // Under a rate limit, what a host brings is the user's doing.
+    if time > 0, settings.options.rateLimit == nil { lookForCollapses(after: time) }
     return goesOn
+  }
+
+  // MARK: Hosts that bring far less than they did
+
+  private func lookForCollapses(after time: UInt64) {
+    let all = Dictionary(grouping: transfers.filter(\.isRunning), by: { $0.host ?? "" })
+    hosts.paces = hosts.paces.filter { all[$0.key] != nil }
+    hosts.detours = hosts.detours.filter { all[$0.key] != nil }
+    let patience = UInt64(settings.options.collapseTime.milliseconds) * 1_000_000
+    for (host, transfers) in all {
+      let coming = transfers.filter { $0.gain != nil }
+      let bytes = coming.reduce(0) { $0 + ($1.gain ?? 0) }
+      let step = hosts.paces[host, default: HostPace()].look(bytes, by: coming.count, after: time, patience)
+      // What has come and is not read waits for this machine's disk.
+      if step == .goOn || coming.count(where: { $0.easy.hasUnread }) * 2 > coming.count { continue }
+      if case .move(let count) = step {
+        // No task waits for this one: it asks for the host's addresses, and ends.
+        Task { await move(host, count) }
+      } else {
+        let answering = Array(repeating: (coming.count + 1) / 2, count: group.agents.count)
+        giveBack(coming.filter(\.mayBeContinued).suffix(coming.count / 2), of: host, answering)
+      }
+    }
+  }
+
+  /// Has the transfers to a host go on over new connections to its next address, unless all were tried.
+  private func move(_ host: String, _ count: Int) async {
+    guard let place = transfers.first(where: { $0.host == host })?.place, settings.options.proxies[place.scheme] == nil
+    else { return }
+    let known = await settings.options.lookUp(place.host)
+    let all = transfers.filter { $0.host == host }
+    let used = Set(all.compactMap { $0.easy.text(CURLINFO_PRIMARY_IP) })
+    guard !isClosed, count <= known.count, !used.isSuperset(of: known) else { return hosts.paces[host] = HostPace() }
+    let next = (known.lastIndex(where: used.contains) ?? -1) + 1
+    let order = (known[next...] + known[..<next]).map { $0.contains(":") ? "[\($0)]" : $0 }
+    hosts.detours[host] = "+\(place.host):\(place.port):" + order.joined(separator: ",")
+    // Those that cannot go on elsewhere end where they are, and their connections with them.
+    for transfer in all where !transfer.mayBeContinued { try? transfer.easy.set(CURLOPT_FORBID_REUSE, 1) }
+    giveBack(all.filter(\.mayBeContinued)[...], of: host)
+    for socket in loop.idleConnections(to: host) { loop.end(idleConnection: socket) }
+  }
+
+  private func giveBack(_ slow: ArraySlice<CurlTransfer>, of host: String, _ answering: [Int]? = nil) {
+    let own = group.agents.firstIndex { $0 === self } ?? 0
+    let error = DownloadError(
+      .tooSlow, cause: .detail(hosts.paces[host]?.words ?? ""), activity: "receiving", isTransient: true,
+      overtaken: DownloadError.Overtaken(waited: .zero, loop: own, isIdle: true, answering: answering))
+    for transfer in slow { letGo(transfer, with: transfer.result(error)) }
   }
 
   /// The loop itself is broken (out of memory, out of descriptors), and no task may wait for ever.
@@ -183,6 +236,7 @@ actor CurlAgent {
     do throws(CurlFailure) {
       // Does nothing for a transfer that has not begun.
       try loop.remove(transfer.easy)
+      if !hosts.detours.isEmpty { try transfer.easy.set(CURLOPT_FORBID_REUSE, 0) }
       idle.append(transfer)
       if case .failure = result, let socket { loop.forgetIfClosed(socket) }
       if !permits.isEmpty { crowded.insert(host) }

@@ -64,6 +64,12 @@ struct EasyHandle: ~Copyable {
     return lines.map { $0.compactMap { $0.pointee.data.map { String(cString: $0) } } } ?? []
   }
 
+  /// Whether bytes have come that libcurl has not read.
+  var hasUnread: Bool {
+    var socket = CURL_SOCKET_BAD
+    return dlm_getinfo_socket(pointer, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK && hasSomethingToRead(socket)
+  }
+
   var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
   /// Whether it reused a connection. Valid once its request has ended.

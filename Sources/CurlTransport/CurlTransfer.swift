@@ -107,6 +107,9 @@ final class CurlTransfer {
   /// Before it begins.
   func useFreshConnection() throws(CurlFailure) { try options.set(isFresh: true, on: easy) }
 
+  /// Before it begins. The addresses count for all transfers of the loop, as long as libcurl keeps those of a name.
+  func take(_ detours: [String]) throws(CurlFailure) { try options.set(HeaderLines(detours), on: easy) }
+
   func follow() throws(CurlFailure) {
     guard let hop = run?.exchange.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
       let request = run?.exchange.request, let destination = run?.exchange.destination
@@ -149,6 +152,8 @@ final class CurlTransfer {
 
   /// Of the current request; nil while idle.
   var host: String? { run?.exchange.destination.hostAndPort }
+
+  var place: Address? { run?.exchange.destination }
 
   var meter: TransferMeter? { run?.exchange.request.meter ?? run?.exchange.request.segmentOf }
 
@@ -196,6 +201,18 @@ final class CurlTransfer {
     guard let least = settings.options.leastRate, run?.exchange.isWaiting == false else { return nil }
     let position = meter?.position ?? bytes
     return run?.pace.look(position, after: time, least: least, over: settings.options.rateWindow)
+  }
+
+  /// How many bytes came between the last two looks; nil unless its body came all the time.
+  var gain: Int64? { if case .writing? = run?.exchange.phase { run?.quiet.gain } else { nil } }
+
+  /// Whether another request can go on where it ends: nothing came, or the server gives ranges of what is stored.
+  var mayBeContinued: Bool {
+    guard case .writing? = run?.exchange.phase, run?.exchange.decoder == nil else {
+      return run?.exchange.isWaiting == true
+    }
+    let head = assembler.head
+    return head.status == 206 || head["accept-ranges"]?.lowercased() == "bytes"
   }
 
   var drainDeadline: UInt64? { run?.exchange.drainDeadline }

@@ -19,10 +19,13 @@ struct StallWatch {
   struct Quiet {
     private var bytes: Int64?
     private var time: UInt64 = 0
+    /// How many bytes came between the last two looks; nil before the second.
+    private(set) var gain: Int64?
 
     /// - Returns: nanoseconds without a byte, as far as known: zero at the first check.
     mutating func look(_ bytes: Int64, after time: UInt64) -> UInt64 {
       self.time = bytes == self.bytes ? self.time + time : 0
+      gain = self.bytes.map { bytes - $0 }
       self.bytes = bytes
       return self.time
     }
@@ -54,10 +57,13 @@ struct Pace {
     guard self.time >= UInt64(window.milliseconds) * 1_000_000 else { return nil }
     let rate = Int64(Double(bytes - start) / (Double(self.time) / 1e9))
     (self.start, self.time) = (bytes, 0)
-    let words = rate < 10_240 ? "\(rate) B/s" : "\(rate >> 10) KiB/s"
     if rate >= least { return nil }
-    let detail = "\(words) over \(window.components.seconds) s"
+    let detail = "\(Self.words(rate)) over \(window.components.seconds) s"
     return DownloadError(.tooSlow, cause: .detail(detail), activity: "receiving", isTransient: true)
+  }
+
+  static func words(_ rate: Int64) -> String {
+    rate < 10_240 ? "\(rate) B/s" : rate < 10_240 << 10 ? "\(rate >> 10) KiB/s" : "\(rate >> 20) MiB/s"
   }
 }
 
@@ -133,7 +139,7 @@ struct AnswerWait {
 
   init(after waited: Duration? = nil) {
     before = waited.map { UInt64($0 / .nanoseconds(1)) }
-    isTrial = waited != nil
+    isTrial = waited ?? .zero > .zero
   }
 
   var mayReturn: Bool { time / 2 >= before ?? 0 }

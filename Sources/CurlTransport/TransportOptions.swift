@@ -32,6 +32,9 @@ public struct TransportOptions: Sendable {
   public var group = TransportGroup()
   /// Is told of each transfer that ended, on its loop's thread; nil for a run of which nobody wants a report.
   public var onTransfer: (@Sendable (TransferTimes) -> Void)?
+  /// For how long a host must bring too little to have collapsed (`HostPace`), and who knows its addresses: for tests.
+  var collapseTime: Duration = .seconds(5)
+  var lookUp: @Sendable (_ host: String) async -> [String] = HostPace.addresses
 
   public init(userAgent: String) { trust = Trust(userAgent: userAgent) }
 
@@ -248,6 +251,7 @@ extension Duration {
 struct TransferOptions: ~Copyable {
   /// Kept as long as libcurl points to it.
   private var ownLines: HeaderLines?
+  private var detours: HeaderLines?
   private var hasRange = false
   private var isFresh = false
   private(set) var proxy: Proxy?
@@ -317,6 +321,11 @@ struct TransferOptions: ~Copyable {
     guard isFresh != wanted else { return }
     try easy.set(CURLOPT_FRESH_CONNECT, wanted ? 1 : 0)
     isFresh = wanted
+  }
+
+  mutating func set(_ detours: consuming HeaderLines, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    try easy.set(CURLOPT_RESOLVE, list: detours)
+    self.detours = consume detours
   }
 
   mutating func set(bufferSize size: Int, on easy: borrowing EasyHandle) throws(CurlFailure) {

@@ -149,7 +149,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     self == other || scheme == other.scheme && host == other.host && port == other.port
   }
 
-  private var port: Int { Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80) }
+  package var port: Int { Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80) }
 
   private func piece(_ start: Int, _ end: Int) -> Substring {
     let utf8 = key.utf8

@@ -233,7 +233,8 @@ public actor Downloader {
       share.requeueUnasked(request)
       return feed.requeue(request, nil, error: error)
     }
-    let next = next(of: request, after: error, meter)
+    // What has come of it in this run is counted on.
+    let next = error.overtaken == nil ? next(of: request, after: error, meter) : RestingFile(request, meter)
     guard let again = share.requeue(request, after: error, next: next) else {
       return tellEnd(request, .failure(error), meter, next)
     }

@@ -251,6 +251,7 @@ public struct RequestQueueShare: RequestSource {
       let again = state.requeue(
         request, share: index, after: error, hasMirror: next != nil, at: now, random: queue.random())
       if again == nil { state.goOn(with: next) }
+      if error.overtaken != nil { state.refused.note(request) { $0.file = $0.file ?? next } }
       return again
     }
   }

@@ -15,9 +15,12 @@ public final class FaultyOrigin: Sendable {
   private let core = OriginCore()
 
   /// Listens and serves from now on.
+  /// - Parameters:
+  ///   - number: the last of the address: 2 for 127.0.0.2.
+  ///   - port: 0 lets the system choose.
   /// - Throws: when no socket can be had.
-  public init() throws(SupportFailure) {
-    (listener, port) = try LoopbackSocket.bound()
+  public init(at number: UInt32 = 1, port: UInt16 = 0) throws(SupportFailure) {
+    (listener, self.port) = try LoopbackSocket.bound(to: port, at: number)
     // Throwing here runs deinit, as every property is set: it closes the listener.
     try listener.listen()
     core.listens()

@@ -8,11 +8,15 @@ struct LoopbackSocket: Sendable {
   // machine.
   private static let peerClosed = Int16(0x2000)
 
-  /// - Parameter port: 0 lets the system choose.
-  static func bound(to port: UInt16 = 0) throws(SupportFailure) -> (socket: LoopbackSocket, port: UInt16) {
+  /// - Parameters:
+  ///   - port: 0 lets the system choose.
+  ///   - number: the last of the address.
+  static func bound(to port: UInt16 = 0, at number: UInt32 = 1) throws(SupportFailure) -> (
+    socket: LoopbackSocket, port: UInt16
+  ) {
     let socket = try unconnected()
     do throws(SupportFailure) {
-      var address = loopback(port)
+      var address = loopback(port, number)
       var size = socklen_t(MemoryLayout<sockaddr_in>.size)
       let failed = withUnsafeMutablePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -57,11 +61,11 @@ struct LoopbackSocket: Sendable {
     return LoopbackSocket(descriptor: descriptor)
   }
 
-  private static func loopback(_ port: UInt16) -> sockaddr_in {
+  private static func loopback(_ port: UInt16, _ number: UInt32 = 1) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_addr.s_addr = (0x7F00_0000 + number).bigEndian
     return address
   }
 

@@ -23,7 +23,7 @@ public indirect enum OriginAnswer: Sendable {
   /// the origin stops.
   case silence(until: Gate? = nil)
   /// Serves a file, but not a byte of the answer before the gate opens.
-  case late([UInt8], until: Gate)
+  case late([UInt8], until: Gate, FileOptions = FileOptions())
   /// FIN before the head.
   case close
   /// RST before the head.

@@ -27,8 +27,8 @@ struct OriginPlan {
     case .unfinished(let bytes, let gate): steps = [.send(bytes), .stall(gate), .settle, .close]
     case .headerFlood: steps = [.send(Array("HTTP/1.1 200 OK\r\n".utf8)), .flood, .settle, .close]
     case .silence(let gate): steps = [.stall(gate), .settle, .close]
-    case .late(let bytes, let gate):
-      self = OriginPlan(.file(bytes), to: request, date: date)
+    case .late(let bytes, let gate, let options):
+      self = OriginPlan(.file(bytes, options), to: request, date: date)
       steps.insert(.stall(gate), at: 0)
     case .close: steps = [.settle, .close]
     case .reset: steps = [.settle, .reset]
