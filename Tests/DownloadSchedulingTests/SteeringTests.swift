@@ -78,13 +78,13 @@ struct SteeringTests {
     }
     for ticket in 1...8 { state.lanes.append(WaitingLane(ticket: ticket, share: 0)) }
     #expect(settle(0) == [0, 1])
-    #expect(settle(0) == [] && state.due(at: .zero) == .milliseconds(3))
+    #expect(settle(0) == [] && state.due(at: .zero) == .milliseconds(5))
     #expect(settle(1) == [])
-    #expect(settle(4) == [2, 3] && settle(5) == [])
-    #expect(state.due(at: .milliseconds(5)) == .milliseconds(7))
+    #expect(settle(6) == [2, 3] && settle(7) == [])
+    #expect(state.due(at: .milliseconds(7)) == .milliseconds(8.5))
     _ = state.ended(try request(0), share: 0, wasAsked: true)
     #expect(!state.run.isOpening)
-    #expect(settle(6) == [4])
+    #expect(settle(8) == [4])
     #expect(state.due(at: .milliseconds(9)) == nil)
   }
 

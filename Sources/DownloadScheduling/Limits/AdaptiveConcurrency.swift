@@ -1,86 +1,90 @@
 public import DownloadModel
 
-/// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the rates that
-/// result. It reads no clock; times are since the run began.
+/// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the goodput that
+/// results. It reads no clock; times are since the run began.
 /// It begins with two, because servers of few workers are slower for all that come at once. Until a file has ended, it
-/// doubles the number every few milliseconds, because distant servers answer late. Then it measures what the number
-/// brings, adds one for each file that ends until the number has doubled, and measures again. If that brought no more
-/// files or bytes, it goes back, and tries again after a rest, each time a longer one. It takes fewer, at most once in
+/// doubles the number, because distant servers answer late. From then on it measures. A doubled width is kept where it
+/// brings a twentieth more; else it goes back, sees once whether half as many do as well, and rests, each time longer,
+/// before it tries more again. A goodput that fell meanwhile is a reason to try fewer. It takes fewer, at most once in
 /// a round, where transfers break. Refusals concern the hosts and not the run (`HostLimiter`, HTTP rule 39).
 public struct AdaptiveConcurrency: Sendable, Equatable {
   public private(set) var ceiling: Int
   public private(set) var limit: Int
   public private(set) var lesson = WidthLesson.nothing
-  /// The number to go back to if more brings no more.
-  private var base: Int
-  private var mark = Mark(time: .zero, files: 0, bytes: 0)
-  private var best = Rates(files: 0, bytes: 0)
+  /// The width that is kept, and the one that `limit` goes to: another while that is tried.
+  private var (base, aim): (Int, Int)
+  /// What each width brought when it was last used, smoothed.
+  private var goodputs: [Int: Goodput] = [:]
   private var phase = Phase.opening(began: nil, due: .zero)
-  private var rest = Self.shortRest
+  /// So many files that began at another width have not ended: they say nothing of this one.
+  private var strangers = warmUp
+  /// Where the measurement began; nil until one can.
+  private var mark: Mark?
+  private var rest = shortRest
   /// Files in flight at the last halving that may still be: the breaks of these are counted.
   private var round = 0
 
   private enum Phase: Equatable {
     /// No file has ended. Widens at `due`, if as many are under way as may be.
     case opening(began: Duration?, due: Duration)
-    /// A file has ended, and nothing is measured yet.
-    case begun
-    /// Measuring what the base brings.
-    case gauging
-    /// Taking one more for each that ends.
-    case growing
-    /// Measuring whether the current limit brings more than the base.
-    case judging
-    case holding(until: Duration)
+    case measuring
+    case resting(until: Duration)
+    /// The user gave the number.
+    case told
   }
 
   private struct Mark: Equatable {
-    let time: Duration
-    let files: Int
-    let bytes: Int64
+    let (time, files, bytes): (Duration, Int, Int64)
+    /// Files that ended while fewer were in flight than may be.
+    var idle = 0
   }
 
-  private struct Rates: Equatable {
-    /// Per second.
-    var files: Double
-    var bytes: Double
-    var count = 0
+  private struct Goodput: Equatable {
+    var (files, bytes, seconds): (Double, Double, Double)
 
-    /// The factor by which the better of the two grew.
-    func gain(over other: Rates) -> Double {
-      max(other.files > 0 ? files / other.files : 0, other.bytes > 0 ? bytes / other.bytes : 0)
+    /// Nil if too little came between.
+    init?(from: Mark, to: Mark) {
+      let time = to.time - from.time
+      (files, bytes, seconds) = (Double(to.files - from.files), Double(to.bytes - from.bytes), time / .seconds(1))
+      guard time >= shortestMeasurement, files >= tellingFiles || time >= longestMeasurement else { return nil }
     }
 
-    /// The gain that chance alone may bring: with two dozen files, a fifth was seen.
-    func chance(over other: Rates) -> Double { 1 + 1 / Double(max(1, min(count, other.count))).squareRoot() }
-  }
+    /// Adds a measurement. All count the same at first, and from then on the last ones more.
+    func adding(_ last: Goodput) -> Goodput {
+      let share = min(1, (memory * max(tellingFiles, last.files) - last.files) / files)
+      var sum = last
+      sum.files += files * share
+      sum.bytes += bytes * share
+      sum.seconds += seconds * share
+      return sum
+    }
 
-  private static let start = 2
-  /// Few servers mind so many; more are not asked for in haste.
-  private static let harmless = 24
-  /// The factor by which a doubled number must raise a rate at least.
-  private static let gain = 1.05
-  /// A rate needs at least the first time, and so many files or the last time.
-  private static let shortestMeasurement = Duration.milliseconds(8)
-  private static let (tellingFiles, longestMeasurement) = (24, Duration.milliseconds(20))
-  /// From one widening to the next while nothing has been answered. A near server answers sooner.
-  private static let patience = Duration.milliseconds(3)
-  /// A connection that the server leaves waiting costs as much.
-  private static let worthwhile = Duration.milliseconds(40)
-  /// The first rest before it tries more again, and the longest.
-  private static let (shortRest, longRest) = (Duration.milliseconds(50), Duration.seconds(5))
+    /// In bytes a second where files are large, and in files a second where they are small.
+    func gain(over other: Goodput) -> Double {
+      let isLarge = bytes + other.bytes >= largeFile * (files + other.files)
+      let (mine, others) = isLarge ? (bytes, other.bytes) : (files, other.files)
+      return others > 0 ? mine / others * other.seconds / seconds : 1
+    }
+
+    /// Whether it is more, and by more than chance alone may bring: with two dozen files each, a fifth was seen.
+    func beats(_ other: Goodput) -> Bool {
+      gain(over: other) > max(leastGain, 1 + ((1 / files + 1 / other.files) / 2).squareRoot())
+    }
+  }
 
   public init(ceiling: Int) {
     self.ceiling = max(1, ceiling)
-    limit = min(Self.start, self.ceiling)
-    base = limit
+    limit = min(start, self.ceiling)
+    (base, aim) = (limit, limit)
   }
+
+  /// Body bytes a second at the width that is kept, smoothed; nil while that is unknown.
+  var plateau: Double? { goodputs[base].map { $0.bytes / $0.seconds } }
 
   /// The user has said how many: more are not taken, and fewer only where transfers break.
   mutating func follow(_ count: Int) {
-    ceiling = max(1, count)
-    (limit, base) = (ceiling, ceiling)
-    (phase, lesson) = (.holding(until: .zero), .nothing)
+    self = AdaptiveConcurrency(ceiling: count)
+    (limit, base, aim, phase) = (ceiling, ceiling, ceiling, .told)
   }
 
   var isOpening: Bool { if case .opening = phase { limit < ceiling } else { false } }
@@ -90,18 +94,19 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   mutating func wait(at now: Duration, received: Int64) -> Duration? {
     guard case .opening(let first, var due) = phase, limit < ceiling else { return nil }
     guard let began = first else {
-      phase = .opening(began: now, due: now + Self.patience)
-      return now + Self.patience
+      phase = .opening(began: now, due: now + patience)
+      return now + patience
     }
     guard now >= due else { return due }
     // Where bytes come, the server is near and the files are long: nothing is gained by haste.
     let isAnswered = received > 0
-    let most = isAnswered ? min(Self.harmless, ceiling) : ceiling
+    let most = isAnswered ? min(harmless, ceiling) : ceiling
     guard limit < most else { return nil }
     limit = min(most, limit * 2)
-    base = limit
-    if limit == ceiling, !isAnswered { lesson = .slowAnswers }
-    due = now + (isAnswered ? max(Self.patience, now - began) : Self.patience)
+    (base, aim) = (limit, limit)
+    if limit == ceiling, !isAnswered { (lesson, rest) = (.slowAnswers, longRest) }
+    // The longer the silence, the likelier is a distant server.
+    due = now + (isAnswered ? max(patience, now - began) : patience * start / limit)
     phase = .opening(began: began, due: due)
     return limit < most ? due : nil
   }
@@ -111,67 +116,69 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   /// - Returns: whether `measure` must be called now, so that the clock is read only where it matters.
   mutating func ended(files: Int, isFull: Bool) -> Bool {
     if round > 0 { round -= 1 }
-    if case .opening = phase { phase = .begun }
-    guard isFull, limit < ceiling || phase == .judging else { return false }
-    switch phase {
-    case .opening, .begun, .holding: return true
-    case .growing:
-      limit += 1
-      return limit >= min(ceiling, base * 2)
-    case .gauging, .judging: return files - mark.files >= limit
+    if case .opening = phase { phase = .measuring }
+    if phase == .told || ceiling == 1 { return false }
+    guard isFull else {
+      mark?.idle += 1
+      return false
     }
+    if strangers > 0 {
+      strangers -= 1
+      limit = min(aim, limit + 1)
+      return false
+    }
+    return mark.map { files - $0.files >= limit } ?? true
   }
 
   /// - Parameter left: how many files have not begun; nil where that is not known.
   mutating func measure(files: Int, at now: Duration, received: Int64, left: Int?) {
     let moment = Mark(time: now, files: files, bytes: received)
+    // Where the limit had little effect, what came says nothing of it.
+    guard let last = mark, last.idle * 2 < files - last.files else { return mark = moment }
+    guard let sample = Goodput(from: last, to: moment) else { return }
+    mark = moment
+    let goodput = goodputs[limit]?.adding(sample) ?? sample
+    goodputs[limit] = goodput
     switch phase {
-    case .opening, .begun:
-      (mark, phase) = (moment, .gauging)
-    case .gauging:
-      guard let rates = rates(from: mark, to: moment) else { return }
-      (mark, best) = (moment, rates)
-      grow(moment, left)
-    case .growing:
-      (mark, phase) = (moment, .judging)
-    case .judging:
-      guard let rates = rates(from: mark, to: moment) else { return }
-      mark = moment
-      judge(rates, moment, left)
-    case .holding(let until):
-      guard now >= until else { return }
-      (mark, phase) = (moment, .gauging)
+    case .measuring where limit == base: attempt(wider, at: now, left)
+    case .measuring: judge(goodput, at: now, left)
+    case .resting(let until) where now >= until:
+      // It may bring less by now. Nobody knows what fewer bring where answers were so late that it began with all.
+      let isLess = base > 1 && goodputs[smaller].map { !goodput.beats($0) } ?? (base == ceiling)
+      attempt(isLess ? smaller : wider, at: now, left)
+    default: break
     }
   }
 
-  private mutating func judge(_ rates: Rates, _ moment: Mark, _ left: Int?) {
-    let gain = rates.gain(over: best)
-    guard gain > max(Self.gain, rates.chance(over: best)) else {
-      lesson = .noGain(from: limit, limit: base, gain: gain)
-      limit = base
-      phase = .holding(until: moment.time + rest)
-      rest = min(rest * 2, Self.longRest)
-      return
+  private var wider: Int { min(ceiling, base * 2) }
+  private var smaller: Int { max(1, base / 2) }
+
+  /// Compares the width that was tried with the one that is kept, and keeps the better one.
+  private mutating func judge(_ tried: Goodput, at now: Duration, _ left: Int?) {
+    guard let kept = goodputs[base] else { return }
+    let (wide, narrow) = limit > base ? (tried, kept) : (kept, tried)
+    let (gain, isGain) = (wide.gain(over: narrow), wide.beats(narrow))
+    // What may be chance is measured longer.
+    if gain > leastGain, !isGain, tried.files < memory * max(tellingFiles, Double(limit)) { return }
+    guard isGain else {
+      (lesson, base) = (.noGain(from: max(limit, base), limit: min(limit, base), gain: gain), min(limit, base))
+      return attempt(goodputs[smaller] == nil ? smaller : base, at: now, left)
     }
-    lesson = limit == ceiling ? .allowed(gain: gain) : .gained(gain)
-    (best, base, rest) = (rates, limit, Self.shortRest)
-    grow(moment, left)
+    guard limit > base else { return attempt(base, at: now, left) }
+    (lesson, rest, base) = (limit == ceiling ? .allowed(gain: gain) : .gained(gain), shortRest, limit)
+    attempt(wider, at: now, left)
   }
 
-  /// Takes more from now on, if what is left is worth it.
-  private mutating func grow(_ moment: Mark, _ left: Int?) {
-    phase = .growing
-    guard let left, best.files > 0, .seconds(Double(left) / best.files) < Self.worthwhile else { return }
-    if lesson == .nothing { lesson = .littleWasLeft }
-    phase = .holding(until: moment.time + Self.worthwhile)
-  }
-
-  private func rates(from: Mark, to: Mark) -> Rates? {
-    let (time, count) = (to.time - from.time, to.files - from.files)
-    guard time >= Self.shortestMeasurement, count >= Self.tellingFiles || time >= Self.longestMeasurement
-    else { return nil }
-    let seconds = time / .seconds(1)
-    return Rates(files: Double(count) / seconds, bytes: Double(to.bytes - from.bytes) / seconds, count: count)
+  /// Goes to a width to try it, if what is left is worth it; else it keeps what it has for a while.
+  private mutating func attempt(_ width: Int, at now: Duration, _ left: Int?) {
+    let (left, kept) = (left ?? .max, goodputs[base])
+    let isLittle = kept.map { Double(left) * $0.seconds < $0.files * worthwhile } ?? false
+    if isLittle, lesson == .nothing { lesson = .littleWasLeft }
+    aim = isLittle || width < base && left < base * roundsForFewer ? base : width
+    if aim != limit { (strangers, mark, limit) = (limit, nil, min(limit, aim)) }
+    // What another width brought before says nothing any more.
+    if aim != base { goodputs[aim] = nil }
+    (phase, rest) = aim == base ? (.resting(until: now + rest), min(rest * 2, longRest)) : (.measuring, rest)
   }
 
   mutating func failed(at now: Duration) {
@@ -179,6 +186,29 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     guard round < 0 else { return }
     round = limit - 1
     limit = max(1, limit / 2)
-    (base, lesson, phase) = (limit, .broke, .holding(until: now + Self.longRest))
+    (base, aim, strangers, mark, goodputs) = (limit, limit, 0, nil, [:])
+    (lesson, phase) = (.broke, .resting(until: now + longRest))
   }
 }
+
+/// It begins with the first. Few servers mind the second; more are not asked for in haste.
+private let (start, harmless) = (2, 24)
+/// The factor by which a wider one must raise the goodput at least.
+private let leastGain = 1.05
+/// Fewer are tried where so many rounds are left, because that may cost one.
+private let roundsForFewer = 32
+/// Bytes of a file, on average.
+private let largeFile = 65536.0
+/// The first files, which meet a program and a server that are cold.
+private let warmUp = 8
+/// A goodput needs at least the first time, and so many files or the last time.
+private let shortestMeasurement = Duration.milliseconds(8)
+private let (tellingFiles, longestMeasurement) = (24.0, Duration.milliseconds(20))
+/// So many measurements tell all that is to be known of a width.
+private let memory = 8.0
+/// From the start to the first widening while nothing has been answered. A near server answers sooner.
+private let patience = Duration.milliseconds(5)
+/// Seconds. A connection that the server leaves waiting costs as much.
+private let worthwhile = 0.04
+/// The first rest before it tries more again, and the longest.
+private let (shortRest, longRest) = (Duration.milliseconds(50), Duration.seconds(5))
