@@ -110,11 +110,20 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   func socketDidOpen(_ socket: Int32, for host: String) {
     assertOnLoop()
     timers.watchUnanswered(true, at: Self.now)
-    if var size = rateLimit?.receiveBuffer {
-      // If the kernel refuses, only the rate is less even.
-      _ = setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-    }
+    // If the kernel refuses, only the rate is less even.
+    if let size = rateLimit?.receiveBuffer { set(SO_RCVBUF, size, of: socket) }
     poll.connected(socket, to: host)
+  }
+
+  /// SO_RCVLOWAT makes room for what a wait is to wait for (tcp_set_rcvlowat in the kernel), and being set back changes
+  /// only that. SO_RCVBUF would fix the room, mostly at 416 KiB (net.core.rmem_max): less than a distant server fills.
+  func makeRoom(_ bytes: Int32, for socket: Int32) {
+    if rateLimit == nil { for least in [bytes, 1] { set(SO_RCVLOWAT, least, of: socket) } }
+  }
+
+  private func set(_ option: Int32, _ value: Int32, of socket: Int32) {
+    var value = value
+    _ = setsockopt(socket, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
   func idleConnections(to host: String) -> [Int32] { poll.idleConnections(to: host) }

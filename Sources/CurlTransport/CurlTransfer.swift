@@ -374,6 +374,12 @@ final class CurlTransfer {
       // On a copy, since `answer` may look at the rest.
       completion.headArrived(isSplittable: disposition == .splittable, on: loop, answer())
       run?.completion = completion
+      // A reused connection has the room that it had.
+      if let room = ReceiveBuffer.room(for: options.bufferSize, bodyOf: run?.exchange.framing?.length),
+        let socket = run?.answerWait.socket
+      {
+        loop.makeRoom(room, for: socket)
+      }
       return try run?.exchange.take(disposition, of: head, at: CurlLoop.now) == true
     } catch {
       return run?.exchange.fail(error) == true
