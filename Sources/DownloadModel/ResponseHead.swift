@@ -7,8 +7,8 @@ public struct ResponseHead: Sendable {
   public var isRefusal = false
   private let block: [UInt8]
   private let starts: [Int]
-  /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values. Read once,
-  /// as the framing and the file both need it.
+  /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values. Read
+  /// once, as the framing and the file both need it.
   public private(set) var contentLength: Int64?
 
   /// - Parameter block: header lines separated by LF or CRLF, without the status line; `starts` says where each begins.

@@ -200,18 +200,6 @@ struct AdaptiveConcurrencyTests {
     #expect(last ~= run.limit, "\(run.limit) at the end")
   }
 
-  /// What the guard against collapses compares with.
-  @Test func thePlateauIsTold() {
-    var concurrency = AdaptiveConcurrency(ceiling: 8)
-    #expect(concurrency.plateau == nil)
-    for file in 1...100 {
-      concurrency.ended(files: file, isFull: true, at: .milliseconds(file), received: Int64(file) * 1000)
-    }
-    #expect(abs((concurrency.plateau ?? 0) - 1e6) < 1)
-    concurrency.follow(5)
-    #expect(concurrency.plateau == nil, "nobody measures what the user chose")
-  }
-
   // MARK: Transfers that break
 
   /// One that takes as many as are allowed, after answers that were late.

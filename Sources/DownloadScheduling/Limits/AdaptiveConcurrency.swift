@@ -78,9 +78,6 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     (base, aim) = (limit, limit)
   }
 
-  /// Body bytes a second at the width that is kept, smoothed; nil while that is unknown.
-  var plateau: Double? { goodputs[base].map { $0.bytes / $0.seconds } }
-
   /// The user has said how many: more are not taken, and fewer only where transfers break.
   mutating func follow(_ count: Int) {
     self = AdaptiveConcurrency(ceiling: count)

@@ -28,9 +28,8 @@ struct CompareCommand: AsyncParsableCommand {
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    let values = try SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
-    var settings = try Settings(measuring: shared, sources, values, reading: lists)
+    var settings = try Settings(measuring: shared, sources, .load(environment: environment), reading: lists)
     _ = await settings.form.findHostsByLine(in: sources)
     let failures = FailureLog()
     let reader = ListReader(
