@@ -114,7 +114,7 @@ struct AdaptiveConcurrencyTests {
     let (limits, concurrency, _) = run(3000) { _ in 3000 }
     #expect(limits.last == 1, "one at a time brings as much")
     #expect(limits.max() == 4)
-    #expect(limits.count { $0 > 1 } < 300, "it tries again, each time after a longer rest")
+    #expect(limits.count { $0 > 1 } < 450, "it tries again, each time after a longer rest")
     guard case .noGain(2, 1, let gain) = concurrency.lesson else { return #expect(Bool(false)) }
     #expect((0.9...1.05).contains(gain))
   }
@@ -156,7 +156,7 @@ struct AdaptiveConcurrencyTests {
   func thePlateauIsFound(from width: Int) {
     let run = SimulatedRun(files: 4000) { inFlight, _ in Double(min(inFlight, width)) * 500 }
     #expect(width...2 * width ~= run.limit, "\(run.limit) at the end")
-    #expect(run.share(of: 1...2 * width) > 0.8, "it is wider for a short time, where it tries")
+    #expect(run.share(of: 1...2 * width) > 0.7, "it is wider for a short time, where it tries")
     #expect(run.time < 4000 / 500 / Double(width) * 1.2)
   }
 

@@ -61,7 +61,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
 
     /// In bytes a second where files are large, and in files a second where they are small.
     func gain(over other: Goodput) -> Double {
-      let isLarge = bytes + other.bytes >= largeFile * (files + other.files)
+      let isLarge = bytes + other.bytes >= averageOfLargeFiles * (files + other.files)
       let (mine, others) = isLarge ? (bytes, other.bytes) : (files, other.files)
       return others > 0 ? mine / others * other.seconds / seconds : 1
     }
@@ -155,8 +155,9 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     guard let kept = goodputs[base] else { return }
     let (wide, narrow) = limit > base ? (tried, kept) : (kept, tried)
     let (gain, isGain) = (wide.gain(over: narrow), wide.beats(narrow))
-    // What may be chance is measured longer.
-    if gain > leastGain, !isGain, tried.files < memory * max(tellingFiles, Double(limit)) { return }
+    // What may be chance, or a short stall of this machine, is measured longer.
+    let mayBeChance = gain > leastGain && tried.files < memory * max(tellingFiles, Double(limit))
+    if !isGain, mayBeChance || tried.seconds < stall { return }
     guard isGain else {
       (lesson, base) = (.noGain(from: max(limit, base), limit: min(limit, base), gain: gain), min(limit, base))
       return attempt(goodputs[smaller] == nil ? smaller : base, at: now, left)
@@ -194,8 +195,7 @@ private let (start, harmless) = (2, 24)
 private let leastGain = 1.05
 /// Fewer are tried where so many rounds are left, because that may cost one.
 private let roundsForFewer = 32
-/// Bytes of a file, on average.
-private let largeFile = 65536.0
+private let averageOfLargeFiles = 65536.0
 /// The first files, which meet a program and a server that are cold.
 private let warmUp = 8
 /// A goodput needs at least the first time, and so many files or the last time.
@@ -205,7 +205,7 @@ private let (tellingFiles, longestMeasurement) = (24.0, Duration.milliseconds(20
 private let memory = 8.0
 /// From the start to the first widening while nothing has been answered. A near server answers sooner.
 private let patience = Duration.milliseconds(5)
-/// Seconds. A connection that the server leaves waiting costs as much.
-private let worthwhile = 0.04
+/// Seconds that a connection costs which the server leaves waiting, and that this machine may stall.
+private let (worthwhile, stall) = (0.04, 0.02)
 /// The first rest before it tries more again, and the longest.
 private let (shortRest, longRest) = (Duration.milliseconds(50), Duration.seconds(5))
