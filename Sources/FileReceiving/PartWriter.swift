@@ -184,9 +184,7 @@ struct PartWriter: ~Copyable {
       let needed = id == Segment.first ? segments.total.map { $0 - offset } ?? rest : rest
       throw plan.directory.failure(failure, "writing", staged?.names.part ?? name, needed: needed)
     }
-    if segments.isSplit, metadataPace.wrote(offset - start, of: id, ofFileOf: segments.total ?? 0) {
-      try writeMetadata()
-    }
+    if segments.isSplit, metadataPace.wrote(offset - start, of: id) { try writeMetadata() }
   }
 
   mutating func release(_ id: Int) throws(DownloadError) {
@@ -309,21 +307,20 @@ struct MetadataPace: Sendable, Equatable {
   private var written: [Int: Int64] = [:]
   private var arrived: Int64 = 0
 
-  /// Bytes that a SIGKILL may cost at most: 1 MiB, and of a large file more, since the metadata costs much at its rate.
-  private static func loss(ofFileOf total: Int64) -> Int64 { max(1 << 20, min(8 << 20, total / 256)) }
+  /// Bytes of one segment that the metadata may lack: with a buffered block, a SIGKILL loses less than 1 MiB of it.
+  private static let most: Int64 = (1 << 20) - 2 * Int64(BlockBuffer.length)
 
-  /// Counts bytes of one segment that the metadata lacks, beside a block that is buffered and one that is written.
   /// - Returns: whether the metadata is due.
-  mutating func wrote(_ bytes: Int64, of id: Int, ofFileOf total: Int64) -> Bool {
+  mutating func wrote(_ bytes: Int64, of id: Int) -> Bool {
     written[id, default: 0] += bytes
-    return written[id, default: 0] >= Self.loss(ofFileOf: total) - 2 * Int64(BlockBuffer.length)
+    return written[id, default: 0] >= Self.most
   }
 
-  /// Counts arrived bytes of further segments: many slow ones fill no block for long.
+  /// Counts arrived bytes of further segments: many slow ones fill no block for long. A large file may lose more.
   /// - Returns: whether to flush every segment's buffer and write the metadata.
   mutating func received(_ bytes: Int64, ofFileOf total: Int64) -> Bool {
     arrived += bytes
-    return arrived >= Self.loss(ofFileOf: total)
+    return arrived >= max(1 << 20, min(8 << 20, total / 256))
   }
 
   /// - Parameter waiting: bytes of further segments that are still in buffers.

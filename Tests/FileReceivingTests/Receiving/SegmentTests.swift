@@ -291,23 +291,3 @@ private struct PartLife {
     return true
   }
 }
-
-@Suite("When the metadata of a split file is written again")
-struct MetadataPaceTests {
-  private static let block = Int64(BlockBuffer.length)
-
-  @Test(
-    "a SIGKILL loses at most a MiB of a segment with the block that is buffered, and of a large file more",
-    arguments: [(2, 1), (256, 1), (512, 2), (2048, 8), (1 << 20, 8)])
-  func byLength(mebibytes: Int64, lost: Int64) {
-    var pace = MetadataPace()
-    var written: Int64 = 0
-    repeat { written += Self.block } while !pace.wrote(Self.block, of: 3, ofFileOf: mebibytes << 20)
-    #expect(written + 2 * Self.block == lost << 20)
-    var isDue = pace.received(lost << 20, ofFileOf: mebibytes << 20)
-    #expect(isDue)
-    pace.metadataWritten(waiting: 0)
-    isDue = pace.received((lost << 20) - 1, ofFileOf: mebibytes << 20)
-    #expect(!isDue)
-  }
-}
