@@ -78,7 +78,7 @@ public final class RateLimiter: Sendable {
 enum ReceiveBuffer {
   /// How much the write callback gets at a time, and a stream's least.
   static let least = 16 * 1024
-  static let most = 1024 * 1024
+  static let most = 512 * 1024
   /// Enough for a small file with its head.
   static let small = 32 * 1024
   /// For all transfers of a loop together, unless there are so many that the least for each is more.

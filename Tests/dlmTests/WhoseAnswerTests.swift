@@ -407,7 +407,7 @@ struct WhoseAnswerTests {
       labels(TransportOptions(userAgent: "")) == [
         "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
         "sharingWait", "width", "rateLimit", "group", "onTransfer", "leastRate",
-        "rateWindow", "retryOn",
+        "rateWindow", "retryOn", "collapseTime", "lookUp",
       ])
     let address = try Address("https://host/x")
     func mark(_ change: (inout Trust) -> Void) -> RequestTrust {
