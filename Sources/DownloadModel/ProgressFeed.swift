@@ -263,26 +263,31 @@ public final class ProgressFeed: Sendable {
   }
 }
 
-/// What each reader of events has not taken yet.
+/// What each reader of events has not taken yet. An array, since a loop over a dictionary's own indices holds a second
+/// reference to it: each event would copy all that wait.
 private struct EventLog {
-  private var waiting: [Int: [ProgressEvent]] = [:]
+  private var readers: [(number: Int, waiting: [ProgressEvent])] = []
   private var joined = 0
 
   mutating func append(_ event: @autoclosure () -> ProgressEvent) {
-    if waiting.isEmpty { return }
+    if readers.isEmpty { return }
     let event = event()
-    for reader in waiting.values.indices { waiting.values[reader].append(event) }
+    for index in readers.indices { readers[index].waiting.append(event) }
   }
 
   mutating func join() -> Int {
     joined += 1
-    waiting[joined] = []
+    readers.append((joined, []))
     return joined
   }
 
-  mutating func leave(_ reader: Int) { waiting[reader] = nil }
+  mutating func leave(_ reader: Int) { readers.removeAll { $0.number == reader } }
 
-  mutating func take(_ reader: Int) -> [ProgressEvent] { waiting.updateValue([], forKey: reader) ?? [] }
+  mutating func take(_ reader: Int) -> [ProgressEvent] {
+    guard let index = readers.firstIndex(where: { $0.number == reader }) else { return [] }
+    defer { readers[index].waiting = [] }
+    return readers[index].waiting
+  }
 }
 
 /// The feed keeps its events until it takes them or is released.

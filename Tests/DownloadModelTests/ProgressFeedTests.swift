@@ -36,6 +36,16 @@ struct ProgressTallyTests {
     #expect(reader.take().events.isEmpty)
   }
 
+  /// Each event once copied all that waited, and a run of 10,000 files took twice the processor's time in a terminal: so
+  /// many events would take minutes.
+  @Test(.timeLimit(.minutes(1))) func anEventDoesNotTouchThoseBefore() throws {
+    let feed = ProgressFeed()
+    let readers = (0..<3).map { _ in feed.reader(of: .events) }
+    let (request, count) = (try request(0), 100_000)
+    for _ in 0..<count { feed.end(request, .failure(.cancelled)) }
+    #expect(readers.allSatisfy { $0.take().events.count == count && $0.take().events.isEmpty })
+  }
+
   /// What is asked about is there, and neither done nor under way.
   @Test func whatAQuestionDecidesIsToldOnceItIsDecided() throws {
     let feed = ProgressFeed()
