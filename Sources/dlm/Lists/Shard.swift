@@ -65,7 +65,8 @@ struct Shard: Sendable, Equatable {
 }
 
 /// Lines of each host of a list, in memory that does not grow with it: Misra and Gries' counts. With more hosts than
-/// there is room for, each is too low by less than an eighth of what is too much; the same for equal lists.
+/// there is room for, each is too low by less than an eighth of what is too much (up to 65,536 shards); the same for
+/// equal lists.
 struct HostCounts {
   let shards: Int
   var lines = 0
