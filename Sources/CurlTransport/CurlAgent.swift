@@ -189,7 +189,9 @@ actor CurlAgent {
     let order = (known[next...] + known[..<next]).map { $0.contains(":") ? "[\($0)]" : $0 }
     hosts.detours[host] = "+\(place.host):\(place.port):" + order.joined(separator: ",")
     // Those that cannot go on elsewhere end where they are, and their connections with them.
-    for transfer in all where !transfer.mayBeContinued { try? transfer.easy.set(CURLOPT_FORBID_REUSE, 1) }
+    do throws(CurlFailure) {
+      for transfer in all where !transfer.mayBeContinued { try transfer.easy.set(CURLOPT_FORBID_REUSE, 1) }
+    } catch { assertionFailure("CURLOPT_FORBID_REUSE takes any number: \(error.message)") }
     giveBack(all.filter(\.mayBeContinued)[...], of: host)
     for socket in loop.idleConnections(to: host) { loop.end(idleConnection: socket) }
   }
