@@ -84,6 +84,20 @@ struct AdaptiveConcurrencyTests {
     #expect(took < 0.05 + 500 / 64 * 0.05 * 1.05)
   }
 
+  /// All that a loop's turn brings ends before the next begin: with a near server the limit was never reached at an
+  /// end, nothing was measured any more, and the number stayed at what the first files had found.
+  @Test func filesThatEndTogether() {
+    var run = RunLimiter(widths: [64], adaptive: AdaptiveConcurrency(ceiling: 64))
+    for turn in 1...400 {
+      while run.spare > 0 { run.begin(0) }
+      for _ in 0..<run.total {
+        if run.learn(brokenAt: nil) { run.measure(at: .milliseconds(turn), received: Int64(turn), left: nil) }
+        run.end(0)
+      }
+    }
+    #expect(run.adaptive?.limit == 64, "each turn brings as many as are in flight")
+  }
+
   /// Ten thousand small files a second, as measured on one machine in two of its phases: within a tenth of
   /// the best. With a tenth asked for as a gain, the second stayed at 32, and 9 % behind 64.
   @Test(arguments: [

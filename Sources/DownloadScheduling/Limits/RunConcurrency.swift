@@ -40,8 +40,9 @@ struct RunLimiter {
   var isEnding = false
   /// Nil where the user gives the number of files at a time.
   private(set) var adaptive: AdaptiveConcurrency?
-  /// Files that ended without breaking.
-  private var ended = 0
+  /// Files that ended without breaking; and those since as many were in flight as may be. All of a loop's turn end
+  /// before others begin, so that only more than a round of them tells that the limit has no effect.
+  private var (ended, endedSinceFull) = (0, 0)
 
   init(widths: [Int], adaptive: AdaptiveConcurrency?) {
     (self.widths, self.adaptive) = (widths, adaptive)
@@ -66,6 +67,7 @@ struct RunLimiter {
   mutating func begin(_ share: Int) {
     inFlight[share] += 1
     total += 1
+    if spare == 0 { endedSinceFull = 0 }
     peak = max(peak, total)
     mostConnections = max(mostConnections, total + further)
   }
@@ -104,8 +106,8 @@ struct RunLimiter {
       adaptive?.failed(at: brokenAt)
       return false
     }
-    ended += 1
-    let (ended, isFull) = (ended, isFull)
+    (ended, endedSinceFull) = (ended + 1, endedSinceFull + 1)
+    let (ended, isFull) = (ended, isFull || endedSinceFull <= adaptive?.limit ?? 0)
     return adaptive?.ended(files: ended, isFull: isFull) ?? false
   }
 
