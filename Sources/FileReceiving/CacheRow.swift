@@ -78,6 +78,9 @@ package struct CacheRow: Sendable, Equatable {
   package var digest: String? { box.fields.digest }
   package var sum: String? { box.fields.sum }
 
+  /// All of them, without a copy of each.
+  package func read<Value>(_ body: (borrowing Fields) -> Value) -> Value { body(box.fields) }
+
   /// For changes, each of which copies them all: `change` makes several with one copy.
   package var fields: Fields {
     get { box.fields }

@@ -59,8 +59,10 @@ final class CommitJournal: Sendable {
   }
 
   private static func append(_ row: CacheRow, _ state: inout State) throws(Errno) -> Int {
-    try state.lines.makeRoom(for: JournalLine.room(for: row), in: state.file)
-    return state.lines.append { JournalLine.write(row, into: $0) }
+    while true {
+      if let place = state.lines.append({ JournalLine.write(row, into: $0) }) { return place }
+      try state.lines.makeRoom(in: state.file)
+    }
   }
 
   /// Notes in the line that was added last, at `place`, when its file got its name.
@@ -145,15 +147,12 @@ struct LineMemory: ~Copyable {
     if let start = memory.baseAddress { munmap(start, memory.count) }
   }
 
-  /// Must be called before each line, with its greatest length and always the same file. From some time on that may be
-  /// closed: then the memory is the process's own.
+  /// Must be called where a line had no room, always with the same file. From some time on that may be closed: then the
+  /// memory is the process's own.
   /// - Throws: errno of making the file longer or mapping it; `.fileTooLarge` for more than a journal can be.
-  mutating func makeRoom(for length: Int, in file: borrowing Descriptor) throws(Errno) {
-    guard memory.count - count < length else { return }
-    var size = max(memory.count * 4, least)
-    while size < count + length { size *= 2 }
-    size = min(size, Int(CommitJournal.longest))
-    guard size >= count + length else { throw .fileTooLarge }
+  mutating func makeRoom(in file: borrowing Descriptor) throws(Errno) {
+    let size = min(max(memory.count * 4, least), Int(CommitJournal.longest))
+    guard size > memory.count else { throw .fileTooLarge }
     if file.isOpen { try file.makeRoom(size) }
     // MAP_POPULATE, which Swift's Glibc module does not export: else each page would be a fault of its own.
     let flags = file.isOpen ? MAP_SHARED | 0x8000 : MAP_PRIVATE | MAP_ANONYMOUS
@@ -166,10 +165,11 @@ struct LineMemory: ~Copyable {
     memory = larger
   }
 
-  /// `write` returns the length of what it wrote; this returns where that begins.
-  mutating func append(_ write: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
+  /// `write` returns the length of what it wrote, this where that begins; both nil if there is no room for it.
+  mutating func append(_ write: (UnsafeMutableRawBufferPointer) -> Int?) -> Int? {
     let start = count
-    count += write(UnsafeMutableRawBufferPointer(rebasing: memory[start...]))
+    guard let length = write(UnsafeMutableRawBufferPointer(rebasing: memory[start...])) else { return nil }
+    count += length
     return start
   }
 
@@ -219,28 +219,22 @@ struct JournalLine {
 
   // MARK: Writing
 
-  /// The greatest length of a row's line.
-  static func room(for row: CacheRow) -> Int {
-    var room = headLength + 8
-    for column in RowColumn.all {
-      room += 12
-      if case .text(let text?) = row.value(column) { room += text.utf8.count }
-    }
-    return room
-  }
-
-  /// Writes the line of a row, and returns its length. The head, which marks it as whole, comes last, also for other
-  /// processes that see this memory. `bytes` are as many as `room`, from a multiple of eight on.
-  static func write(_ row: CacheRow, into bytes: UnsafeMutableRawBufferPointer) -> Int {
+  /// Writes the line of a row, and returns its length; nil if the bytes, from a multiple of eight on, are too few. The
+  /// head, which marks it as whole, comes last, also for other processes that see this memory.
+  static func write(_ row: CacheRow, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
+    guard bytes.count >= headLength else { return nil }
     var line = Writer(bytes: bytes, count: headLength)
-    for column in RowColumn.all.dropLast() {
-      switch row.value(column) {
-      case .text(nil), .number(nil): line.append(nil)
-      case .number(let number?): withUnsafeBytes(of: number) { line.append($0) }
-      case .text(var text?): text.withUTF8 { line.append(UnsafeRawBufferPointer($0)) }
+    row.read { fields in
+      for column in RowColumn.all.dropLast() {
+        switch fields.value(column) {
+        case .text(nil), .number(nil): line.append(nil)
+        case .number(let number?): withUnsafeBytes(of: number) { line.append($0) }
+        case .text(var text?): text.withUTF8 { line.append(UnsafeRawBufferPointer($0)) }
+        }
       }
     }
     let length = (line.count + 7) & ~7
+    guard length <= bytes.count else { return nil }
     for place in line.count..<length { bytes[place] = 0 }
     write(row.changed, into: bytes)
     let head = head(UnsafeRawBufferPointer(rebasing: bytes[..<length]))
@@ -255,14 +249,15 @@ struct JournalLine {
 
   private struct Writer {
     let bytes: UnsafeMutableRawBufferPointer
+    /// Bytes of the line so far, also where there was no room for them.
     var count: Int
 
     mutating func append(_ field: UnsafeRawBufferPointer?) {
+      let start = count + 4
+      defer { count = start + (field?.count ?? 0) }
+      guard start + (field?.count ?? 0) <= bytes.count else { return }
       bytes.storeBytes(of: Int32(field?.count ?? -1), toByteOffset: count, as: Int32.self)
-      count += 4
-      guard let field else { return }
-      UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: field)
-      count += field.count
+      if let field { UnsafeMutableRawBufferPointer(rebasing: bytes[start...]).copyMemory(from: field) }
     }
   }
 

@@ -42,7 +42,8 @@ protocol RowSource {
 /// A value of another type than its column's, which dlm never wrote.
 struct NoRow: Error {}
 
-extension CacheRow {
+extension CacheRow.Fields {
+  /// Of all columns but `changed`.
   @inline(__always)
   func value(_ column: RowColumn) -> RowColumn.Value {
     switch column {
@@ -70,10 +71,12 @@ extension CacheRow {
     case .usedAt: .number(self.usedAt)
     case .status: .number(self.status.map { Int64($0) })
     case .sum: .text(self.sum)
-    case .changed: .number(self.changed.number)
+    case .changed: .number(nil)
     }
   }
+}
 
+extension CacheRow {
   /// - Parameter key: the row's, where it is known.
   init(from source: inout some RowSource, key: RowKey? = nil) throws(NoRow) {
     func text(_ column: RowColumn) throws(NoRow) -> String {

@@ -97,6 +97,20 @@ struct JournalTests {
     #expect(JournalLine.decode(line) == [row])
   }
 
+  /// A line without room is no line, and nothing behind its bytes is touched; the next try finds room.
+  @Test func aLineNeedsItsRoom() {
+    let row = Self.row("日本", etag: "\"1\"")
+    let whole = JournalLine.encode(row)
+    for room in 0..<whole.count {
+      var bytes = [UInt8](repeating: 0, count: whole.count + 16)
+      let length = bytes.withUnsafeMutableBytes { JournalLine.write(row, into: .init(rebasing: $0[..<room])) }
+      #expect(length == nil)
+      #expect(bytes[room...].allSatisfy { $0 == 0 } && JournalLine.decode(bytes) == [])
+      #expect(bytes.withUnsafeMutableBytes { JournalLine.write(row, into: $0) } == whole.count)
+      #expect(Array(bytes.prefix(whole.count)) == whole)
+    }
+  }
+
   @Test func tornAndForeignLinesAreLeftOut() {
     let (one, two) = (JournalLine.encode(Self.row("a")), JournalLine.encode(Self.row("b")))
     #expect(JournalLine.decode(one + two.dropLast()).map(\.name) == ["a"])
@@ -152,18 +166,26 @@ struct JournalTests {
     let folder = try Folder(temporary.filePath, mode: 0o700)
     let file = try folder.open("lines", O_WRONLY | O_CREAT)
     var lines = LineMemory(room: 0)
-    #expect(throws: Errno.permissionDenied) { try lines.makeRoom(for: 20, in: file) }
+    #expect(throws: Errno.permissionDenied) { try lines.makeRoom(in: file) }
     let texts = (0..<2000).map { "line \($0)\n" }
     for text in texts {
-      try lines.makeRoom(for: 20, in: Descriptor.closed)
-      let place = lines.append { memory in
-        memory.copyBytes(from: text.utf8)
-        return text.utf8.count
-      }
+      let place = try Self.add(text, to: &lines)
       #expect(String(decoding: lines.bytes(from: place), as: UTF8.self) == text)
     }
     #expect(String(decoding: lines.bytes(from: 0), as: UTF8.self) == texts.joined())
-    #expect(throws: Errno.fileTooLarge) { try lines.makeRoom(for: 1 << 27, in: Descriptor.closed) }
+    #expect(throws: Errno.fileTooLarge) { while true { try lines.makeRoom(in: Descriptor.closed) } }
+  }
+
+  private static func add(_ text: String, to lines: inout LineMemory) throws(Errno) -> Int {
+    while true {
+      let place = lines.append { memory in
+        guard memory.count >= text.utf8.count else { return nil }
+        memory.copyBytes(from: text.utf8)
+        return text.utf8.count
+      }
+      if let place { return place }
+      try lines.makeRoom(in: Descriptor.closed)
+    }
   }
 
   /// Its file was mapped, and cannot be made longer.
@@ -171,12 +193,9 @@ struct JournalTests {
     let temporary = try TemporaryFolder()
     let folder = try Folder(temporary.filePath, mode: 0o700)
     var lines = LineMemory(room: 0)
-    try lines.makeRoom(for: 20, in: folder.open("lines", O_RDWR | O_CREAT))
-    _ = lines.append { memory in
-      memory.copyBytes(from: "first".utf8)
-      return 5
-    }
-    try lines.makeRoom(for: 1 << 20, in: Descriptor.closed)
+    try lines.makeRoom(in: folder.open("lines", O_RDWR | O_CREAT))
+    _ = try Self.add("first", to: &lines)
+    try lines.makeRoom(in: Descriptor.closed)
     #expect(String(decoding: lines.bytes(from: 0), as: UTF8.self) == "first")
     #expect(try temporary.text("lines").hasPrefix("first"))
   }

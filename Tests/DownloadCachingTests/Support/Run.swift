@@ -104,8 +104,8 @@ extension Statement {
 
 extension JournalLine {
   static func encode(_ row: CacheRow) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: room(for: row)) { bytes, count in
-      count = write(row, into: UnsafeMutableRawBufferPointer(bytes))
+    [UInt8](unsafeUninitializedCapacity: 1 << 20) { bytes, count in
+      count = write(row, into: UnsafeMutableRawBufferPointer(bytes)) ?? 0
     }
   }
 
