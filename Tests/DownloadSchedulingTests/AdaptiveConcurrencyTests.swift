@@ -86,16 +86,20 @@ struct AdaptiveConcurrencyTests {
 
   /// All that a loop's turn brings ends before the next begin: with a near server the limit was never reached at an
   /// end, nothing was measured any more, and the number stayed at what the first files had found.
-  @Test func filesThatEndTogether() {
+  /// Where the list brings no more at a time, they say nothing of the width.
+  @Test(arguments: [(true, 64), (false, 2)])
+  func filesThatEndTogether(hasMore: Bool, limit: Int) {
     var run = RunLimiter(widths: [64], adaptive: AdaptiveConcurrency(ceiling: 64))
     for turn in 1...400 {
       while run.spare > 0 { run.begin(0) }
       for _ in 0..<run.total {
-        if run.learn(brokenAt: nil) { run.measure(at: .milliseconds(turn), received: Int64(turn), left: nil) }
+        if run.learn(brokenAt: nil, hasMore: hasMore) {
+          run.measure(at: .milliseconds(turn), received: Int64(turn), left: nil)
+        }
         run.end(0)
       }
     }
-    #expect(run.adaptive?.limit == 64, "each turn brings as many as are in flight")
+    #expect(run.adaptive?.limit == limit, "each turn brings as many as are in flight")
   }
 
   /// Ten thousand small files a second, as measured on one machine in two of its phases: within a tenth of

@@ -222,7 +222,6 @@ struct JournalLine {
   /// Writes the line of a row, and returns its length; nil if the bytes, from a multiple of eight on, are too few. The
   /// head, which marks it as whole, comes last, also for other processes that see this memory.
   static func write(_ row: CacheRow, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
-    guard bytes.count >= headLength else { return nil }
     var line = Writer(bytes: bytes, count: headLength)
     row.read { fields in
       for column in RowColumn.all.dropLast() {

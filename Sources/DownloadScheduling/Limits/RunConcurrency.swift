@@ -41,7 +41,7 @@ struct RunLimiter {
   /// Nil where the user gives the number of files at a time.
   private(set) var adaptive: AdaptiveConcurrency?
   /// Files that ended without breaking; and those since as many were in flight as may be. All of a loop's turn end
-  /// before others begin, so that only more than a round of them tells that the limit has no effect.
+  /// before others begin: while there are others, only more than a round tells that the limit has no effect.
   private var (ended, endedSinceFull) = (0, 0)
 
   init(widths: [Int], adaptive: AdaptiveConcurrency?) {
@@ -99,15 +99,16 @@ struct RunLimiter {
   // MARK: What `AdaptiveConcurrency` is told
 
   /// - Parameter brokenAt: when the file's transfer broke; nil if it did not.
+  /// - Parameter hasMore: whether others can be had without waiting for the list.
   /// - Returns: whether `measure` must be called now.
-  mutating func learn(brokenAt: Duration?) -> Bool {
+  mutating func learn(brokenAt: Duration?, hasMore: Bool) -> Bool {
     if adaptive == nil { return false }
     if let brokenAt {
       adaptive?.failed(at: brokenAt)
       return false
     }
     (ended, endedSinceFull) = (ended + 1, endedSinceFull + 1)
-    let (ended, isFull) = (ended, isFull || endedSinceFull <= adaptive?.limit ?? 0)
+    let (ended, isFull) = (ended, isFull || hasMore && endedSinceFull <= adaptive?.limit ?? 0)
     return adaptive?.ended(files: ended, isFull: isFull) ?? false
   }
 

@@ -317,7 +317,7 @@ struct RequestQueueState {
   mutating func ended(
     _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil, next: RestingFile? = nil
   ) -> Bool {
-    let measures = run.learn(brokenAt: brokenAt)
+    let measures = run.learn(brokenAt: brokenAt, hasMore: hosts.held + window.count > 0 || window.reader == .nobody)
     refused.forget(request.id)
     goOn(with: next)
     // A host with anything in flight is not forgotten.
