@@ -137,8 +137,7 @@ struct LineMemory: ~Copyable {
   private let least: Int
 
   init(room: Int) {
-    // At least enough for a few dozen files.
-    least = max(room, 16 << 10)
+    least = max(room, 16 << 10)  // Enough for a few dozen files.
   }
 
   deinit { Self.unmap(memory) }

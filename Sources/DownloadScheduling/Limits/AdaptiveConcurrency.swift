@@ -4,9 +4,10 @@ public import DownloadModel
 /// results. It reads no clock; times are since the run began.
 /// It begins with two, because servers of few workers are slower for all that come at once. Until a file has ended, it
 /// doubles the number, because distant servers answer late. From then on it measures. A doubled width is kept where it
-/// brings a twentieth more; else it goes back, sees once whether half as many do as well, and rests, each time longer,
-/// before it tries more again. A goodput that fell meanwhile is a reason to try fewer. It takes fewer, at most once in
-/// a round, where transfers break. Refusals concern the hosts and not the run (`HostLimiter`, HTTP rule 39).
+/// brings a twentieth more than the one before brought, or brings after it: this machine may have slowed. Else it sees
+/// once whether half as many do, and rests, each time longer, before it tries more. A goodput that fell is a reason to
+/// try fewer. Transfers that break halve it, once a round. Refusals concern the hosts and not the run (`HostLimiter`,
+/// HTTP rule 39).
 public struct AdaptiveConcurrency: Sendable, Equatable {
   public private(set) var ceiling: Int
   public private(set) var limit: Int
@@ -139,6 +140,8 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     switch phase {
     case .measuring where limit == base: attempt(wider, at: now, left)
     case .measuring: judge(goodput, at: now, left)
+    case .resting where goodputs[wider].map { goodput.files < $0.files && $0.beats(goodput) } ?? false:
+      attempt(wider, at: now, left)
     case .resting(let until) where now >= until:
       // It may bring less by now. Nobody knows what fewer bring where answers were so late that it began with all.
       let isLess = base > 1 && goodputs[smaller].map { !goodput.beats($0) } ?? (base == ceiling)
@@ -174,8 +177,8 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     if isLittle, lesson == .nothing { lesson = .littleWasLeft }
     aim = isLittle || width < base && left < base * roundsForFewer ? base : width
     if aim != limit { (strangers, mark, limit) = (limit, nil, min(limit, aim)) }
-    // What another width brought before says nothing any more.
-    if aim != base { goodputs[aim] = nil }
+    // What it brought before says nothing any more.
+    if aim != limit || aim != base { goodputs[aim] = nil }
     (phase, rest) = aim == base ? (.resting(until: now + rest), min(rest * 2, longRest)) : (.measuring, rest)
   }
 
