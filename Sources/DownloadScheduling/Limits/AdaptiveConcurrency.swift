@@ -6,8 +6,7 @@ public import DownloadModel
 /// doubles the number, because distant servers answer late. From then on it measures. A doubled width is kept where it
 /// brings a twentieth more than the one before brought, or brings after it: this machine may have slowed. Else it sees
 /// once whether half as many do, and rests, each time longer, before it tries more. A goodput that fell is a reason to
-/// try fewer. Transfers that break halve it, once a round. Refusals concern the hosts and not the run (`HostLimiter`,
-/// HTTP rule 39).
+/// try fewer. Breaks halve it, once a round. Refusals concern only their hosts (`HostLimiter`, HTTP rule 39).
 public struct AdaptiveConcurrency: Sendable, Equatable {
   public private(set) var ceiling: Int
   public private(set) var limit: Int
