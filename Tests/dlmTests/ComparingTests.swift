@@ -167,7 +167,9 @@ struct ComparingTests {
       place, ["compare", "urls.txt", "--runs", "2", "--modes", "parallel", "sequential", "-s", "1"],
       columns: columns, rows: rows)
     defer { terminal.stop() }
-    let standing = try await terminal.wait(for: "50%")
+    _ = try await terminal.wait(for: "50%")
+    // The other files may end a moment later.
+    let standing = try await terminal.wait(for: "2/3")
     let lines = standing.lines.filter { !$0.isEmpty }
     #expect(lines.contains { $0.hasPrefix("run 2 of 4: ") && $0.hasSuffix(", round 1") }, "\(standing.text)")
     #expect(lines.contains { $0.contains("large") && $0.contains("50%") }, "\(standing.text)")
