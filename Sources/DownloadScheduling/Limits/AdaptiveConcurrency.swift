@@ -175,9 +175,8 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     let isLittle = kept.map { Double(left) * $0.seconds < $0.files * worthwhile } ?? false
     if isLittle, lesson == .nothing { lesson = .littleWasLeft }
     aim = isLittle || width < base && left < base * roundsForFewer ? base : width
-    if aim != limit { (strangers, mark, limit) = (limit, nil, min(limit, aim)) }
     // What it brought before says nothing any more.
-    if aim != limit || aim != base { goodputs[aim] = nil }
+    if aim != limit { (strangers, mark, limit, goodputs[aim]) = (limit, nil, min(limit, aim), nil) }
     (phase, rest) = aim == base ? (.resting(until: now + rest), min(rest * 2, longRest)) : (.measuring, rest)
   }
 
