@@ -309,7 +309,9 @@ actor CurlAgent {
       group.change(host) { $0.ended(waited: waited, answered: hasAnswer ? transfer.answerTime : nil) }
     }
     guard hasAnswer else { return }
-    if !transfer.easy.reusedConnection { watch.answered(host, after: transfer.answerTime) }
+    if !transfer.easy.reusedConnection {
+      watch.answered(host, after: transfer.answerTime, connect: transfer.connectTime)
+    }
     if group.isWatched { watch.count(host) }
   }
 
@@ -318,15 +320,13 @@ actor CurlAgent {
   func watchUnanswered(after time: UInt64) -> Bool {
     // Under a rate limit, an answer may be there but not read yet.
     if settings.options.usesHTTP2 || settings.options.rateLimit != nil { return false }
-    /// The longest waits for each host: of all requests, and of those whose connections are not up.
-    var waits: [String: (all: UInt64, unsent: UInt64)] = [:]
+    var waits: [String: OvertakenRule.Waits] = [:]
     var isWaiting = false
     for transfer in transfers where transfer.wait != nil {
       isWaiting = true
       guard transfer.passTime(time), let wait = transfer.wait, wait >= OvertakenRule.leastWait, let host = transfer.host
       else { continue }
-      let (all, unsent) = waits[host] ?? (0, 0)
-      waits[host] = (max(all, wait), transfer.isUnsent ? max(unsent, wait) : unsent)
+      waits[host, default: OvertakenRule.Waits()].add(wait, isUntaken: transfer.isUntaken)
     }
     if watch.isOn != isWaiting { group.watch(isWaiting) }
     watch.set(isOn: isWaiting, hosts: Set(waits.keys))
@@ -338,20 +338,19 @@ actor CurlAgent {
     return isWaiting
   }
 
-  private func judge(_ waits: [String: (all: UInt64, unsent: UInt64)]) async {
-    for (host, wait) in waits {
+  private func judge(_ waits: [String: OvertakenRule.Waits]) async {
+    for (host, waits) in waits {
       var facts: [OvertakenRule.Facts] = []
       for agent in group.agents { facts.append(await agent.facts(of: host)) }
       switch OvertakenRule.judge(
-        wait: wait.all, unsent: wait.unsent, longest: settings.longestWait, facts, since: watch.marks[host],
-        group.trials(at: host))
+        waits, longest: settings.longestWait, facts, since: watch.marks[host], group.trials(at: host))
       {
       case .wait: break
       // A request that was returned before must wait longer each time.
       case .tryOne(let loop, let isIdle): tryOne(host, on: loop, isIdle: isIdle) { $0.answerWait.mayReturn }
-      case .move(let loop): tryOne(host, on: loop, isIdle: true) { $0.isUnsent }
-      case .giveBack(let answering):
-        for agent in group.agents { await agent.giveBack(host, answering, on: facts.bestLoop) }
+      case .move(let loop): tryOne(host, on: loop, isIdle: true) { $0.isUntaken && $0.answerWait.mayReturn }
+      case .giveBack(let places, let isUntaken):
+        for agent in group.agents { await agent.giveBack(host, places, on: facts.bestLoop, isUntaken: isUntaken) }
       }
       watch.see(host, facts)
     }
@@ -361,7 +360,11 @@ actor CurlAgent {
   private func busyConnections(to host: String) -> Int { transfers.count { $0.host == host && $0.isAnswered } }
 
   private func facts(of host: String) -> OvertakenRule.Facts {
-    watch.facts(of: host, busy: busyConnections(to: host), idle: loop.idleConnections(to: host).count)
+    let idle = loop.idleConnections(to: host).count
+    let all = transfers.filter { $0.host == host }
+    return watch.facts(
+      of: host, busy: all.count(where: \.isAnswered), idle: idle, taken: idle + all.count { !$0.isUntaken },
+      all: idle + all.count)
   }
 
   /// Returns the request that has waited longest of some, to be asked again on a loop that has a connection for it.
@@ -372,10 +375,10 @@ actor CurlAgent {
     giveBack(longest, on: loop, isIdle: isIdle)
   }
 
-  private func giveBack(_ host: String, _ answering: [Int], on loop: Int) {
-    for transfer in waiting(for: host)
-    where transfer.answerWait.time >= OvertakenRule.leastWait && transfer.answerWait.mayReturn {
-      giveBack(transfer, on: loop, answering: answering)
+  private func giveBack(_ host: String, _ places: [Int], on loop: Int, isUntaken: Bool) {
+    for transfer in waiting(for: host) where transfer.answerWait.time >= OvertakenRule.leastWait {
+      guard isUntaken ? transfer.isUntaken : transfer.answerWait.mayReturn else { continue }
+      giveBack(transfer, on: loop, answering: places)
     }
   }
 

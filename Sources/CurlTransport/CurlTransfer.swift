@@ -165,8 +165,8 @@ final class CurlTransfer {
     return wait.time
   }
 
-  /// Whether its connection is not up, so that nothing was asked on it.
-  var isUnsent: Bool { isRunning && !easy.isConnected }
+  /// Whether the host has not taken the connection that was opened for it, so that nothing was asked on it.
+  var isUntaken: Bool { !(answerWait.socket == nil || easy.offset(CURLINFO_CONNECT_TIME_T) > 0) }
 
   /// - Returns: whether it waits, if the time counts; false if there is something to read now.
   func passTime(_ nanoseconds: UInt64) -> Bool {
@@ -184,9 +184,11 @@ final class CurlTransfer {
   }
 
   /// From the beginning of the connection, or of the request on a reused one, to the answer. Valid once it has come.
-  var answerTime: UInt64 {
-    let begin = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
-    return UInt64(max(0, easy.offset(CURLINFO_STARTTRANSFER_TIME_T) - begin)) * 1000
+  var answerTime: UInt64 { time(of: CURLINFO_STARTTRANSFER_TIME_T) }
+  var connectTime: UInt64 { time(of: CURLINFO_CONNECT_TIME_T) }
+
+  private func time(of end: CURLINFO) -> UInt64 {
+    UInt64(max(0, easy.offset(end) - easy.offset(CURLINFO_NAMELOOKUP_TIME_T))) * 1000
   }
 
   /// - Returns: nil unless it has stalled, or is too slow.

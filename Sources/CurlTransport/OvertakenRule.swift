@@ -13,6 +13,23 @@ enum OvertakenRule {
     var answers = 0
     /// The longest time that a first answer on a new connection took.
     var firstAnswer: UInt64 = 0
+    /// Connections that are up, whether they have brought an answer or not; and all, with those that are not up yet.
+    var taken = 0
+    var all = 0
+    /// The shortest time in which a connection came up; nil before one has brought an answer.
+    var connect: UInt64?
+  }
+
+  /// The longest wait of all requests, and of those whose connections the host has not taken; and how many these are.
+  struct Waits: Equatable, Sendable {
+    var all: UInt64 = 0
+    var untaken: UInt64 = 0
+    var untakenCount = 0
+
+    mutating func add(_ wait: UInt64, isUntaken: Bool) {
+      all = max(all, wait)
+      if isUntaken { (untaken, untakenCount) = (max(untaken, wait), untakenCount + 1) }
+    }
   }
 
   struct Mark: Equatable {
@@ -38,29 +55,37 @@ enum OvertakenRule {
     case wait
     /// Ask one request again on that loop, which has a connection for it now, or as soon as a transfer ends.
     case tryOne(loop: Int, isIdle: Bool)
-    /// Return all that wait to the queue: the host answers on so many connections at a time, by loop.
-    case giveBack(answering: [Int])
-    /// Give the request whose connection does not come up to that loop, which has one that is idle.
+    /// Return all that wait to the queue, or those whose connections are not taken: the host answers on so many
+    /// connections at a time, or takes so many, by loop.
+    case giveBack([Int], isUntaken: Bool = false)
+    /// Return the one whose connection is not taken, to be asked again on that loop.
     case move(loop: Int)
   }
 
   /// Shorter waits mean nothing: the machine or a disk may be busy.
   static let leastWait: UInt64 = 50_000_000
   private static let aSecond: UInt64 = 1_000_000_000
-  /// A near connection comes up in less, and a far one that lost its first packet is tried again after it.
-  private static let longestConnect = aSecond
+  /// Longer than libcurl waits for the first of a name's addresses before it tries the next (200 ms).
+  private static let leastConnect: UInt64 = 300_000_000
   private static let trials = 2
 
-  /// - Parameters:
-  ///   - wait: of the request that has waited longest.
-  ///   - unsent: of those whose connections are not up; 0 for none. Nothing is asked twice then, so it needs no trial.
-  ///   - longest: a wait that is close to a stall: no retry should be spent then while the host is busy with others.
+  /// What was not sent is not asked twice. A server that is slow to accept connections (Python's queue holds five)
+  /// drops the next, which the kernel tries after 1 s, 3 s and 7 s. One alone, or all, may only have lost a packet.
+  /// - Parameter longest: a wait close to a stall: no retry should be spent then while the host is busy with others.
   static func judge(
-    wait: UInt64, unsent: UInt64 = 0, longest: UInt64 = .max, _ facts: [Facts], since mark: Mark?, _ trials: Trials
+    _ waits: Waits, longest: UInt64 = .max, _ facts: [Facts], since mark: Mark?, _ trials: Trials
   ) -> Verdict {
+    let wait = waits.all
     let idleLoop = mark?.wasIdle == true ? facts.firstIndex { $0.idle > 0 } : nil
-    if unsent >= longestConnect, let idleLoop { return .move(loop: idleLoop) }
-    if wait >= longest, facts.contains(where: { $0.busy > 0 }) { return .giveBack(answering: facts.answering) }
+    let isTaken = facts.contains { $0.taken > 0 }
+    if let connect = facts.compactMap(\.connect).min(), waits.untaken >= max(leastConnect, connect &* 4),
+      idleLoop != nil || !isTaken || facts.answers > mark?.answers ?? 0
+    {
+      if waits.untakenCount == 1 || !isTaken { return .move(loop: idleLoop ?? facts.bestLoop) }
+      // A server of many threads has taken and answered others meanwhile.
+      return .giveBack(facts.map { max($0.taken, $0.all / 2) }, isUntaken: true)
+    }
+    if wait >= longest, facts.contains(where: { $0.busy > 0 }) { return .giveBack(facts.answering) }
     let isKnown = trials.successes >= self.trials && trials.successes > trials.failures
     let firstAnswer = facts.map(\.firstAnswer).max() ?? 0
     // If the reason is known already, the time of a first answer may itself have been such a wait.
@@ -68,7 +93,7 @@ enum OvertakenRule {
       isKnown ? leastWait : max(leastWait, firstAnswer &* 4) << UInt64(3 * min(trials.failures, 4))
     let answering = facts.answering.reduce(0, +)
     guard answering > 0, wait >= patience else { return .wait }
-    if isKnown { return .giveBack(answering: facts.answering) }
+    if isKnown { return .giveBack(facts.answering) }
     // A trial without a result is not waited for without limit.
     guard trials.pending < self.trials + Int(wait / aSecond) else { return .wait }
     if let idleLoop { return .tryOne(loop: idleLoop, isIdle: true) }

@@ -159,7 +159,7 @@ struct UnansweredWatch {
   var isJudging = false
   private(set) var marks: [String: OvertakenRule.Mark] = [:]
   private var answers: [String: Int] = [:]
-  private var firstAnswers: [String: UInt64] = [:]
+  private var firstAnswers: [String: (longest: UInt64, connect: UInt64)] = [:]
   /// For how many hosts a first answer is remembered, so that memory does not grow with their number.
   private static let mostHosts = 1024
 
@@ -171,14 +171,18 @@ struct UnansweredWatch {
 
   mutating func count(_ host: String) { answers[host, default: 0] += 1 }
 
-  /// A connection brought its first answer, after so many nanoseconds.
-  mutating func answered(_ host: String, after time: UInt64) {
+  /// A connection brought its first answer, after so many nanoseconds, of which it took some to come up.
+  mutating func answered(_ host: String, after time: UInt64, connect: UInt64) {
     guard firstAnswers.count < Self.mostHosts || firstAnswers[host] != nil else { return }
-    firstAnswers[host] = max(firstAnswers[host] ?? 0, time)
+    let known = firstAnswers[host] ?? (time, connect)
+    firstAnswers[host] = (max(known.longest, time), min(known.connect, connect))
   }
 
-  func facts(of host: String, busy: Int, idle: Int) -> OvertakenRule.Facts {
-    OvertakenRule.Facts(busy: busy, idle: idle, answers: answers[host] ?? 0, firstAnswer: firstAnswers[host] ?? 0)
+  func facts(of host: String, busy: Int, idle: Int, taken: Int, all: Int) -> OvertakenRule.Facts {
+    let first = firstAnswers[host]
+    return OvertakenRule.Facts(
+      busy: busy, idle: idle, answers: answers[host] ?? 0, firstAnswer: first?.longest ?? 0, taken: taken, all: all,
+      connect: first?.connect)
   }
 
   mutating func see(_ host: String, _ facts: [OvertakenRule.Facts]) {
