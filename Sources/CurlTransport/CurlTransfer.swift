@@ -166,7 +166,10 @@ final class CurlTransfer {
   }
 
   /// Whether the host has not taken the connection that was opened for it, so that nothing was asked on it.
-  var isUntaken: Bool { !(answerWait.socket == nil || easy.offset(CURLINFO_CONNECT_TIME_T) > 0) }
+  var isUntaken: Bool {
+    guard let socket = answerWait.socket, easy.offset(CURLINFO_CONNECT_TIME_T) == 0 else { return false }
+    return !isUp(socket)
+  }
 
   /// - Returns: whether it waits, if the time counts; false if there is something to read now.
   func passTime(_ nanoseconds: UInt64) -> Bool {

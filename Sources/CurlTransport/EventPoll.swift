@@ -224,6 +224,13 @@ struct BriefLook {
   }
 }
 
+/// Whether its connection has come up, also where the loop is behind and libcurl has not seen it (getpeername(2)).
+func isUp(_ socket: Int32) -> Bool {
+  var address = sockaddr()
+  var length = socklen_t(MemoryLayout<sockaddr>.size)
+  return getpeername(socket, &address, &length) == 0
+}
+
 func hasSomethingToRead(_ socket: Int32) -> Bool {
   var byte: UInt8 = 0
   return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
