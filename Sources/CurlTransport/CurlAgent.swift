@@ -346,9 +346,7 @@ actor CurlAgent {
         waits, longest: settings.longestWait, facts, since: watch.marks[host], group.trials(at: host))
       {
       case .wait: break
-      // A request that was returned before must wait longer each time.
-      case .tryOne(let loop, let isIdle): tryOne(host, on: loop, isIdle: isIdle) { $0.answerWait.mayReturn }
-      case .move(let loop): tryOne(host, on: loop, isIdle: true) { $0.isUntaken && $0.answerWait.mayReturn }
+      case .tryOne(let loop, let isIdle, let isUntaken): tryOne(host, on: loop, isIdle: isIdle, isUntaken: isUntaken)
       case .giveBack(let places, let isUntaken):
         for agent in group.agents { await agent.giveBack(host, places, on: facts.bestLoop, isUntaken: isUntaken) }
       }
@@ -367,27 +365,30 @@ actor CurlAgent {
       all: idle + all.count)
   }
 
-  /// Returns the request that has waited longest of some, to be asked again on a loop that has a connection for it.
-  private func tryOne(_ host: String, on loop: Int, isIdle: Bool, _ isMeant: (CurlTransfer) -> Bool) {
-    let meant = waiting(for: host).filter(isMeant)
+  /// Returns the request that has waited longest, to be asked again on a loop that has a connection for it.
+  private func tryOne(_ host: String, on loop: Int, isIdle: Bool, isUntaken: Bool) {
+    let meant = returnable(host, isUntaken).filter { !isUntaken || $0.answerWait.mayConnectAgain }
     guard let longest = meant.max(by: { $0.answerWait.time < $1.answerWait.time }) else { return }
     group.change(host) { $0.pending += 1 }
     giveBack(longest, on: loop, isIdle: isIdle)
   }
 
   private func giveBack(_ host: String, _ places: [Int], on loop: Int, isUntaken: Bool) {
-    for transfer in waiting(for: host) where transfer.answerWait.time >= OvertakenRule.leastWait {
-      guard isUntaken ? transfer.isUntaken : transfer.answerWait.mayReturn else { continue }
-      giveBack(transfer, on: loop, answering: places)
-    }
+    for transfer in returnable(host, isUntaken) { giveBack(transfer, on: loop, answering: places) }
   }
 
   private func giveBack(_ transfer: CurlTransfer, on loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
     let overtaken = DownloadError.Overtaken(
       waited: .nanoseconds(transfer.answerWait.time), loop: loop, isIdle: isIdle, answering: answering)
-    let error = DownloadError(.unanswered, activity: "waiting for the answer", isTransient: true, overtaken: overtaken)
+    let activity = transfer.isUntaken ? "connecting" : "waiting for the answer"
+    let error = DownloadError(.unanswered, activity: activity, isTransient: true, overtaken: overtaken)
     letGo(transfer, with: transfer.result(error))
   }
 
-  private func waiting(for host: String) -> [CurlTransfer] { transfers.filter { $0.wait != nil && $0.host == host } }
+  private func returnable(_ host: String, _ isUntaken: Bool) -> [CurlTransfer] {
+    transfers.filter {
+      $0.host == host && $0.wait ?? 0 >= OvertakenRule.leastWait
+        && (isUntaken ? $0.isUntaken : $0.answerWait.mayReturn)
+    }
+  }
 }

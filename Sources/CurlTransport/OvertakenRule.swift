@@ -53,13 +53,12 @@ enum OvertakenRule {
 
   enum Verdict: Equatable {
     case wait
-    /// Ask one request again on that loop, which has a connection for it now, or as soon as a transfer ends.
-    case tryOne(loop: Int, isIdle: Bool)
+    /// Ask one request again, of all that wait or of those whose connections are not taken, on that loop, which has a
+    /// connection for it now, or as soon as a transfer ends.
+    case tryOne(loop: Int, isIdle: Bool, isUntaken: Bool = false)
     /// Return all that wait to the queue, or those whose connections are not taken: the host answers on so many
     /// connections at a time, or takes so many, by loop.
     case giveBack([Int], isUntaken: Bool = false)
-    /// Return the one whose connection is not taken, to be asked again on that loop.
-    case move(loop: Int)
   }
 
   /// Shorter waits mean nothing: the machine or a disk may be busy.
@@ -81,7 +80,9 @@ enum OvertakenRule {
     if let connect = facts.compactMap(\.connect).min(), waits.untaken >= max(leastConnect, connect &* 4),
       idleLoop != nil || !isTaken || facts.answers > mark?.answers ?? 0
     {
-      if waits.untakenCount == 1 || !isTaken { return .move(loop: idleLoop ?? facts.bestLoop) }
+      if waits.untakenCount == 1 || !isTaken {
+        return .tryOne(loop: idleLoop ?? facts.bestLoop, isIdle: true, isUntaken: true)
+      }
       // A server of many threads has taken and answered others meanwhile.
       return .giveBack(facts.map { max($0.taken, $0.all / 2) }, isUntaken: true)
     }

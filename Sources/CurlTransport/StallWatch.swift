@@ -142,7 +142,10 @@ struct AnswerWait {
     isTrial = waited ?? .zero > .zero
   }
 
+  /// It must wait longer each time.
   var mayReturn: Bool { time / 2 >= before ?? 0 }
+  /// After a second the kernel tries again by itself, and CURLOPT_CONNECTTIMEOUT_MS begins anew with each connection.
+  var mayConnectAgain: Bool { mayReturn && before ?? 0 < 500_000_000 }
 
   /// For each connection that is tried; the last one counts.
   /// - Returns: whether a trial ends with that: nothing is learnt from a new connection.

@@ -82,7 +82,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     /// The network loop that has a connection on which the host answers.
     public var loop: Int
     public var isIdle: Bool
-    /// How many connections the host answers at a time, by loop; nil until that is known.
+    /// How many connections the host answers, or takes, at a time, by loop; nil until that is known.
     public var answering: [Int]?
 
     public init(waited: Duration, loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {

@@ -47,8 +47,9 @@ struct OvertakenRuleTests {
     let failed = OvertakenRule.Trials(pending: 9, failures: 4)
     let second = Self.milliseconds(1000)
     func waits(_ untaken: UInt64) -> Rule.Waits { .init(all: untaken, untaken: untaken, untakenCount: 1) }
-    #expect(Rule.judge(waits(second), facts, since: mark, failed) == .move(loop: 1))
-    #expect(Rule.judge(waits(3 * second), facts, since: mark, .init()) == .move(loop: 1))
+    let one = Rule.Verdict.tryOne(loop: 1, isIdle: true, isUntaken: true)
+    #expect(Rule.judge(waits(second), facts, since: mark, failed) == one)
+    #expect(Rule.judge(waits(3 * second), facts, since: mark, .init()) == one)
     // So far away, each takes a quarter of it.
     #expect(Rule.judge(waits(second - 1), facts, since: mark, failed) == .wait)
     // A request that was sent is another matter.
@@ -75,17 +76,18 @@ struct OvertakenRuleTests {
       return Rule.judge(.init(all: wait, untaken: wait, untakenCount: count), facts, since: mark, .init())
     }
     let all = Rule.Verdict.giveBack([3, 10], isUntaken: true)
+    let one = Rule.Verdict.tryOne(loop: 0, isIdle: true, isUntaken: true)
     #expect(verdict(300, taken) == all)
     // libcurl may try the second of two addresses only now.
     #expect(verdict(299, taken) == .wait)
     // One alone may be lost on its way.
-    #expect(verdict(300, count: 1, taken) == .move(loop: 0))
+    #expect(verdict(300, count: 1, taken) == one)
     // Nothing was answered since: the host is busy, or away.
     #expect(verdict(300, taken, since: Self.mark([1, 0], answers: 3)) == .wait)
     #expect(verdict(300, taken, since: Self.mark([1, 0], answers: 2)) == all)
     // It has none of ours in its queue: they are tried one by one.
     let none = [OvertakenRule.Facts(answers: 3, all: 2, connect: Self.milliseconds(1)), OvertakenRule.Facts()]
-    #expect(verdict(300, none, since: Self.mark([0, 0], answers: 3)) == .move(loop: 0))
+    #expect(verdict(300, none, since: Self.mark([0, 0], answers: 3)) == one)
     // Far away, each takes its time.
     var far = taken
     far[0].connect = Self.milliseconds(100)

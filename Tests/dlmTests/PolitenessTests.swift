@@ -33,31 +33,14 @@ struct PolitenessTests {
   /// The story: a server with one thread, of whose queue more than five connections fall off, gave 200 files in 34 s
   /// that it gives in 4 s one by one, because the kernel tries such connections again after 1 s, 3 s, 7 s, 15 s.
   @Test func aServerWhoseQueueOfConnectionsIsShort() async throws {
-    let script = """
-      import http.server, time
-      class Handler(http.server.BaseHTTPRequestHandler):
-          def do_GET(self):
-              time.sleep(0.02)
-              self.send_response(200)
-              self.send_header("Content-Length", "4")
-              self.end_headers()
-              self.wfile.write(b"body")
-          def log_message(self, *_):
-              pass
-      server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-      print("port", server.server_address[1], "ready", flush=True)
-      server.serve_forever()
-      """
-    let server = try CommandRun("/usr/bin/python3", ["-c", script])
-    defer { server.send(SIGKILL) }
-    try await server.wait(forOutput: "ready")
-    let port = try #require(server.outputText.split(separator: " ").dropFirst().first)
+    let server = try await DelayedOrigin(seconds: 0.02)
+    defer { server.stop() }
     let place = try Workplace()
-    let list = try place.list((0..<100).map { "http://127.0.0.1:\(port)/f\($0)" })
+    let list = try place.list((0..<100).map { server.url("/f\($0)") })
     let run = try await place.dlm("get", list, "-j", "64", "-d", "out", "--verbose")
     #expect(run.status == 0, "\(run.errorText.suffix(2000))")
     #expect(try place.names(in: "out").count == 100)
-    #expect(run.errorText.contains("failed while waiting for the answer; again at once"), "they are asked again")
+    #expect(run.errorText.contains("failed while connecting; again at once"), "they are asked again")
   }
 
   /// nginx ends an HTTP/2 connection after so many requests (a thousand, unless told otherwise), and libcurl

@@ -46,39 +46,18 @@ struct SleepingLaneTests {
 
   /// The story: five attempts could be over within a second.
   @Test func aServerThatIsKilledAndComesBack() async throws {
-    let script = """
-      import http.server, sys, time
-      class Handler(http.server.BaseHTTPRequestHandler):
-          protocol_version = "HTTP/1.1"
-          def do_GET(self):
-              time.sleep(0.05)
-              self.send_response(200)
-              self.send_header("Content-Length", "4")
-              self.end_headers()
-              self.wfile.write(b"body")
-          def log_message(self, *_):
-              pass
-      server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
-      print("ready", flush=True)
-      server.serve_forever()
-      """
     // Below the ports that the system gives to others meanwhile.
     let port = 20_000 + Int(getpid()) % 10_000
     let place = try Workplace()
-    let list = try place.list((0..<60).map { "http://127.0.0.1:\(port)/f\($0)" })
-    func serve() async throws -> CommandRun {
-      let server = try CommandRun("/usr/bin/python3", ["-c", script, "\(port)"])
-      try await server.wait(forOutput: "ready")
-      return server
-    }
-    var server = try await serve()
+    var server = try await DelayedOrigin(port: port, seconds: 0.05, hasThreads: true)
+    let list = try place.list((0..<60).map { server.url("/f\($0)") })
     let run = try place.start(["get", list, "-j", "4", "-d", "out"])
     try await place.wait(forSize: 4, of: "out/f3")
-    server.send(SIGKILL)
+    server.stop()
     try await Task.sleep(for: .seconds(3))
-    server = try await serve()
+    server = try await DelayedOrigin(port: port, seconds: 0.05, hasThreads: true)
     let result = try await run.waitForExit()
-    server.send(SIGKILL)
+    server.stop()
     #expect(result.status == 0, "\(result.errorText)")
     #expect(try place.names(in: "out").count == 60)
   }

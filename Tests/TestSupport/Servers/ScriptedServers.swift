@@ -111,6 +111,31 @@ public final class TLSOrigin: Sendable {
   public func stop() { server.stop() }
 }
 
+/// An origin that takes its time, and has a short queue of connections (see delayed_origin.py).
+///
+///     let origin = try await DelayedOrigin(seconds: 0.02)
+///     defer { origin.stop() }
+public final class DelayedOrigin: Sendable {
+  private let server: PythonServer
+
+  /// Returns when it accepts connections.
+  /// - Parameters:
+  ///   - port: 0 for any.
+  ///   - seconds: how long each answer takes, one at a time unless it has threads.
+  /// - Throws: when /usr/bin/python3 is missing, or the port is taken.
+  public init(port: Int = 0, seconds: Double, hasThreads: Bool = false) async throws(SupportFailure) {
+    server = try await PythonServer(
+      "delayed_origin.py", ["\(port)", "\(seconds)", hasThreads ? "threads" : "one"])
+  }
+
+  deinit { stop() }
+
+  public func url(_ path: String) -> String { "http://127.0.0.1:\(server.port)\(path)" }
+
+  /// May be called again; `deinit` does.
+  public func stop() { server.stop() }
+}
+
 /// A SOCKS5 proxy that refuses as it is told (see socks_server.py).
 ///
 ///     let proxy = try await SocksServer(login: "me:right", steps: ["5", "go"])
