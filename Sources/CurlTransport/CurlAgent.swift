@@ -141,14 +141,10 @@ actor CurlAgent {
   /// - Parameter time: nanoseconds since the last check.
   /// - Returns: whether any transfer goes on.
   func endStalled(_ stalls: StallWatch, after time: UInt64) -> Bool {
-    var goesOn = false
     for transfer in transfers where transfer.isRunning {
-      if let failure = transfer.slowness(stalls, after: time) {
-        letGo(transfer, with: transfer.result(failure))
-      } else {
-        goesOn = true
-      }
+      if let failure = transfer.slowness(stalls, after: time) { letGo(transfer, with: transfer.result(failure)) }
     }
+    let goesOn = transfers.contains(where: \.isRunning)
     // Under a rate limit, what a host brings is the user's doing.
     if time > 0, settings.options.rateLimit == nil { lookForCollapses(after: time) }
     return goesOn

@@ -26,7 +26,7 @@ struct EventPoll: ~Copyable {
 
   /// Identifies what stands behind a descriptor: libcurl closes a connection that never came up without a callback
   /// (7.88, `cf_socket_close`), and the kernel gives its number to whatever is opened next.
-  private struct Connection {
+  private struct Connection: Equatable {
     let host: String
     let device: dev_t
     let inode: ino_t
@@ -93,8 +93,7 @@ struct EventPoll: ~Copyable {
   @discardableResult
   mutating func forgetIfClosed(_ socket: Int32) -> Bool {
     guard let known = slots[slot(of: socket)].connection else { return false }
-    let now = Connection(socket, to: known.host)
-    if (now.device, now.inode) == (known.device, known.inode) { return false }
+    if Connection(socket, to: known.host) == known { return false }
     forget(socket)
     return true
   }
@@ -105,13 +104,8 @@ struct EventPoll: ~Copyable {
   }
 
   mutating func setInterest(_ socket: Int32, _ what: Int32) {
-    let mask: UInt32 =
-      switch what {
-      case CURL_POLL_IN: EPOLLIN.rawValue
-      case CURL_POLL_OUT: EPOLLOUT.rawValue
-      case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
-      default: 0
-      }
+    // CURL_POLL_INOUT is both bits, CURL_POLL_REMOVE none.
+    let mask = (what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0) | (what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
     let index = slot(of: socket)
     if mask == 0, slots[index].connection == nil { return drop(index) }
     if (slots[index].interest ?? 0) == mask { return }

@@ -57,10 +57,7 @@ struct Exchange: ~Copyable {
   var effectiveURL: String? { route?.destination.key }
 
   /// Whether neither a head for the sink nor a body to drop has come.
-  var isWaiting: Bool {
-    guard case .waiting = phase else { return false }
-    return framing == nil
-  }
+  var isWaiting: Bool { if case .waiting = phase { framing == nil } else { false } }
 
   var goesOn: Bool { next != nil && failure == nil }
 

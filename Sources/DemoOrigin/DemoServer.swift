@@ -1,5 +1,4 @@
 import CLinux
-import DownloadModel
 import Glibc
 
 /// One thread that waits for all its sockets, and for the moments in which answers and their pieces are due. HTTP/1.1

@@ -257,11 +257,10 @@ struct Completion {
   /// Stores what a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared, unless that says nothing new:
   /// without a lifetime it does not matter when the server was asked.
   private nonisolated(nonsending) func renew(_ row: CacheRow, to renewed: CacheRow) async {
-    if renewed.freshness != row.freshness || renewed.digest != row.digest || renewed.trust != row.trust
+    let saysNew =
+      renewed.freshness != row.freshness || renewed.digest != row.digest || renewed.trust != row.trust
       || renewed.mayAnswer != row.mayAnswer || renewed.freshness.namesLifetime
       || configuration.freshness.guesses || row.isUsedAgain(at: renewed.fetchedAt)
-    {
-      if index.add(renewed) { await index.flush() }
-    }
+    if saysNew, index.add(renewed) { await index.flush() }
   }
 }

@@ -226,12 +226,11 @@ public actor DownloadCache: DownloadStore {
   // MARK: The way back
 
   public func commit(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
-    guard let finished = download.finished else { return nil }
     let outcome: DownloadOutcome?
-    switch finished {
+    switch download.finished {
     case .whole(let proof): outcome = try await completion.finish(download, proof)
     case .unchanged: outcome = try await completion.confirm(download)
-    case .partly: outcome = nil
+    case nil, .partly: return nil
     case .skipped:
       let name = download.finalName
       completion.abandon(download)

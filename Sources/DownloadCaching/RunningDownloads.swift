@@ -125,11 +125,6 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
       guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { throw .canceled }
     }
   }
-
-  fileprivate var json: [UInt8] {
-    // Strings and integers always encode.
-    (try? JSONEncoder().encode(self)).map(Array.init) ?? []
-  }
 }
 
 /// Keeps the snapshot file of this process, on a thread that may wait for the disk.
@@ -153,7 +148,8 @@ public actor RunningDownloadsFile {
       guard try folder.removeOwn(draft) else { return }
       let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       guard file.lock() else { return }
-      try file.write(running.json)
+      // Strings and integers always encode.
+      try file.write((try? JSONEncoder().encode(running)).map(Array.init) ?? [])
       // Left for a killed process with the same number: nobody knows of this one yet.
       if !standing.isOpen { try folder.remove(RunningDownloads.inbox(of: getpid())) }
       try folder.rename(draft, replacing: name)

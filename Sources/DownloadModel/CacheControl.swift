@@ -99,13 +99,11 @@ package struct CacheControl: Sendable, Equatable {
   }
 
   private static func unescaped(_ quoted: Bytes) -> [UInt8] {
-    var text: [UInt8] = []
     var isEscaped = false
-    for byte in quoted {
+    return quoted.filter { byte in
       isEscaped = !isEscaped && byte == escape
-      if !isEscaped { text.append(byte) }
+      return !isEscaped
     }
-    return text
   }
 
   /// Ignores blanks around the text, and case.

@@ -163,7 +163,7 @@ public protocol RequestSource: Sendable {
 
 extension RequestSource {
   public func takeAtOnce() -> DownloadRequest? { nil }
-  public var outlook: SourceOutlook { SourceOutlook(goesOn: true, hasFirst: false) }
+  public var outlook: SourceOutlook { SourceOutlook() }
 }
 
 /// What a source can say of requests that it has not given yet.
@@ -175,7 +175,7 @@ public struct SourceOutlook: Sendable, Equatable {
   /// How many requests it has; nil until its end has been read.
   public var left: Int?
 
-  public init(goesOn: Bool, hasFirst: Bool, left: Int? = nil) {
+  public init(goesOn: Bool = true, hasFirst: Bool = false, left: Int? = nil) {
     (self.goesOn, self.hasFirst, self.left) = (goesOn, hasFirst, left)
   }
 }
@@ -199,9 +199,7 @@ public final class RequestList: RequestSource {
     }
   }
 
-  public var outlook: SourceOutlook {
-    SourceOutlook(goesOn: true, hasFirst: false, left: rest.withLock { $0.left })
-  }
+  public var outlook: SourceOutlook { SourceOutlook(left: rest.withLock { $0.left }) }
 }
 
 /// How one file ended without a failure.

@@ -1,19 +1,14 @@
 /// The logins of a netrc file, to distinguish the answers that different logins get; libcurl reads the file itself.
 public struct NetrcLogins: Sendable {
-  private var machines: [String: String] = [:]
-  private var fallback: String?
+  /// By machine; nil for every other (`default`).
+  private var machines: [String?: String] = [:]
   /// All entries, for an answer that came through redirects over other hosts. A secret.
   package let all: String
 
   public init(_ text: [UInt8]) {
     let entries = Self.entries(text)
     for (machine, words) in entries {
-      let login = words.joined(separator: "\u{0}") + "\n"
-      if let machine {
-        machines[machine, default: ""] += login
-      } else {
-        fallback = (fallback ?? "") + login
-      }
+      machines[machine, default: ""] += words.joined(separator: "\u{0}") + "\n"
     }
     all = entries.map { ([$0.machine ?? ""] + $0.words).joined(separator: "\u{0}") }.joined(separator: "\n")
   }
@@ -49,13 +44,13 @@ public struct NetrcLogins: Sendable {
   /// What the file says for a host, as text that is different for different logins; nil for nothing. A secret.
   /// - Parameter host: as in an address: lower case, an IPv6 address in brackets.
   package func login(for host: String) -> String? {
-    machines[host.first == "[" ? String(host.dropFirst().dropLast()) : host] ?? fallback
+    machines[host.first == "[" ? String(host.dropFirst().dropLast()) : host] ?? machines[nil]
   }
 
   /// Whether the file says something for a host.
   /// - Parameter isHome: whether what it says for every host (`default`) counts too.
   public func hasLogin(for host: String, isHome: Bool) -> Bool {
-    isHome ? login(for: host) != nil : login(for: host) != fallback
+    isHome ? login(for: host) != nil : login(for: host) != machines[nil]
   }
 
   /// Words between blanks. A word in double quotes may contain blanks, and a backslash in it makes the next character

@@ -92,10 +92,11 @@ public struct HostWait: Sendable, Equatable {
   /// Until it is asked again; nil where only the end of another file is waited for.
   public var pause: Duration?
   /// Whether it said that it takes no more requests until then, and refused none.
-  public var isSpent = false
+  public var isSpent: Bool
 
-  public init(host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?) {
-    (self.host, self.limit, self.isLearnt, self.waiting, self.pause) = (host, limit, isLearnt, waiting, pause)
+  public init(host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?, isSpent: Bool = false) {
+    (self.host, self.limit, self.isLearnt) = (host, limit, isLearnt)
+    (self.waiting, self.pause, self.isSpent) = (waiting, pause, isSpent)
   }
 }
 

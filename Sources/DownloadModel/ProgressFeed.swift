@@ -39,11 +39,12 @@ public final class ProgressFeed: Sendable {
     var readers = 0
     var log = EventLog()
 
-    /// Counts what a file came to. A watched line that was asked about again keeps what it came to first if it was
+    /// Tells and counts what a file came to. A watched line asked about again keeps what it came to first if it was
     /// found as it was, so that the summary still says that this run fetched it, or if the question was cut short.
-    mutating func count(
+    mutating func end(
       _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
     ) {
+      log.append(.ended(request.address, result))
       if let last = lines?[request.id] {
         switch (result, last.result) {
         case (.failure(let error), _) where error.code == .cancelled: return
@@ -134,8 +135,7 @@ public final class ProgressFeed: Sendable {
       if case .success(let outcome) = result, state.isUndecided?(outcome) == true {
         state.leaveOpen(request.id, (request.address, outcome))
       } else {
-        state.count(request, result, kept)
-        state.log.append(.ended(request.address, result))
+        state.end(request, result, kept)
       }
     }
   }
@@ -149,8 +149,7 @@ public final class ProgressFeed: Sendable {
     state.withLock { state in
       // A watched line may have gone meanwhile.
       guard state.leaveOpen(request.id, nil) else { return }
-      state.count(request, result, 0)
-      state.log.append(.ended(request.address, result))
+      state.end(request, result, 0)
     }
   }
 

@@ -108,12 +108,8 @@ public struct DownloadConfiguration: Sendable {
 
   func cache(names: NameNumbers) throws(DownloadError) -> CacheConfiguration {
     if directory.isEmpty { throw Self.refusal("the folder for finished files has no name") }
-    var list: ChecksumList?
-    if let checksums {
-      let parsed = ChecksumList(Array(checksums.utf8))
-      if let line = parsed.malformedLines.first { throw Self.refusal("line \(line) of the checksums is no checksum") }
-      list = parsed
-    }
+    let list = checksums.map { ChecksumList(Array($0.utf8)) }
+    if let line = list?.malformedLines.first { throw Self.refusal("line \(line) of the checksums is no checksum") }
     var configuration = CacheConfiguration(
       directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) })
     configuration.conflictPolicy = ConflictPolicy(rawValue: conflicts.rawValue) ?? .rename
@@ -195,9 +191,7 @@ extension DownloadConfiguration {
   }
 
   func planOfOne(on loop: Int) -> RunPlan {
-    var plan = RunPlan(
-      SequentialStrategy(), RunConcurrency(.parallel, jobs: 1, segments: segments, loops: 1),
-      ceiling: max(1, perHost ?? Self.mostPerHost), retry: retry)
+    var plan = plan(.own(SequentialStrategy(), width: 1), loops: 1)
     plan.firstLoop = loop
     return plan
   }

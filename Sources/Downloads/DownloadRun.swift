@@ -177,10 +177,8 @@ package final class DownloadRun: Sendable {
   package func skip(_ id: Int, _ meter: TransferMeter) async {
     guard let running = state.withLock({ $0.running }) else { return }
     for request in running.queue.withdraw([id]) { return end(request, .skipped, running.news, kept: meter.kept) }
-    for (index, downloader) in running.downloaders.enumerated() where await downloader.giveUp(id, meter) {
-      for (other, downloader) in running.downloaders.enumerated() where other != index {
-        await downloader.forget(givenUp: id)
-      }
+    for downloader in running.downloaders where await downloader.giveUp(id, meter) {
+      for other in running.downloaders where other !== downloader { await other.forget(givenUp: id) }
       return
     }
   }

@@ -89,8 +89,7 @@ final class ListCall: RequestSource {
   }
 
   var outlook: SourceOutlook {
-    let goesOn = state.withLock { $0.isStopped || $0.unread < Self.mostUnread }
-    return SourceOutlook(goesOn: goesOn, hasFirst: false)
+    SourceOutlook(goesOn: state.withLock { $0.isStopped || $0.unread < Self.mostUnread })
   }
 
   /// Draws nothing more, for this reason if there was none before.

@@ -148,8 +148,7 @@ package struct FileOwners: Sendable {
 
   /// Whether a file is, untouched, what was written for a request other than this.
   package func isOwned(_ file: FileIdentity, besides key: RowKey) -> Bool {
-    guard let owned = owned[file.inode] else { return false }
-    return owned.identity == file && owned.key != key.number
+    owned[file.inode].map { $0.identity == file && $0.key != key.number } ?? false
   }
 }
 

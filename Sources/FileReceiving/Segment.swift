@@ -35,8 +35,6 @@ struct SegmentMap: Sendable, Equatable {
   private(set) var refusesFurther = false
   var requestSize: RequestSize?
 
-  init() {}
-
   /// What an interrupted download had left; nil if the ranges cannot be those of a file of that length.
   init?(done: [ClosedRange<Int64>], total: Int64) {
     (self.total, isSplit) = (total, true)
@@ -53,7 +51,7 @@ struct SegmentMap: Sendable, Equatable {
     }
   }
 
-  init(length: Int64, total: Int64?) { (head.written, head.received, self.total) = (length, length, total) }
+  init(length: Int64 = 0, total: Int64? = nil) { (head.written, head.received, self.total) = (length, length, total) }
 
   /// Drops all bytes. Numbers of segments are not used again, because a transfer may still hold an old one.
   mutating func startOver() {
@@ -197,10 +195,7 @@ struct SegmentMap: Sendable, Equatable {
       (others[index].isTaken, others[index].asked) = (false, 0)
       if others[index].written == others[index].start { others.remove(at: index) }
     }
-    absorb()
-  }
-
-  private mutating func absorb() {
+    // The start of the file absorbs what it reaches.
     guard head.received == head.written else { return }
     while let next = others.first, next.start == head.written, !next.isTaken {
       (head.written, head.received) = (next.written, next.received)

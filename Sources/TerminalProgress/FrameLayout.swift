@@ -200,9 +200,8 @@ struct FrameLayout {
   /// - Parameter isKnown: false for a file of which nothing has come.
   /// - Parameter isEstimate: whether the total is one.
   func appendBytes(_ progress: FileProgress, isKnown: Bool, isEstimate: Bool = false, to line: inout CellLine) {
-    line.pad(to: line.width + RowColumns.gap)
     let bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""
-    line.append(bytes, right: RowColumns.bytesWidth)
+    line.append(bytes, right: RowColumns.gap + RowColumns.bytesWidth)
     guard columns.hasTotal else { return }
     let end = line.width + 3 + RowColumns.bytesWidth
     if let total = progress.total { line.append((isEstimate ? " /~" : " / ") + Quantity.bytes(total), .dim) }
@@ -210,8 +209,7 @@ struct FrameLayout {
   }
 
   func appendRate(_ rate: Double, to line: inout CellLine) {
-    line.pad(to: line.width + RowColumns.gap)
-    line.append(Quantity.rate(rate), right: RowColumns.rateWidth, .dim)
+    line.append(Quantity.rate(rate), right: RowColumns.gap + RowColumns.rateWidth, .dim)
   }
 }
 

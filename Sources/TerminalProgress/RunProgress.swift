@@ -100,8 +100,7 @@ struct RunProgress: Sendable, Equatable {
   var fraction: Double? { isByFiles ? fractionOfFiles : fractionOfBytes }
 
   fileprivate var fractionOfBytes: Double? {
-    guard let totalBytes, tally.listed > 0 else { return nil }
-    return totalBytes > 0 ? min(1, Double(bytes) / Double(totalBytes)) : 1
+    tally.listed > 0 ? FileProgress(position: bytes, start: 0, total: totalBytes).fraction : nil
   }
 
   fileprivate var fractionOfFiles: Double? {

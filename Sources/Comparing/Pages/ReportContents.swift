@@ -1,4 +1,3 @@
-import DownloadModel
 import TerminalProgress
 
 /// What all forms of a report show, worked out once.

@@ -266,10 +266,7 @@ struct WrittenFile {
       folder = try Folder(standing: FilePath(row.key.directory))
       // A link on the way leads elsewhere by now.
       guard try folder.canonicalPath().utf8.elementsEqual(row.key.directory.utf8) else { return nil }
-    } catch {
-      if error == .noSuchFileOrDirectory || error == .notDirectory { return nil }
-      throw error
-    }
+    } catch .noSuchFileOrDirectory, .notDirectory { return nil }
     if let left = try finish(in: folder) { return left }
     guard try row.isIntact(folder.standing(row.name)) else { return nil }
     beforeRename()

@@ -280,11 +280,8 @@ actor CacheIndex {
   /// Forgets files, nil for every one, through SQLite, so that a running `get` keeps a sound database and its journal.
   func clear(_ addresses: [String]?) throws -> Freed {
     try freeing {
+      if let addresses { return Freed(entries: try forget(try rows(of: addresses).map(\.key))) }
       var freed = Freed()
-      if let addresses {
-        freed.entries = try forget(try rows(of: addresses).map(\.key))
-        return freed
-      }
       try database.removeThoseAside()
       try CommitJournal.forEachAbandoned(in: folder, secret) { _ in freed.journals += 1 }
       try database.use { connection in

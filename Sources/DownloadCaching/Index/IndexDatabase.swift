@@ -1,4 +1,3 @@
-import DownloadModel
 import FileReceiving
 import Glibc
 import SystemPackage
@@ -67,16 +66,14 @@ final class IndexDatabase {
 
   /// Runs `body`. If the database proves damaged or of another version, `body` runs again on a new one.
   func use<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
-    do { return try body(opened()) } catch {
-      switch error {
-      case let error as DatabaseError where error.isDamage:
-        try setAside(.damagedIndexSetAside, detail: error.message)
-      case is NoRow: try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
-      case is OtherVersion: try setAside(.otherVersion, detail: "")
-      default: throw error
-      }
-      return try body(opened())
+    do { return try body(opened()) } catch let error as DatabaseError where error.isDamage {
+      try setAside(.damagedIndexSetAside, detail: error.message)
+    } catch is NoRow {
+      try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
+    } catch is OtherVersion {
+      try setAside(.otherVersion, detail: "")
     }
+    return try body(opened())
   }
 
   // MARK: Opening

@@ -50,7 +50,11 @@ struct SegmentedDownload: Sendable {
       planner: SegmentPlanner(ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }),
       running: [OpenSegment.first: (begin, .zero)])
     await withTaskGroup(of: Event.self) { group in
-      group.addTask { await Self.end(of: first) }
+      group.addTask {
+        do throws(DownloadError) { return .ended(OpenSegment.first, try await first.receipt(), nil) } catch {
+          return .ended(OpenSegment.first, nil, error)
+        }
+      }
       addTick(after: state.planner.interval(at: .zero), &group)
       while let event = await group.next() {
         take(event, &state, &group)
@@ -67,12 +71,6 @@ struct SegmentedDownload: Sendable {
     if let failure = state.failure, state.isFatal || !download.openSegments.isEmpty { throw failure }
     return state.receipt
       ?? TransferReceipt(status: 206, bodyBytes: 0, proof: .length, effectiveURL: first.effectiveURL)
-  }
-
-  private static func end(of first: RunningTransfer) async -> Event {
-    do throws(DownloadError) { return .ended(OpenSegment.first, try await first.receipt(), nil) } catch {
-      return .ended(OpenSegment.first, nil, error)
-    }
   }
 
   private func isAllThere(_ state: State) -> Bool {
@@ -177,10 +175,9 @@ struct SegmentedDownload: Sendable {
     let open = download.openSegments
     var rates: [Int: Double] = [:]
     for segment in open {
-      guard let begun = state.running[segment.id], now > begun.since, segment.position > begun.position else {
-        continue
+      if let begun = state.running[segment.id], now > begun.since, segment.position > begun.position {
+        rates[segment.id] = Double(segment.position - begun.position) / ((now - begun.since) / .seconds(1))
       }
-      rates[segment.id] = Double(segment.position - begun.position) / ((now - begun.since) / .seconds(1))
     }
     let typical = rates.isEmpty ? 1 : rates.values.reduce(0, +) / Double(rates.count)
     return SegmentChoice.next(open, rates: rates, typical: typical, worthwhile: state.planner.worthwhile)

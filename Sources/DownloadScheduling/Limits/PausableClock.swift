@@ -42,12 +42,10 @@ public final class PausableClock: Clock, Sendable {
   public func pause(_ isPaused: Bool) {
     hasPaused.store(true, ordering: .releasing)
     state.withLock { state in
-      if let since = state.since {
-        guard !isPaused else { return }
+      if isPaused {
+        state.since = state.since ?? base.now
+      } else if let since = state.since.take() {
         state.paused += since.duration(to: base.now)
-        state.since = nil
-      } else if isPaused {
-        state.since = base.now
       }
     }
   }
@@ -68,13 +66,10 @@ struct Stopwatch: Sendable {
   let elapsed: @Sendable () -> Duration
   private let sleepUntil: @Sendable (Duration) async throws -> Void
 
-  init(_ clock: any Clock<Duration>) { (elapsed, sleepUntil) = Self.started(clock) }
-
-  private static func started<C: Clock>(
-    _ clock: C
-  ) -> (@Sendable () -> Duration, @Sendable (Duration) async throws -> Void) where C.Duration == Duration {
+  init(_ clock: some Clock<Duration>) {
     let start = clock.now
-    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
+    elapsed = { start.duration(to: clock.now) }
+    sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
   }
 
   /// Suspends until a moment, however late this is called: a pause that is computed first would be too long.

@@ -99,14 +99,12 @@ struct HostTable {
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {
     if held == 0 { return [] }
-    var waits: [HostWait] = []
-    for host in hosts.values where host.requests.waitingCount > 0 && !host.hasRoom(at: now, looks: false) {
+    let full = hosts.values.filter { $0.requests.waitingCount > 0 && !$0.hasRoom(at: now, looks: false) }
+    let waits = full.map { host in
       let pause = host.limiter.opensAt - now
-      var wait = HostWait(
+      return HostWait(
         host: host.name, limit: max(1, host.limit), isLearnt: host.isLearnt, waiting: host.requests.waitingCount,
-        pause: pause > .zero ? pause : nil)
-      wait.isSpent = host.limiter.opensAt > host.limiter.cooldownUntil
-      waits.append(wait)
+        pause: pause > .zero ? pause : nil, isSpent: host.limiter.opensAt > host.limiter.cooldownUntil)
     }
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
   }

@@ -117,10 +117,9 @@ final class QueuedHost {
       let isUrgent = requests.rank(in: .fresh)?.isFirst == true
       consider(isUrgent || requests.isEmpty(.refusedFirst) ? .fresh : .refusedFirst)
       for other in inUse.indices {
-        guard let request = requests.first(in: .keyed(other)), quota(of: other) == 0, !isInFlight(request) else {
-          continue
+        if let request = requests.first(in: .keyed(other)), quota(of: other) == 0, !isInFlight(request) {
+          consider(.keyed(other))
         }
-        consider(.keyed(other))
       }
     }
     return first?.place ?? (requests.isEmpty(.refused) ? nil : .refused)

@@ -284,9 +284,7 @@ struct RequestQueueState {
 
   // MARK: What the source gives
 
-  mutating func received(
-    _ request: DownloadRequest?, _ outlook: SourceOutlook = SourceOutlook(goesOn: true, hasFirst: false)
-  ) {
+  mutating func received(_ request: DownloadRequest?, _ outlook: SourceOutlook = SourceOutlook()) {
     guard let request = window.received(request, outlook) else { return }
     hosts.hold(request, .fresh, at: hosts.host(of: request))
   }

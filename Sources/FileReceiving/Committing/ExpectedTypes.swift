@@ -31,8 +31,7 @@ extension ExpectedTypes {
     if bytes.isEmpty { return "an empty file" }
     let start = bytes.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }.prefix(32)
     let text = start.map { $0 < 0x80 ? $0 | 0x20 : $0 }
-    let known = Self.magic.first { text.dropFirst($0.offset).starts(with: $0.mark) }?.type
-    if let known {
+    if let known = Self.magic.first(where: { text.dropFirst($0.offset).starts(with: $0.mark) })?.type {
       // Many formats are archives inside.
       let isArchive = known.hasSuffix("zip") && types.contains { $0.hasPrefix("application/") && !Self.tells($0) }
       return allow(known) || isArchive ? nil : known

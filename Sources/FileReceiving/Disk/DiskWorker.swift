@@ -58,10 +58,7 @@ extension Descriptor {
   static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
     do throws(Errno) {
       return Descriptor(try Errno.check(Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)))
-    } catch {
-      if error == .noSuchFileOrDirectory || error == .tooManySymbolicLinkLevels { return nil }
-      throw error
-    }
+    } catch .noSuchFileOrDirectory, .tooManySymbolicLinkLevels { return nil }
   }
 
   package static func openIntact(_ row: CacheRow) throws(Errno) -> Descriptor? {
@@ -75,9 +72,8 @@ extension Descriptor {
   /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
   func copy(_ source: CacheRow, mayClone: borrowing Atomic<Bool>) throws(Errno) -> Int64? {
     let opened: Descriptor?
-    do throws(Errno) { opened = try Self.openIntact(source) } catch {
-      if [.notDirectory, .permissionDenied, .notPermitted].contains(error) { return nil }
-      throw error
+    do throws(Errno) { opened = try Self.openIntact(source) } catch .notDirectory, .permissionDenied, .notPermitted {
+      return nil
     }
     guard let file = opened else { return nil }
     let length = source.identity.size

@@ -38,7 +38,7 @@ final class NumberedNames: Sendable {
 
   /// The numbers under which files that look alike stood before the run; 0 is the name itself. Read once for each name.
   func numbers(of name: String, like likeness: Likeness) -> [Int] {
-    state.withLock { $0.standing[Array(name.utf8)]?[likeness] } ?? look(at: name)[likeness] ?? []
+    (state.withLock { $0.standing[Array(name.utf8)] } ?? look(at: name))[likeness] ?? []
   }
 
   /// Notes that the file was given to an address, so that those after it need not look at it again.
@@ -47,7 +47,6 @@ final class NumberedNames: Sendable {
   }
 
   private func look(at name: String) -> [Likeness: [Int]] {
-    if let known = state.withLock({ $0.standing[Array(name.utf8)] }) { return known }
     var found: [Likeness: [Int]] = [:]
     var (number, missing) = (0, 0)
     while missing < Self.gap {

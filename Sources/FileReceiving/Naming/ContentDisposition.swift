@@ -105,12 +105,8 @@ enum NameSanitizer {
   /// Control characters, line ends, and marks of direction, with which "exe.txt" and "txt.exe" look alike.
   private static func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
-    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF: return true
-    default: break
-    }
-    switch scalar.properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator: return true
-    default: return false
+    case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
+    default: false
     }
   }
 

@@ -93,13 +93,12 @@ enum ResumeDecision: Equatable {
     case _ where head.isWhole: wholeFile(asked: asked, held: held, head: head)
     // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user is told of the empty file.
     case 204: .startOver(total: 0)
-    // Reset, multi-status, deltas: none of these bodies is the file.
-    case 205, 207, 208, 226: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
     case 206: partialContent(asked: asked, held: held, head: head)
     case 304 where asked == .conditional:
       known?.isConfirmed(by: head) == true ? .answered(.unchanged) : .answered(.meaningless)
     case 416: unsatisfiedRange(asked: asked, held: held, head: head)
-    case 300..<400: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
+    // Reset, multi-status, deltas, redirects: none of these bodies is the file.
+    case 205, 207, 208, 226, 300..<400: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
     default: rejected(head.failure(now: now))
     }
   }

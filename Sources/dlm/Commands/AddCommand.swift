@@ -33,21 +33,15 @@ struct AddCommand: AsyncParsableCommand {
     // One that has just begun is found after its first second.
     for _ in 0..<30 {
       for run in RunningDownloads.all(in: state) where run.directory == path {
-        if let files = try await add(to: run, in: state) {
-          return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")])
+        let files: (added: Int, known: Int)?
+        do throws(Errno) { files = try await run.add(addresses, in: state) } catch {
+          StandardError.say([CacheMessages.notAdded(state, error)])
+          throw ExitCode(ExitStatus.diskFailed.rawValue)
         }
+        if let files { return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")]) }
       }
       try await Task.sleep(for: .milliseconds(50))
     }
     throw ValidationError(UsageMessages.noRun(in: folder))
-  }
-
-  private func add(
-    to run: RunningDownloads, in state: FilePath
-  ) async throws(ExitCode) -> (added: Int, known: Int)? {
-    do throws(Errno) { return try await run.add(addresses, in: state) } catch {
-      StandardError.say([CacheMessages.notAdded(state, error)])
-      throw ExitCode(ExitStatus.diskFailed.rawValue)
-    }
   }
 }

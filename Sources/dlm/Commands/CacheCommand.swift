@@ -163,17 +163,14 @@ enum CacheAtHand {
     pages next: (CacheEntry?) async throws -> [CacheEntry], json: Bool, each: (CacheEntry) -> Void = { _ in }
   ) async throws {
     var last: CacheEntry?
-    while true {
+    repeat {
       let page = try await next(last)
-      if json {
-        try StandardOutput.write(page.map { CacheJSON.entry($0) }.joined())
-      } else {
-        try StandardOutput.say(rows: page.map(CacheMessages.entry))
-      }
+      try json
+        ? StandardOutput.write(page.map { CacheJSON.entry($0) }.joined())
+        : StandardOutput.say(rows: page.map(CacheMessages.entry))
       page.forEach(each)
       last = page.last
-      if page.isEmpty { return }
-    }
+    } while last != nil
   }
 
   /// Folders that may hold unfinished files, beside those that the index knows.
@@ -196,12 +193,11 @@ enum CacheAtHand {
     let result: Result<Value, any Error>
     do { result = .success(try await body(cache)) } catch { result = .failure(error) }
     StandardError.say(await cache.close().map { CacheMessages.warning($0) })
-    do {
-      return try result.get()
-    } catch let error as DownloadError {
+    if case .failure(let error as DownloadError) = result {
       StandardError.say(FailureMessages(error).said)
       throw ExitCode(ExitStatus.failed.rawValue)
     }
+    return try result.get()
   }
 }
 
@@ -245,12 +241,8 @@ struct ClearCacheCommand: AsyncParsableCommand {
       return try await cache.clear(keys)
     }
     for failure in freed.failures { StandardError.say(FailureMessages(failure).said) }
-    if json {
-      try StandardOutput.write(CacheJSON.freed(freed))
-    } else {
-      let isRemoved = files || partial
-      try StandardOutput.say([isRemoved ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)])
-    }
+    let text = files || partial ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)
+    try json ? StandardOutput.write(CacheJSON.freed(freed)) : StandardOutput.say([text])
     if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
   }
 

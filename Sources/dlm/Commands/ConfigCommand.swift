@@ -30,11 +30,8 @@ struct ConfigCommand: AsyncParsableCommand {
     }
     let sources = try SettingsSources.load(environment: ProcessInfo.processInfo.environment)
     let all = SettingInForce.all(get, sources)
-    if json {
-      try StandardOutput.write(all.map { $0.json.text + "\n" }.joined())
-    } else {
-      try StandardOutput.say(SettingInForce.lines(all))
-    }
+    if json { return try StandardOutput.write(all.map { $0.json.text + "\n" }.joined()) }
+    try StandardOutput.say(SettingInForce.lines(all))
   }
 }
 

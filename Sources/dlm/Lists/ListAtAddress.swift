@@ -99,13 +99,6 @@ final class ListVersion: Sendable {
 
 /// What has come of a list, shared by the thread that brings it and the one that reads it.
 final class ArrivingBytes: ByteSink {
-  enum Reading {
-    case bytes([UInt8])
-    /// Nothing is here yet; the descriptor becomes readable with it.
-    case wait
-    case end
-  }
-
   private let address: Address
   private let how: ListAtAddress.Fetching
   /// Readable when something has happened since the last `read`.
@@ -198,16 +191,17 @@ final class ArrivingBytes: ByteSink {
 
   func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
 
+  /// - Returns: empty at the end; nil while nothing is here yet: the pipe becomes readable with it.
   /// - Throws: what ended the transfer, once all that it brought has been read.
-  func read(at offset: Int64, _ count: Int) throws(DownloadError) -> Reading {
+  func read(at offset: Int64, _ count: Int) throws(DownloadError) -> [UInt8]? {
     // Before the look, so that what happens after it wakes again.
     pipe.drain()
     do {
-      return try state.withLock { state in
-        if offset < state.length { return .bytes(try Self.read(state.file, at: offset, count)) }
-        guard let end = state.end else { return .wait }
+      return try state.withLock { state -> [UInt8]? in
+        if offset < state.length { return try Self.read(state.file, at: offset, count) }
+        guard let end = state.end else { return nil }
         try end.get()
-        return .end
+        return []
       }
     } catch {
       throw DownloadError(ofFile: error, activity: "reading the list")

@@ -294,7 +294,7 @@ actor ListReader: RequestSource {
   /// - Returns: none when the wait was interrupted, or the block ends within one.
   private func nextEntries(of list: inout OpenList) throws -> [ListEntry] {
     if !list.decoder.isPending {
-      guard let block = try nextBlock(of: list) else { return [] }
+      guard let block = try nextBlock(of: list.bytes, at: list.offset) else { return [] }
       list.offset += Int64(block.count)
       list.hasEnded = block.isEmpty
       try list.decoder.take(block)
@@ -329,18 +329,15 @@ actor ListReader: RequestSource {
   }
 
   /// - Returns: empty at the end; nil when the wait was interrupted.
-  private func nextBlock(of list: OpenList) throws -> [UInt8]? {
-    switch list.bytes {
+  private func nextBlock(of bytes: OpenList.Bytes, at offset: Int64) throws -> [UInt8]? {
+    switch bytes {
     case .file(let file):
       guard interruption.waitUntilReadable(file.rawValue) else { return nil }
       return try file.block(Self.blockSize)
-    case .arriving(let arriving):
+    case .arriving(let list):
       while true {
-        switch try arriving.bytes.read(at: list.offset, Self.blockSize) {
-        case .bytes(let block): return block
-        case .end: return []
-        case .wait: guard interruption.waitUntilReadable(arriving.bytes.pipe.descriptor) else { return nil }
-        }
+        if let block = try list.bytes.read(at: offset, Self.blockSize) { return block }
+        guard interruption.waitUntilReadable(list.bytes.pipe.descriptor) else { return nil }
       }
     }
   }
@@ -354,13 +351,9 @@ actor ListReader: RequestSource {
     }
     guard let fetching, let home = list.address, let address = arriving.bytes.page(at: name) else { return nil }
     let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, of: home, fetching))
-    var file = OpenList(source: list.source, bytes: bytes, form: list.form)
     var text: [UInt8] = []
     do {
-      while let block = try nextBlock(of: file), !block.isEmpty {
-        text += block
-        file.offset = Int64(text.count)
-      }
+      while let block = try nextBlock(of: bytes, at: Int64(text.count)), !block.isEmpty { text += block }
     } catch let error as DownloadError where error.code == .status && !error.isTransient { return nil }
     return text
   }

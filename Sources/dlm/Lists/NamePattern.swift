@@ -4,13 +4,11 @@ import Glibc
 /// A pattern of `--first`, as the shell's (fnmatch(3)): `*`, `?`, `[a-z]`, `[!a-z]`, `\`. Its components are compared
 /// with as many last ones of the address's path, or with all if it begins with a slash. `*` does not pass a slash;
 /// paths are percent-decoded; a bracket that is never closed stands for itself, and so does a `\` at the end.
-struct NamePattern: Sendable, Equatable {
-  let text: String
+struct NamePattern: Sendable {
   private let components: [String]
   private let isWhole: Bool
 
   init(_ text: String) {
-    self.text = text
     let isWhole = text.utf8.first == UInt8(ascii: "/")
     self.isWhole = isWhole
     components = text.unicodeScalars.drop { isWhole && $0 == "/" }.split(

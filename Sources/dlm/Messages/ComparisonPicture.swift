@@ -1,5 +1,4 @@
 import Comparing
-import DownloadModel
 import TerminalProgress
 
 /// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall.

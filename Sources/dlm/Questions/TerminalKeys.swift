@@ -71,11 +71,9 @@ actor TerminalKeys {
         continue
       }
       let before = asked
-      guard let keys = read() else {
-        if isInForeground { return nil }
-        continue
-      }
-      if !keys.isEmpty { return (keys, before) }
+      let keys = read()
+      if keys == nil, isInForeground { return nil }
+      if let keys, !keys.isEmpty { return (keys, before) }
     }
   }
 

@@ -14,7 +14,11 @@ enum CrashGuard {
     state.pointee.count = min(restoring.count, state.pointee.text.count)
     for index in 0..<state.pointee.count { state.pointee.text[index] = restoring[index] }
     armed.store(place, ordering: .releasing)
-    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { install(number) }
+    // Before the handler runs, the kernel resets what is done about the signal.
+    let flags = Int32(truncatingIfNeeded: SA_RESETHAND) | Int32(SA_ONSTACK)
+    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
+      Signals.install(number, giveTerminalBack, flags)
+    }
   }
 
   static func disarm() { armed.store(0, ordering: .releasing) }
@@ -25,17 +29,6 @@ enum CrashGuard {
     made.initialize(to: CrashState())
     return UInt(bitPattern: made)
   }()
-
-  /// A signal that is ignored stays ignored.
-  private static func install(_ number: Int32) {
-    var found = sigaction()
-    guard sigaction(number, nil, &found) == 0, Signals.handler(found) != 1 else { return }
-    var action = sigaction()
-    action.__sigaction_handler.sa_handler = giveTerminalBack
-    // Before the handler runs, the kernel resets what is done about the signal.
-    action.sa_flags = Int32(truncatingIfNeeded: SA_RESETHAND) | Int32(SA_ONSTACK)
-    sigaction(number, &action, nil)
-  }
 }
 
 private struct CrashState {

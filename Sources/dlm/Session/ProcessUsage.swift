@@ -7,7 +7,6 @@ enum ProcessUsage {
   static var processorTime: Duration { time(of: CLOCK_PROCESS_CPUTIME_ID) }
   static var threadTime: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
 
-  /// clock_gettime(2)
   static func time(of clock: clockid_t) -> Duration {
     var time = timespec()
     // Fails only for an unknown clock or a bad pointer.

@@ -44,8 +44,7 @@ extension RepeatPlan {
     else { throw .notAsked }
     func because(_ reason: NotRepeated.Reason) -> NotRepeated { .because(reason, other: other) }
     guard let run = last.history.last else { throw because(.cutShort) }
-    let isSameFolder = run.directory == RunMemory.canonical(settings.output.directory)
-    guard isSameFolder else { throw because(.otherFolder) }
+    guard run.directory == RunMemory.canonical(settings.output.directory) else { throw because(.otherFolder) }
     guard !sources.contains(where: \.isReadOnce) else { throw because(.readOnce) }
     let digest = await ListReader.digest(of: sources, settings.form, fetching: fetching)
     guard digest == run.listDigest else { throw because(.otherList) }
@@ -181,7 +180,6 @@ final class FetchedFiles: Sendable {
 struct LastList {
   let history: RunHistory
   let store: RunHistoryStore
-  private let spoolPath: String?
 
   init(_ store: RunHistoryStore) throws {
     guard let history = store.load(), !history.command.sources.isEmpty else {
@@ -189,7 +187,6 @@ struct LastList {
       throw ValidationError(
         "Nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe.")
     }
-    spoolPath = store.spoolPath?.string
     if let path = store.spoolPath, history.command.sources.contains(path.string),
       OwnFiles.bytes(of: path, upTo: 1).isEmpty
     {
@@ -230,8 +227,9 @@ struct LastList {
   }
 
   var names: String {
-    history.command.sources.map {
-      $0 == spoolPath ? "the list that came through a pipe" : CommandLineText.quoted($0, from: store.folder)
+    let piped = store.spoolPath?.string
+    return history.command.sources.map {
+      $0 == piped ? "the list that came through a pipe" : CommandLineText.quoted($0, from: store.folder)
     }.joined(separator: " ")
   }
 }

@@ -5,7 +5,6 @@ import FoundationEssentials
 import Glibc
 import Comparing
 import Synchronization
-import SystemPackage
 
 /// The file of `--report`, whose ending gives its form.
 struct ReportFile {

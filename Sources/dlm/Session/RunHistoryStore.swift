@@ -48,10 +48,8 @@ struct RunHistoryStore {
 
   static func outputFolders(below state: FilePath) -> [String] {
     let folder = state.appending("runs")
-    let files = FileManager.default.names(in: folder.string).filter { $0.hasSuffix(ending) }.map {
-      folder.appending($0)
-    }
-    let runs = files.flatMap { RunHistory.all(RunEvent.all(in: bytes(of: $0))) }
+    let names = FileManager.default.names(in: folder.string).filter { $0.hasSuffix(ending) }
+    let runs = names.flatMap { RunHistory.all(RunEvent.all(in: bytes(of: folder.appending($0)))) }
     return Set(runs.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) }).sorted()
   }
 

@@ -44,10 +44,6 @@ struct RunReport: Sendable {
     return tally.notBegun
   }
 
-  var status: ExitStatus {
-    signal == nil ? ExitStatus(failures: failures, rejections: rejections) : ExitStatus(signal: signal)
-  }
-
   /// Whether it went through its list, whatever failed of it, and its time is that of its work.
   var isThrough: Bool {
     signal == nil && listing == .whole && !isListUnreadable && tally.done > 0
@@ -98,7 +94,8 @@ enum ExitStatus: Int32 {
   /// The files decide, then what is written behind them.
   /// - Parameter hasLostData: whether JSON lines could not be written.
   init(_ report: RunReport, hasKeptAll: Bool, hasLostData: Bool) {
-    self = report.status
+    let ofFiles = ExitStatus(failures: report.failures, rejections: report.rejections)
+    self = report.signal == nil ? ofFiles : ExitStatus(signal: report.signal)
     // Compared, it brought other bytes than stand here.
     let isOther = report.verdict?.isAsHere == false
     if self == .success, !hasKeptAll || hasLostData && !isOther { self = .unwritten }

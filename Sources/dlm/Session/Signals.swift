@@ -27,7 +27,7 @@ final class Signals: AsyncSequence, Sendable {
     var found = numbers.map { _ in sigaction() }
     for (index, number) in numbers.enumerated() {
       sigaction(number, nil, &found[index])
-      install(number)
+      install(number, noteSignal, SA_RESTART)
     }
     let value = work()
     for (index, number) in numbers.enumerated() { sigaction(number, &found[index], nil) }
@@ -79,7 +79,7 @@ final class Signals: AsyncSequence, Sendable {
     } else {
       stoppingPipe.store(ends[1], ordering: .sequentiallyConsistent)
     }
-    for number in purpose.numbers { Self.install(number) }
+    for number in purpose.numbers { Self.install(number, noteSignal, SA_RESTART) }
   }
 
   /// As if a first signal had come, so that the next is the second.
@@ -112,18 +112,15 @@ final class Signals: AsyncSequence, Sendable {
 
   /// What was ignored at the start stays so: by nohup SIGHUP, by a shell without job control SIGINT in the background
   /// (POSIX, sh, "Signals and Error Handling").
-  private static func install(_ number: Int32) {
+  static func install(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void, _ flags: Int32) {
     var found = sigaction()
-    guard sigaction(number, nil, &found) == 0, handler(found) != 1 else { return }
+    guard sigaction(number, nil, &found) == 0 else { return }
+    // 1 is SIG_IGN, which Swift cannot compare a function with.
+    if withUnsafeBytes(of: found.__sigaction_handler, { $0.load(as: Int.self) }) == 1 { return }
     var action = sigaction()
-    action.__sigaction_handler.sa_handler = noteSignal
-    action.sa_flags = SA_RESTART
+    action.__sigaction_handler.sa_handler = handler
+    action.sa_flags = flags
     sigaction(number, &action, nil)
-  }
-
-  /// Its address: 1 is SIG_IGN, which Swift cannot compare a function with.
-  static func handler(_ action: sigaction) -> Int {
-    withUnsafeBytes(of: action.__sigaction_handler) { $0.load(as: Int.self) }
   }
 }
 

@@ -193,9 +193,8 @@ struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {
 }
 
 /// Written as a `ByteRate`, or `0`.
-struct ByteCount: ExpressibleByArgument, Equatable, CustomStringConvertible {
+struct ByteCount: ExpressibleByArgument, Equatable {
   let bytes: Int64
-  var description: String { "\(bytes)" }
 
   init?(argument: String) {
     guard let bytes = argument == "0" ? 0 : ByteRate(argument: argument)?.bytesPerSecond else { return nil }
@@ -218,9 +217,8 @@ struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
 }
 
 /// An address as the cache knows it: without what identifies a user.
-struct CachedAddress: ExpressibleByArgument, Equatable, CustomStringConvertible {
+struct CachedAddress: ExpressibleByArgument, Equatable {
   let key: String
-  var description: String { key }
 
   init?(argument: String) {
     guard let address = try? Address(argument) else { return nil }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import DownloadModel
 import DownloadScheduling
-import FileReceiving
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -145,13 +144,8 @@ struct SettingsSources {
         return "dlm: \(name) in the environment is not a setting, and is ignored\(meant ?? "")"
       })
     StandardError.say([XDGFolders(environment).configWarning].compactMap(\.self))
-    let own = ownPath(environment)
-    let ownFile = try own.flatMap {
-      StandingFile.of(path: $0.string) != nil ? try SettingsFile(at: $0, .ownFolder, say: StandardError.say) : nil
-    }
-    let here =
-      StandingFile.of(path: folderPath.string) != nil
-      ? try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say) : nil
+    let ownFile = try ownPath(environment).flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) }
+    let here = try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say)
     return SettingsSources(environment: environment, files: [here, ownFile].compactMap(\.self))
   }
 

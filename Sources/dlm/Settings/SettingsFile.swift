@@ -1,5 +1,6 @@
 import DownloadModel
 import ArgumentParser
+import FileReceiving
 import Glibc
 import SystemPackage
 
@@ -25,7 +26,8 @@ struct SettingsFile {
   /// - Returns: nil where there is no file, or where it is not to be believed.
   /// - Throws: `ValidationError` naming a file that cannot be read, or a line of it that is no setting.
   init?(at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void) throws {
-    guard let bytes = try Self.bytes(of: path, place, say: say) else { return nil }
+    guard StandingFile.of(path: path.string) != nil, let bytes = try Self.bytes(of: path, place, say: say)
+    else { return nil }
     self.path = path
     let lines = String(decoding: bytes, as: UTF8.self).split(
       omittingEmptySubsequences: false, whereSeparator: \.endsLine)

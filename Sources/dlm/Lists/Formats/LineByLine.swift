@@ -54,10 +54,9 @@ final class WholeText: ListFormatReader, Sendable {
   var bytes: [UInt8] { text.withLock { $0 } }
 
   func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
-    if text.withLock({
-      $0 += block; return $0.count > Self.limit
-    }) {
-      throw Errno.fileTooLarge
+    try text.withLock { text in
+      text += block
+      if text.count > Self.limit { throw Errno.fileTooLarge }
     }
     return []
   }
