@@ -87,6 +87,7 @@ actor CurlAgent {
   /// libcurl has finished the request of a transfer: another one follows on the same easy handle, or this is the end.
   func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
     guard transfer.goesOn else { return letGo(transfer, with: transfer.result(code)) }
+    if let host = transfer.host { note(transfer, of: host, hasAnswer: true) }
     do throws(CurlFailure) {
       try loop.remove(transfer.easy)
       try transfer.follow()
@@ -167,8 +168,9 @@ actor CurlAgent {
         // No task waits for this one: it asks for the host's addresses, and ends.
         Task { await move(host, count) }
       } else {
-        let answering = Array(repeating: (coming.count + 1) / 2, count: group.agents.count)
-        giveBack(coming.filter(\.mayBeContinued).suffix(coming.count / 2), of: host, answering)
+        let answering = Array(repeating: (transfers.count + 1) / 2, count: group.agents.count)
+        let slow = coming.filter { $0.isAtHome && $0.mayBeContinued }
+        giveBack(slow.suffix(coming.count / 2), of: host, answering)
       }
     }
   }
@@ -223,7 +225,8 @@ actor CurlAgent {
   /// The easy handle leaves the multi handle first; then the completion is called.
   private func letGo(_ transfer: CurlTransfer, with result: Result<TransferReceipt, DownloadError>) {
     guard let host = transfer.host else { return }  // idle
-    note(transfer, of: host, result)
+    let hasAnswer = if case .success = result { true } else { false }
+    note(transfer, of: host, hasAnswer: hasAnswer)
     if case .failure(let error) = result, error.code == .resources {
       if !isShort { loop.keepFewerConnections() }
       isShort = true
@@ -298,8 +301,7 @@ actor CurlAgent {
     }
   }
 
-  private func note(_ transfer: CurlTransfer, of host: String, _ result: Result<TransferReceipt, DownloadError>) {
-    let hasAnswer = if case .success = result { true } else { false }
+  private func note(_ transfer: CurlTransfer, of host: String, hasAnswer: Bool) {
     let wait = transfer.answerWait
     if wait.isTrial, let waited = wait.before {
       group.change(host) { $0.ended(waited: waited, answered: hasAnswer ? transfer.answerTime : nil) }
@@ -320,9 +322,12 @@ actor CurlAgent {
     var isWaiting = false
     for transfer in transfers where transfer.wait != nil {
       isWaiting = true
-      guard transfer.passTime(time), let wait = transfer.wait, wait >= OvertakenRule.leastWait, let host = transfer.host
+      guard transfer.passTime(time), let wait = transfer.wait, wait >= OvertakenRule.leastWait, let host = transfer.host,
+        transfer.isAtHome
       else { continue }
-      waits[host, default: OvertakenRule.Waits()].add(wait, isUntaken: transfer.isUntaken)
+      let isUntaken = transfer.isUntaken
+      if isUntaken, !transfer.answerWait.mayConnectAgain { continue }
+      waits[host, default: OvertakenRule.Waits()].add(wait, isUntaken: isUntaken)
     }
     if watch.isOn != isWaiting { group.watch(isWaiting) }
     watch.set(isOn: isWaiting, hosts: Set(waits.keys))
@@ -363,7 +368,10 @@ actor CurlAgent {
 
   /// Returns the request that has waited longest, to be asked again on a loop that has a connection for it.
   private func tryOne(_ host: String, on loop: Int, isIdle: Bool, isUntaken: Bool) {
-    let meant = returnable(host, isUntaken).filter { !isUntaken || $0.answerWait.mayConnectAgain }
+    let meant = returnable(host, isUntaken).filter {
+      // A further segment that is let go does not come again.
+      !$0.isFurther && $0.answerWait.mayReturn && ($0.answerWait.mayConnectAgain || !$0.isUntaken)
+    }
     guard let longest = meant.max(by: { $0.answerWait.time < $1.answerWait.time }) else { return }
     group.change(host) { $0.pending += 1 }
     giveBack(longest, on: loop, isIdle: isIdle)
@@ -383,7 +391,7 @@ actor CurlAgent {
 
   private func returnable(_ host: String, _ isUntaken: Bool) -> [CurlTransfer] {
     transfers.filter {
-      $0.host == host && $0.wait ?? 0 >= OvertakenRule.leastWait
+      $0.host == host && $0.isAtHome && $0.wait ?? 0 >= OvertakenRule.leastWait
         && (isUntaken ? $0.isUntaken : $0.answerWait.mayReturn)
     }
   }

@@ -127,7 +127,7 @@ final class CurlTransfer {
     }
     try options.set(request, to: destination, settings, on: easy)
     try options.set(isFresh: false, on: easy)
-    run?.answerWait = AnswerWait(after: request.waited)
+    run?.answerWait = AnswerWait(after: request.waited, isTrial: false)
     run?.quiet = StallWatch.Quiet()
     run?.isBehind = false
     errorBuffer[0] = 0
@@ -153,7 +153,13 @@ final class CurlTransfer {
   /// Of the current request; nil while idle.
   var host: String? { run?.exchange.destination.hostAndPort }
 
+  /// Whether that is the host by which the queue knows the request, and not one to which it redirects: what is learnt of
+  /// that one must not become the other's limit.
+  var isAtHome: Bool { run?.exchange.request.address.hostAndPort == host }
+
   var place: Address? { run?.exchange.destination }
+
+  var isFurther: Bool { run?.exchange.request.segmentOf != nil }
 
   var meter: TransferMeter? { run?.exchange.request.meter ?? run?.exchange.request.segmentOf }
 
@@ -217,6 +223,8 @@ final class CurlTransfer {
       return run?.exchange.isWaiting == true
     }
     let head = assembler.head
+    // It may be redirected elsewhere when it is asked for again: only a strong tag tells whether those bytes are the same.
+    if run?.exchange.effectiveURL != nil, Validator(head).strongETag == nil { return false }
     return head.status == 206 || head["accept-ranges"]?.lowercased() == "bytes"
   }
 

@@ -64,8 +64,11 @@ enum OvertakenRule {
   /// Shorter waits mean nothing: the machine or a disk may be busy.
   static let leastWait: UInt64 = 50_000_000
   private static let aSecond: UInt64 = 1_000_000_000
-  /// Longer than libcurl waits for the first of a name's addresses before it tries the next (200 ms).
-  private static let leastConnect: UInt64 = 300_000_000
+  /// How long a connection may take where the fastest took so long. Where none takes a millisecond, it is this machine's
+  /// own or its neighbour's. Else longer than libcurl waits before it tries a name's next address (200 ms).
+  private static func patience(afterConnect time: UInt64) -> UInt64 {
+    max(min(max(leastWait, time &* 300), 300_000_000), time &* 4)
+  }
   private static let trials = 2
 
   /// What was not sent is not asked twice. A server that is slow to accept connections (Python's queue holds five)
@@ -77,7 +80,7 @@ enum OvertakenRule {
     let wait = waits.all
     let idleLoop = mark?.wasIdle == true ? facts.firstIndex { $0.idle > 0 } : nil
     let isTaken = facts.contains { $0.taken > 0 }
-    if let connect = facts.compactMap(\.connect).min(), waits.untaken >= max(leastConnect, connect &* 4),
+    if let connect = facts.compactMap(\.connect).min(), waits.untaken >= patience(afterConnect: connect),
       idleLoop != nil || !isTaken || facts.answers > mark?.answers ?? 0
     {
       if waits.untakenCount == 1 || !isTaken {

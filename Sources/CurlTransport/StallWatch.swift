@@ -137,15 +137,16 @@ struct AnswerWait {
   /// Without that in which there was something to read; zero without a connection of its own.
   var time: UInt64 = 0
 
-  init(after waited: Duration? = nil) {
+  /// - Parameter isTrial: false for a request that follows an answer, which has ended the trial.
+  init(after waited: Duration? = nil, isTrial: Bool = true) {
     before = waited.map { UInt64($0 / .nanoseconds(1)) }
-    isTrial = waited ?? .zero > .zero
+    self.isTrial = isTrial && waited ?? .zero > .zero
   }
 
   /// It must wait longer each time.
   var mayReturn: Bool { time / 2 >= before ?? 0 }
   /// After a second the kernel tries again by itself, and CURLOPT_CONNECTTIMEOUT_MS begins anew with each connection.
-  var mayConnectAgain: Bool { mayReturn && before ?? 0 < 500_000_000 }
+  var mayConnectAgain: Bool { before ?? 0 < 500_000_000 }
 
   /// For each connection that is tried; the last one counts.
   /// - Returns: whether a trial ends with that: nothing is learnt from a new connection.

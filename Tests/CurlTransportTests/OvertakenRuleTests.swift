@@ -88,6 +88,11 @@ struct OvertakenRuleTests {
     // It has none of ours in its queue: they are tried one by one.
     let none = [OvertakenRule.Facts(answers: 3, all: 2, connect: Self.milliseconds(1)), OvertakenRule.Facts()]
     #expect(verdict(300, none, since: Self.mark([0, 0], answers: 3)) == one)
+    // On this machine none takes long.
+    var near = taken
+    near[0].connect = 100_000
+    #expect(verdict(49, near) == .wait)
+    #expect(verdict(50, near) == all)
     // Far away, each takes its time.
     var far = taken
     far[0].connect = Self.milliseconds(100)

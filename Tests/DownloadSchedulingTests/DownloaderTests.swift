@@ -10,6 +10,9 @@ import Testing
   .timeLimit(.minutes(5)))
 struct DownloaderTests {
   private struct Store: DownloadStore {
+    /// What is stored since an earlier run, for a file that fails and does not come again.
+    var older: DownloadOutcome?
+
     func open(
       _ request: DownloadRequest, meter: TransferMeter
     ) async throws(DownloadError) -> OpenedDownload<Target> { .missing(Target(request.address)) }
@@ -21,7 +24,7 @@ struct DownloaderTests {
 
     func close(
       _ download: Target, after error: DownloadError, comesAgain: Bool
-    ) async -> DownloadOutcome? { nil }
+    ) async -> DownloadOutcome? { comesAgain ? nil : older }
   }
 
   private final class Target: DownloadTarget {
@@ -70,11 +73,12 @@ struct DownloaderTests {
   private let reset = DownloadError(.reset, isTransient: true)
 
   private func downloader(
-    _ transport: FakeTransport, _ feed: ProgressFeed, _ clock: ManualClock, retries: Int = 5
+    _ transport: FakeTransport, _ feed: ProgressFeed, _ clock: ManualClock, retries: Int = 5,
+    maxTime: Duration? = nil, older: DownloadOutcome? = nil
   ) -> Downloader {
     Downloader(
-      on: BlockingExecutor(label: "test.loop"), store: Store(), transport: transport, feed: feed,
-      retry: RetryPolicy(retries: retries), clock: clock, random: { 0.5 }, news: ends.news)
+      on: BlockingExecutor(label: "test.loop"), store: Store(older: older), transport: transport, feed: feed,
+      retry: RetryPolicy(retries: retries, maxTime: maxTime), clock: clock, random: { 0.5 }, news: ends.news)
   }
 
   private func queue(_ clock: ManualClock, _ requests: DownloadRequest...) -> RequestQueue {
@@ -164,6 +168,34 @@ struct DownloaderTests {
     }
     #expect(feed.tally == ProgressTally())
     #expect(clock.requestedSleeps.isEmpty)
+  }
+
+  private let overtaken = DownloadError(
+    .unanswered, isTransient: true, overtaken: .init(waited: .milliseconds(60), loop: 0, isIdle: true))
+
+  /// Found by reading: a request that a loop gave back ended with the file of an earlier run, as if its server had
+  /// failed (stale-if-error), and was not asked again.
+  @Test func whatIsGivenBackHasNotFailed() async throws {
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    transport.answer(request.address, .failure(overtaken), .ok([1, 2, 3]))
+    let older = DownloadOutcome(kind: .unchanged, path: "old", size: 1, transferred: 0)
+    let result = await last(downloader(transport, feed, clock, older: older), queue(clock, request))
+    #expect(result == .success(DownloadOutcome(kind: .fetched, path: "f", size: 3, transferred: 3)))
+    #expect(transport.attempts.count == 2)
+  }
+
+  /// Found by reading: the time of a file that was given back began anew.
+  @Test func timeGoesOnWhereAFileIsGivenBack() async throws {
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    transport.answer(request.address) { [overtaken, reset] _, attempt in
+      clock.advance(by: .seconds(4))
+      return .failure(attempt == 1 ? overtaken : reset)
+    }
+    let result = await last(downloader(transport, feed, clock, maxTime: .seconds(6)), queue(clock, request))
+    #expect(result == .failure(reset.at(request.address)))
+    #expect(transport.attempts.count == 2 && clock.requestedSleeps.isEmpty)
   }
 
   /// The server had closed a kept connection: the request is made again at once, and not counted, but once

@@ -183,6 +183,21 @@ struct HostLimiterTests {
     #expect(limiter.limit == 3 && limiter.inUse == 0)
   }
 
+  /// Where a host brings as little to half as many, its address is the cause, which is left (HTTP rule 39).
+  @Test func halfAsManyUntilItGoesOnElsewhere() {
+    var limiter = HostLimiter(ceiling: 64)
+    for _ in 0..<16 { limiter.begin() }
+    let before = limiter.limit
+    func collapse(_ answering: [Int]?) -> DownloadError {
+      DownloadError(
+        .tooSlow, isTransient: true, overtaken: .init(waited: .zero, loop: 0, isIdle: true, answering: answering))
+    }
+    for _ in 0..<8 { _ = limiter.refuse(collapse([4, 4]), at: .zero, policy, random: 0.5) }
+    #expect(limiter.limit == 8)
+    for _ in 0..<8 { _ = limiter.refuse(collapse(nil), at: .zero, policy, random: 0.5) }
+    #expect(limiter.limit == before)
+  }
+
   /// Sixteen that were under way when the host went down are one refusal, not sixteen.
   @Test func thoseUnderWayLearntNothingNew() {
     var limiter = HostLimiter(ceiling: 16)

@@ -101,7 +101,8 @@ public actor Downloader {
       } catch {
         guard
           let older = await store.close(
-            download, after: error, comesAgain: resting != nil || error.isOfSource && request.atNextSource != nil)
+            download, after: error,
+            comesAgain: resting != nil || error.overtaken != nil || error.isOfSource && request.atNextSource != nil)
         else { throw error }
         return older
       }
@@ -124,6 +125,8 @@ public actor Downloader {
         }
         return
       } catch {
+        // Its host may have refused it, and its time goes on.
+        if let stopwatch { share.goOn(with: RestingFile(request, meter, attempts, stopwatch)) }
         resting = try pause(after: error, &attempts, stopwatch, request, meter)
         if resting != nil { throw error }
       }

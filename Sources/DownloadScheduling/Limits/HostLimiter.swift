@@ -23,6 +23,8 @@ struct HostLimiter: Sendable, Equatable {
 
   let ceiling: Int
   private(set) var lesson = Lesson()
+  /// That before the host brought too little to fewer files at a time, too.
+  private var beforeCollapse: Lesson?
   private(set) var inUse = 0
   /// What other processes have in flight.
   var elsewhere = 0
@@ -152,7 +154,13 @@ struct HostLimiter: Sendable, Equatable {
     if let overtaken = error.overtaken {
       // It was left unanswered and not refused, so there is nothing to wait for.
       drop()
-      if let answering = overtaken.answering { take(answering.reduce(elsewhere, +)) }
+      if let answering = overtaken.answering {
+        if error.code == .tooSlow { beforeCollapse = beforeCollapse ?? lesson }
+        take(answering.reduce(elsewhere, +))
+      } else if error.code == .tooSlow, let before = beforeCollapse.take() {
+        // Its address was the cause.
+        lesson = before
+      }
       return max(now, cooldownUntil)
     }
     slowDown()

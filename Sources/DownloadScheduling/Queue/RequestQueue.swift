@@ -256,6 +256,8 @@ public struct RequestQueueShare: RequestSource {
     }
   }
 
+  func goOn(with file: RestingFile) { queue.change { state, _ in state.refused.goOn(with: file) } }
+
   func allow(_ allowance: RequestAllowance, at host: String) { queue.change { $0.allow(allowance, at: host, now: $1) } }
 
   func rest(_ file: RestingFile, alongEqual: Bool) -> Bool {
