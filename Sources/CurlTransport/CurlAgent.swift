@@ -322,8 +322,8 @@ actor CurlAgent {
     var isWaiting = false
     for transfer in transfers where transfer.wait != nil {
       isWaiting = true
-      guard transfer.passTime(time), let wait = transfer.wait, wait >= OvertakenRule.leastWait, let host = transfer.host,
-        transfer.isAtHome
+      guard transfer.passTime(time), let wait = transfer.wait, wait >= OvertakenRule.leastWait, transfer.isAtHome,
+        let host = transfer.host
       else { continue }
       let isUntaken = transfer.isUntaken
       if isUntaken, !transfer.answerWait.mayConnectAgain { continue }

@@ -153,13 +153,17 @@ final class CurlTransfer {
   /// Of the current request; nil while idle.
   var host: String? { run?.exchange.destination.hostAndPort }
 
-  /// Whether that is the host by which the queue knows the request, and not one to which it redirects: what is learnt of
-  /// that one must not become the other's limit.
-  var isAtHome: Bool { run?.exchange.request.address.hostAndPort == host }
+  /// Whether that is the host by which the queue knows the request, and not one to which that redirects: what is learnt
+  /// of the second must not become the first one's limit.
+  var isAtHome: Bool {
+    run?.exchange.request.address.hostAndPort == host
+  }
 
   var place: Address? { run?.exchange.destination }
 
-  var isFurther: Bool { run?.exchange.request.segmentOf != nil }
+  var isFurther: Bool {
+    run?.exchange.request.segmentOf != nil
+  }
 
   var meter: TransferMeter? { run?.exchange.request.meter ?? run?.exchange.request.segmentOf }
 
@@ -223,7 +227,7 @@ final class CurlTransfer {
       return run?.exchange.isWaiting == true
     }
     let head = assembler.head
-    // It may be redirected elsewhere when it is asked for again: only a strong tag tells whether those bytes are the same.
+    // Asked for again, it may be redirected elsewhere: only a strong tag tells whether those bytes are the same.
     if run?.exchange.effectiveURL != nil, Validator(head).strongETag == nil { return false }
     return head.status == 206 || head["accept-ranges"]?.lowercased() == "bytes"
   }

@@ -57,7 +57,9 @@ struct Exchange: ~Copyable {
   var effectiveURL: String? { route?.destination.key }
 
   /// Whether neither a head for the sink nor a body to drop has come.
-  var isWaiting: Bool { if case .waiting = phase { framing == nil } else { false } }
+  var isWaiting: Bool {
+    if case .waiting = phase { framing == nil } else { false }
+  }
 
   var goesOn: Bool { next != nil && failure == nil }
 

@@ -64,8 +64,8 @@ enum OvertakenRule {
   /// Shorter waits mean nothing: the machine or a disk may be busy.
   static let leastWait: UInt64 = 50_000_000
   private static let aSecond: UInt64 = 1_000_000_000
-  /// How long a connection may take where the fastest took so long. Where none takes a millisecond, it is this machine's
-  /// own or its neighbour's. Else longer than libcurl waits before it tries a name's next address (200 ms).
+  /// How long a connection may take where the fastest took so long. Within a millisecond only this machine and its
+  /// neighbours answer. Else longer than libcurl waits before it tries a name's next address (200 ms).
   private static func patience(afterConnect time: UInt64) -> UInt64 {
     max(min(max(leastWait, time &* 300), 300_000_000), time &* 4)
   }

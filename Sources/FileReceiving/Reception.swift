@@ -47,7 +47,9 @@ struct Reception: ~Copyable {
   var doubts: FileDownloadState.Doubts { state.doubts }
   var length: Int64 { part.segments.length }
   var openSegments: [OpenSegment] { state.isClosed ? [] : part.segments.open }
-  var parts: [Range<Int64>] { part.segments.done.map { Range($0) } }
+  var parts: [Range<Int64>] {
+    part.segments.done.map { Range($0) }
+  }
   var finalName: String { part.name }
 
   var remark: DownloadOutcome.Remark? {

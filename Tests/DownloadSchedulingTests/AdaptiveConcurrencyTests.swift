@@ -59,9 +59,22 @@ struct AdaptiveConcurrencyTests {
     for _ in 0..<100 { #expect(concurrency.wait(at: .seconds(9), received: 0) == .milliseconds(9005)) }
     #expect(concurrency.limit == 2)
     _ = concurrency.ended(files: 1, isFull: false)
+    #expect(concurrency.isOpening, "what ends while more could begin says nothing")
+    for file in 2...9 { _ = concurrency.ended(files: file, isFull: true) }
     #expect(!concurrency.isOpening)
     #expect(concurrency.wait(at: .seconds(10), received: 0) == nil)
     #expect(concurrency.limit == 2)
+  }
+
+  /// Found by reading: after one small file, as of checksums, a hundred large ones from slow hosts went two at a time.
+  @Test func oneSmallFileBeforeLargeOnes() {
+    var concurrency = AdaptiveConcurrency(ceiling: 64)
+    _ = concurrency.wait(at: .zero, received: 0)
+    _ = concurrency.ended(files: 1, isFull: true)
+    #expect(concurrency.limit == 2)
+    var now = Duration.milliseconds(4)
+    while let next = concurrency.wait(at: now, received: 100), next < .seconds(1) { now = next }
+    #expect(concurrency.limit == 24)
   }
 
   @Test func neverMoreThanAllowed() {

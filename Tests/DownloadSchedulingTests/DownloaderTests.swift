@@ -12,10 +12,15 @@ struct DownloaderTests {
   private struct Store: DownloadStore {
     /// What is stored since an earlier run, for a file that fails and does not come again.
     var older: DownloadOutcome?
+    /// Requests from this one on are answered by what is stored.
+    var stored = Int.max
 
     func open(
       _ request: DownloadRequest, meter: TransferMeter
-    ) async throws(DownloadError) -> OpenedDownload<Target> { .missing(Target(request.address)) }
+    ) async throws(DownloadError) -> OpenedDownload<Target> {
+      if request.id < stored { return .missing(Target(request.address)) }
+      return .answered(DownloadOutcome(kind: .fresh, path: "f", size: 1, transferred: 0))
+    }
 
     func commit(_ download: Target) async throws(DownloadError) -> DownloadOutcome? {
       let bytes = download.bytes
@@ -74,11 +79,12 @@ struct DownloaderTests {
 
   private func downloader(
     _ transport: FakeTransport, _ feed: ProgressFeed, _ clock: ManualClock, retries: Int = 5,
-    maxTime: Duration? = nil, older: DownloadOutcome? = nil
+    maxTime: Duration? = nil, older: DownloadOutcome? = nil, stored: Int = .max
   ) -> Downloader {
     Downloader(
-      on: BlockingExecutor(label: "test.loop"), store: Store(older: older), transport: transport, feed: feed,
-      retry: RetryPolicy(retries: retries, maxTime: maxTime), clock: clock, random: { 0.5 }, news: ends.news)
+      on: BlockingExecutor(label: "test.loop"), store: Store(older: older, stored: stored), transport: transport,
+      feed: feed, retry: RetryPolicy(retries: retries, maxTime: maxTime), clock: clock, random: { 0.5 },
+      news: ends.news)
   }
 
   private func queue(_ clock: ManualClock, _ requests: DownloadRequest...) -> RequestQueue {
@@ -183,6 +189,24 @@ struct DownloaderTests {
     let result = await last(downloader(transport, feed, clock, older: older), queue(clock, request))
     #expect(result == .success(DownloadOutcome(kind: .fetched, path: "f", size: 3, transferred: 3)))
     #expect(transport.attempts.count == 2)
+  }
+
+  /// Found by reading: after each file that was here already, the failures of its host were counted anew, so that a
+  /// host without connections was not given up before each of the others had been tried.
+  @Test func whatIsStoredSaysNothingOfItsHost() async throws {
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
+    let list = try (0..<3).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+    let down = DownloadError(.connect, isTransient: true)
+    transport.answer(list[0].address, .failure(down), .failure(down), .ok([1]))
+    let queue = queue(clock, list[0], list[1], list[2])
+    let run = Task { [self] in await last(downloader(transport, feed, clock, stored: 1), queue) }
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .milliseconds(825))
+    try await clock.waitForSleepers(1)
+    #expect(transport.attempts.count == 2 && feed.tally.done == 2)
+    clock.advance(by: .milliseconds(1650))
+    #expect(try await run.value?.get().kind == .fetched)
+    #expect(clock.requestedSleeps == [.milliseconds(825), .milliseconds(1650)], "its second failure in a row")
   }
 
   /// Found by reading: the time of a file that was given back began anew.

@@ -1,5 +1,6 @@
 import DownloadModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DownloadScheduling
@@ -91,6 +92,31 @@ struct SharedHostTests {
     (note.lesson.isExact, note.cooldownUntil) = (true, 1 << 42)
     #expect(HostNote(note.words) == note)
     #expect(HostNote(host: 7, ceiling: 1, isBackground: false).words[1] == 0, "may be overwritten")
+  }
+
+  /// Found by reading: the lane of a run in the background that met another process as its file ended was refused the
+  /// next one before any time was known, and nobody looked again.
+  @Test(.timeLimit(.minutes(5))) func aLaneThatIsRefusedAtOnceIsNotForgotten() async throws {
+    let (board, clock) = (Board(), ManualClock())
+    let list = try (0..<2).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+    let queue = RequestQueue(
+      RequestList(list), ceiling: 1, widths: [2], retry: RetryPolicy(), clock: clock, random: { 0.5 },
+      notes: board.member(0), isBackground: true)
+    try await queue.run { shares in
+      let first = try #require(await shares[0].next())
+      async let second = shares[0].next()
+      while queue.waits.isEmpty { await Task.yield() }
+      var other = HostNote(host: 1, ceiling: 64, isBackground: false)
+      (other.inUse, other.wants, other.wantedUntil) = (1, 1, .max)
+      board.member(1).tell(other.words)
+      shares[0].ended(first, wasAsked: true)
+      try await clock.waitForSleepers(1)
+      board.remove(1)
+      clock.advance(by: .seconds(1))
+      let next = await second
+      #expect(next?.id == 1)
+      if let next { shares[0].ended(next, wasAsked: true) }
+    }
   }
 
   /// Processes with a list each towards a host that serves eight at a time, 75 ms each, and refuses others.

@@ -73,23 +73,28 @@ public actor Downloader {
     let meter = feed.start(request, with: advice.file?.meter)
     advice.file?.meter.keep(0)
     var resting: RestingFile?
+    var wasAsked = true
     let result: Result
     do throws(DownloadError) {
-      result = .success(try await outcome(of: request, from: store, meter, &resting, share, advice))
+      result = .success(try await outcome(of: request, from: store, meter, &resting, &wasAsked, share, advice))
     } catch {
       result = .failure(error.at(request.address))
     }
     if advice.failure != nil { return end(request, result, share, meter, wasAsked: false) }
-    finish(request, result, share, resting, meter)
+    finish(request, result, share, resting, meter, wasAsked: wasAsked)
   }
 
   /// If the host was given up it fails as that did, unless what is stored can be the answer.
+  /// - Parameter wasAsked: becomes false where what is stored is the answer, which says nothing of the host.
   private func outcome(
     of request: DownloadRequest, from store: some DownloadStore, _ meter: TransferMeter,
-    _ resting: inout RestingFile?, _ share: RequestQueueShare, _ advice: RefusedRequests.Record
+    _ resting: inout RestingFile?, _ wasAsked: inout Bool, _ share: RequestQueueShare,
+    _ advice: RefusedRequests.Record
   ) async throws(DownloadError) -> DownloadOutcome {
     switch try await store.open(request, meter: meter) {
-    case .answered(let outcome): return outcome
+    case .answered(let outcome):
+      wasAsked = false
+      return outcome
     case .missing(let download):
       do throws(DownloadError) {
         if let failure = advice.failure { throw failure.of(request.address) }
@@ -104,6 +109,7 @@ public actor Downloader {
             download, after: error,
             comesAgain: resting != nil || error.overtaken != nil || error.isOfSource && request.atNextSource != nil)
         else { throw error }
+        wasAsked = false
         return older
       }
     }
@@ -207,7 +213,7 @@ public actor Downloader {
   @inline(never)
   private func finish(
     _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, _ resting: RestingFile?,
-    _ meter: TransferMeter
+    _ meter: TransferMeter, wasAsked: Bool
   ) {
     var result = result
     if !givenUp.isEmpty, let reason = givenUp.removeValue(forKey: request.id), case .failure = result,
@@ -225,7 +231,7 @@ public actor Downloader {
         return meter.enter(.idle)
       }
     }
-    end(request, result, share, meter, wasAsked: true)
+    end(request, result, share, meter, wasAsked: wasAsked)
   }
 
   private func requeue(

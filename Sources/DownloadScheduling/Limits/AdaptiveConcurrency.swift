@@ -2,7 +2,7 @@ public import DownloadModel
 
 /// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the goodput that
 /// results. It reads no clock; times are since the run began.
-/// It begins with two, because servers of few workers are slower for all that come at once. Until a file has ended, it
+/// It begins with two, because servers of few workers are slower for all that come at once. While no file ends, it
 /// doubles the number, because distant servers answer late. From then on it measures. A doubled width is kept where it
 /// brings a twentieth more than the one before brought, or brings after it: this machine may have slowed. Else it sees
 /// once whether half as many do, and rests, each time longer, before it tries more. A goodput that fell is a reason to
@@ -25,7 +25,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   private var round = 0
 
   private enum Phase: Equatable {
-    /// No file has ended. Widens at `due`, if as many are under way as may be.
+    /// A few files have ended at most. Widens at `due`, if as many are under way as may be.
     case opening(began: Duration?, due: Duration)
     case measuring
     case resting(until: Duration)
@@ -113,7 +113,6 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   /// - Returns: whether `measure` must be called now, so that the clock is read only where it matters.
   mutating func ended(files: Int, isFull: Bool) -> Bool {
     if round > 0 { round -= 1 }
-    if case .opening = phase { phase = .measuring }
     if phase == .told || ceiling == 1 { return false }
     guard isFull else {
       mark?.idle += 1
@@ -121,6 +120,8 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     }
     if strangers > 0 {
       strangers -= 1
+      // One small file before large ones does not end the opening: silence counts from it on.
+      if case .opening = phase { phase = strangers > 0 ? .opening(began: nil, due: .zero) : .measuring }
       limit = min(aim, limit + 1)
       return false
     }

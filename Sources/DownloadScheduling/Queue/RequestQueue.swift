@@ -203,6 +203,7 @@ public final class RequestQueue: Sendable {
 
   private func takeEffects(of state: inout RequestQueueState) -> Effects {
     var effects = Effects()
+    let hadTime = state.needsTime
     if !state.lanes.isEmpty {
       let now = look(state)
       effects.handed = state.settle(at: now, received: received, source.takeAtOnce)
@@ -211,6 +212,8 @@ public final class RequestQueue: Sendable {
       }
     }
     state.tellOthers()
+    // What was decided without the time, just before another process was met, is decided again with it.
+    if state.needsTime, !hadTime, !state.lanes.isEmpty { (state.alarm, effects.alarm) = (.zero, .zero) }
     if state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
     effects.reads = state.window.takeReading(besides: state.hosts.held)
     // Before the lanes go on: a loop that lost a connection to another's should close it first.

@@ -78,7 +78,8 @@ struct RequestQueueState {
 
   private mutating func waitForSource(_ mayRead: Bool) -> Step {
     guard window.reader == .nobody else { return .wait }
-    let isLane = mayRead && hosts.held == 0 && run.total == 0
+    // Where it must wait for whoever writes the list, its lane takes what is added meanwhile.
+    let isLane = mayRead && hosts.held == 0 && run.total == 0 && window.goesOn
     window.reader = isLane ? .waits : .isWanted
     return isLane ? .read : .wait
   }
@@ -315,7 +316,8 @@ struct RequestQueueState {
   mutating func ended(
     _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil, next: RestingFile? = nil
   ) -> Bool {
-    let measures = run.learn(brokenAt: brokenAt, hasMore: hosts.held + window.count > 0 || window.reader == .nobody)
+    // What was answered from the disk says nothing of how many at a time help.
+    let measures = wasAsked && run.learn(brokenAt: brokenAt, hasMore: hosts.held > 0 || window.hasMore)
     refused.forget(request.id)
     goOn(with: next)
     // A host with anything in flight is not forgotten.

@@ -26,7 +26,7 @@ struct RequestWindow {
   private(set) var isOpen: Bool
   var reader = Reader.nobody
   /// Whether the source has more without waiting.
-  private var goesOn = true
+  private(set) var goesOn = true
   // Two, so that urgent ones whose hosts are busy do not stand before the others.
   private var urgent = Heap<Ranked>()
   private var others = Heap<Ranked>()
@@ -38,6 +38,8 @@ struct RequestWindow {
 
   var count: Int { urgent.count + others.count }
   var hasEnded: Bool { reader == .isDone }
+  /// Whether others can be had without waiting for the list.
+  var hasMore: Bool { count > 0 || reader == .nobody }
   /// Whether nothing is left, and nothing comes.
   var isOver: Bool { hasEnded && count == 0 && keepers == 0 }
 

@@ -93,9 +93,12 @@ final class QuestionQueue: Sendable {
     var forAll: NameDecision?
     for await asked in questions {
       guard case .file(var question) = asked else {
-        guard case .links(let links) = asked, let isWanted = await decide(links) else { return }
-        end()
-        await fetch(isWanted ? links : [])
+        guard case .links(let links) = asked else { return }
+        let isWanted = await decide(links)
+        if isWanted != nil { end() }
+        // The run waits for this, also where nobody can be asked any more.
+        await fetch(isWanted == true ? links : [])
+        if isWanted == nil { return }
         continue
       }
       var note: String?

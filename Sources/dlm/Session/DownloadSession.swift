@@ -320,7 +320,8 @@ struct DownloadSession: Sendable {
     let names = watched == nil ? reader.names : NameNumbers()
     let requests = await ListReader(texts.map { .address($0) }, marks, names: names, first: first).all()
     let new = watched.map { $0.add(requests) } ?? requests.filter { !$0.isRepeat }
-    guard let new, wiring.add(watched == nil ? new : [], keepers: keepers) else { return nil }
+    let isTaken = wiring.add(watched == nil ? new ?? [] : [], keepers: keepers)
+    guard let new, isTaken else { return nil }
     if texts.isEmpty { return (0, 0) }
     // By options that are for one file, or for lists, they would mean something else.
     if !isOfOneFile, !order.sources.contains(where: \.isListAt) { memory.add(new.map(\.address)) }
