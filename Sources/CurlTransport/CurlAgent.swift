@@ -326,7 +326,7 @@ actor CurlAgent {
         let host = transfer.host
       else { continue }
       let isUntaken = transfer.isUntaken
-      if isUntaken, !transfer.answerWait.mayConnectAgain { continue }
+      if isUntaken, transfer.isFurther || !transfer.answerWait.mayConnectAgain { continue }
       waits[host, default: OvertakenRule.Waits()].add(wait, isUntaken: isUntaken)
     }
     if watch.isOn != isWaiting { group.watch(isWaiting) }
@@ -392,7 +392,7 @@ actor CurlAgent {
   private func returnable(_ host: String, _ isUntaken: Bool) -> [CurlTransfer] {
     transfers.filter {
       $0.host == host && $0.isAtHome && $0.wait ?? 0 >= OvertakenRule.leastWait
-        && (isUntaken ? $0.isUntaken : $0.answerWait.mayReturn)
+        && (isUntaken ? $0.isUntaken && $0.answerWait.mayConnectAgain : $0.answerWait.mayReturn)
     }
   }
 }

@@ -77,6 +77,20 @@ struct AdaptiveConcurrencyTests {
     #expect(concurrency.limit == 24)
   }
 
+  /// Files that are here already, before the first that is asked for: the time that they take is no silence of its host.
+  @Test func whatIsAnsweredFromTheDiskIsNoSilence() {
+    var run = RunLimiter(widths: [64], adaptive: AdaptiveConcurrency(ceiling: 64))
+    var now = Duration.zero
+    for _ in 0..<2 { run.begin(0) }
+    for _ in 0..<1000 {
+      _ = run.wait(at: now, received: 0)
+      now += .milliseconds(1)
+      let measures = run.learn(false, brokenAt: nil, hasMore: true)
+      #expect(!measures)
+    }
+    #expect(run.adaptive?.limit == 2 && run.isOpening)
+  }
+
   @Test func neverMoreThanAllowed() {
     for ceiling in [1, 2, 3, 20] {
       for answer in [1, 50] {
@@ -106,7 +120,7 @@ struct AdaptiveConcurrencyTests {
     for turn in 1...400 {
       while run.spare > 0 { run.begin(0) }
       for _ in 0..<run.total {
-        if run.learn(brokenAt: nil, hasMore: hasMore) {
+        if run.learn(true, brokenAt: nil, hasMore: hasMore) {
           run.measure(at: .milliseconds(turn), received: Int64(turn), left: nil)
         }
         run.end(0)

@@ -194,8 +194,14 @@ struct HostLimiterTests {
     }
     for _ in 0..<8 { _ = limiter.refuse(collapse([4, 4]), at: .zero, policy, random: 0.5) }
     #expect(limiter.limit == 8)
-    for _ in 0..<8 { _ = limiter.refuse(collapse(nil), at: .zero, policy, random: 0.5) }
+    for _ in 0..<4 { _ = limiter.refuse(collapse(nil), at: .zero, policy, random: 0.5) }
     #expect(limiter.limit == before)
+    // What it taught since is not forgotten.
+    _ = limiter.refuse(collapse([2, 2]), at: .zero, policy, random: 0.5)
+    _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5)
+    let learnt = limiter.lesson
+    _ = limiter.refuse(collapse(nil), at: .zero, policy, random: 0.5)
+    #expect(limiter.lesson == learnt && limiter.limit < 4)
   }
 
   /// Sixteen that were under way when the host went down are one refusal, not sixteen.

@@ -108,6 +108,9 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     return limit < most ? due : nil
   }
 
+  /// Silence counts from now on: nothing was asked before.
+  mutating func beginSilence() { if case .opening = phase { phase = .opening(began: nil, due: .zero) } }
+
   /// Notes that a file ended without breaking.
   /// - Parameter isFull: whether as many were in flight as the limit allows; if not, the limit had no effect.
   /// - Returns: whether `measure` must be called now, so that the clock is read only where it matters.

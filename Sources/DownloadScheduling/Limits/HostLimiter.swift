@@ -23,8 +23,8 @@ struct HostLimiter: Sendable, Equatable {
 
   let ceiling: Int
   private(set) var lesson = Lesson()
-  /// That before the host brought too little to fewer files at a time, too.
-  private var beforeCollapse: Lesson?
+  /// Those before and after it was asked for less because it had collapsed.
+  private var (wide, narrow): (Lesson?, Lesson?) = (nil, nil)
   private(set) var inUse = 0
   /// What other processes have in flight.
   var elsewhere = 0
@@ -155,11 +155,12 @@ struct HostLimiter: Sendable, Equatable {
       // It was left unanswered and not refused, so there is nothing to wait for.
       drop()
       if let answering = overtaken.answering {
-        if error.code == .tooSlow { beforeCollapse = beforeCollapse ?? lesson }
+        if error.code == .tooSlow, lesson != narrow { wide = lesson }
         take(answering.reduce(elsewhere, +))
-      } else if error.code == .tooSlow, let before = beforeCollapse.take() {
+        if error.code == .tooSlow { narrow = lesson }
+      } else if error.code == .tooSlow, let wide, lesson == narrow {
         // Its address was the cause.
-        lesson = before
+        lesson = wide
       }
       return max(now, cooldownUntil)
     }

@@ -98,11 +98,16 @@ struct RunLimiter {
 
   // MARK: What `AdaptiveConcurrency` is told
 
+  /// - Parameter wasAsked: false if its host was not asked: what is answered from the disk says nothing of the width.
   /// - Parameter brokenAt: when the file's transfer broke; nil if it did not.
   /// - Parameter hasMore: whether others can be had without waiting for the list.
   /// - Returns: whether `measure` must be called now.
-  mutating func learn(brokenAt: Duration?, hasMore: Bool) -> Bool {
+  mutating func learn(_ wasAsked: Bool, brokenAt: Duration?, hasMore: Bool) -> Bool {
     if adaptive == nil { return false }
+    if !wasAsked {
+      adaptive?.beginSilence()
+      return false
+    }
     if let brokenAt {
       adaptive?.failed(at: brokenAt)
       return false

@@ -316,8 +316,7 @@ struct RequestQueueState {
   mutating func ended(
     _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil, next: RestingFile? = nil
   ) -> Bool {
-    // What was answered from the disk says nothing of how many at a time help.
-    let measures = wasAsked && run.learn(brokenAt: brokenAt, hasMore: hosts.held > 0 || window.hasMore)
+    let measures = run.learn(wasAsked, brokenAt: brokenAt, hasMore: hosts.held > 0 || window.hasMore)
     refused.forget(request.id)
     goOn(with: next)
     // A host with anything in flight is not forgotten.

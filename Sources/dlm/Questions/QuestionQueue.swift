@@ -94,18 +94,17 @@ final class QuestionQueue: Sendable {
     for await asked in questions {
       guard case .file(var question) = asked else {
         guard case .links(let links) = asked else { return }
-        let isWanted = await decide(links)
-        if isWanted != nil { end() }
         // The run waits for this, also where nobody can be asked any more.
-        await fetch(isWanted == true ? links : [])
-        if isWanted == nil { return }
+        let isWanted = await decide(links) ?? false
+        end()
+        await fetch(isWanted ? links : [])
         continue
       }
       var note: String?
       if question.kind == .name { question.picture = showPicture(question.outcome.path) }
       left.keep()
       while !Task.isCancelled {
-        guard let decision = await decide(question, &forAll, note) else { return }
+        guard let decision = await decide(question, &forAll, note) else { break }
         do throws(DownloadError) {
           let path = try await carryOut(decision, question)
           if decision != .keep { left.note(question.outcome.path, isLeft: false) }
