@@ -51,7 +51,7 @@ need_engines() {
     --target "$root/.build/engines" $engine_modules
 }
 
-# usage: need_python_modules MODULE==VERSION…
+# usage: need_python_modules MODULE==VERSION…  (each with its SHA-256 in Config/python-modules.txt)
 need_python_modules() {
   modules="$root/.build/python"
   missing=
@@ -60,9 +60,15 @@ need_python_modules() {
   done
   [ -n "$missing" ] || return 0
   echo "Installing Python modules:$missing" >&2
-  # shellcheck disable=SC2086 # a list of words on purpose
+  mkdir -p "$modules"
+  for module in $missing; do
+    grep "^$module " "$root/Config/python-modules.txt" || {
+      echo "Config/python-modules.txt has no SHA-256 for $module" >&2
+      return 1
+    }
+  done >"$modules/wanted.txt"
   /usr/bin/python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-compile \
-    --no-deps --upgrade --target "$modules" $missing
+    --no-deps --upgrade --require-hashes --only-binary :all: --target "$modules" -r "$modules/wanted.txt"
 }
 
 # What a build links against: libcurl, what it brings along itself (zlib, brotli, libidn2, libcrypto), SQLite, an allocator, and the
