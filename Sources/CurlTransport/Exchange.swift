@@ -91,7 +91,7 @@ struct Exchange: ~Copyable {
   mutating func redirect(_ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
     guard let location = head["location"] else { return false }
     do throws(DownloadError) {
-      next = .redirect(try (route ?? Route(request.address)).following(location))
+      next = .redirect(try (route ?? Route(request.address)).following(location, mayLeaveTLS: request.mayLeaveTLS))
       return drain(Self.announcedLength(head), at: now())
     } catch {
       return fail(error)

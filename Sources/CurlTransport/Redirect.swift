@@ -14,13 +14,15 @@ struct Route {
 
   init(_ home: Address) { (self.home, destination) = (home, home) }
 
-  /// - Parameter location: as the server wrote it, often relative to where it was sent (RFC 9110 §10.2.2).
+  /// - Parameters:
+  ///   - location: as the server wrote it, often relative to where it was sent (RFC 9110 §10.2.2).
+  ///   - mayLeaveTLS: `TransferRequest.mayLeaveTLS`.
   /// - Throws: `.redirect` if it must not be followed.
-  func following(_ location: String) throws(DownloadError) -> Route {
+  func following(_ location: String, mayLeaveTLS: Bool = false) throws(DownloadError) -> Route {
     guard hops < Self.limit else { throw Self.refusal("more than \(Self.limit) in a row") }
     guard let text = AddressReference.resolved(location, against: destination.key), let target = try? Address(text)
     else { throw Self.refusal("to \(Self.shown(location))") }
-    if destination.scheme == .https, target.scheme == .http {
+    if destination.scheme == .https, target.scheme == .http, !mayLeaveTLS {
       throw Self.refusal("from https to \(target)")
     }
     var next = self

@@ -33,6 +33,14 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// The address that is asked for it.
   public var source: Address { mirror == 0 ? address : mirrors[Int(mirror) - 1] }
   public var provenance: Provenance { key.provenance }
+  /// Who chose the URL that is asked. A mirror of another origin is a list's choice, also in a list of the user's: what
+  /// the user gave for a file's own server does not go there (HTTP rule 49).
+  public var sourceProvenance: Provenance {
+    isAtMirror && !source.isSameOrigin(as: address) ? .stranger : provenance
+  }
+  /// Whether a list chose more than the file's URL: the mirror that is asked, or a third party's header lines. Then the
+  /// answer is not known to be that of the URL's owner (HTTP rules 47 and 48).
+  public var isSteered: Bool { isAtMirror || provenance != .user && !headerLines.isEmpty }
 
   public init(
     id: Int, address: Address, wishes: Wishes? = nil, nameNumber: Int = 0, isRepeat: Bool = false,

@@ -29,6 +29,8 @@ public struct Rejection: Sendable, Equatable {
     case option(String)
     /// An earlier line asks for the same file with other header lines.
     case otherHeaders
+    /// A third party's list gives a header line, named here, that it may not have sent to that server.
+    case thirdPartyHeader(String)
     /// What the list says of the file, as `name=value`, cannot be used.
     case field(String)
     /// It is no line of that kind of list.
@@ -71,7 +73,7 @@ public struct Rejection: Sendable, Equatable {
   public var isOfList: Bool {
     switch reason {
     case .unreadable, .unfetched, .damaged, .noList: true
-    case .malformed, .notUTF8, .tooLong, .row, .option, .otherHeaders, .field, .foreign: false
+    case .malformed, .notUTF8, .tooLong, .row, .option, .otherHeaders, .thirdPartyHeader, .field, .foreign: false
     }
   }
 

@@ -48,6 +48,8 @@ public struct TransferRequest: Sendable {
   public var onAllowance: (@Sendable (RequestAllowance) -> Void)?
   /// Of a further segment: the meter of its file.
   public var segmentOf: TransferMeter?
+  /// Whether a redirect may lead from https to http, because a digest of the user's proves the bytes (HTTP rule 57).
+  public var mayLeaveTLS = false
   private let provenance: Provenance
   private var ownLines: [String] = []
 
@@ -61,10 +63,8 @@ public struct TransferRequest: Sendable {
 
   /// For a request, with the header lines that its line has for it alone.
   public init(for request: DownloadRequest) {
-    let isHome = !request.isAtMirror || request.source.isSameOrigin(as: request.address)
-    let provenance = request.provenance
-    self.init(address: request.source, provenance: isHome || provenance == .user ? provenance : .stranger)
-    if isHome { ownLines = request.headerLines }
+    self.init(address: request.source, provenance: request.sourceProvenance)
+    if request.source.isSameOrigin(as: request.address) { ownLines = request.headerLines }
   }
 
   /// The header lines that a list's line has for this address alone: for its own origin, whoever wrote the list.

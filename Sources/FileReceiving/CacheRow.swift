@@ -299,15 +299,22 @@ package struct TrustMark: Sendable, Hashable, Codable {
 
   /// The first byte of a mark of what came from a server that nobody checked.
   package static let unchecked = "!"
-  private var isUnchecked: Bool { text.utf8.starts(with: Self.unchecked.utf8) }
+  var isUnchecked: Bool { text.utf8.starts(with: Self.unchecked.utf8) }
+
+  /// The first byte of a mark of what a list steered: see `DownloadRequest.isSteered`.
+  package static let steered = "?"
+  var isSteered: Bool { text.utf8.starts(with: Self.steered.utf8) }
 
   package func reuse(of stored: TrustMark) -> Reuse {
     if stored == self { return .asOwn }
     return stored.mayRenew(self) ? .byStrongTag : .never
   }
 
-  /// Whether a run's word may renew what is stored: who checks nobody says nothing of what was checked.
-  package func mayRenew(_ stored: TrustMark) -> Bool { !isUnchecked || stored.isUnchecked }
+  /// Whether a run's word may renew what is stored. A server that was not checked says nothing of what a checked one
+  /// sent, and a list's mirror nothing of what the URL's owner sent: it may repeat the owner's strong tag.
+  package func mayRenew(_ stored: TrustMark) -> Bool {
+    self == stored || !isSteered && !stored.isSteered && (!isUnchecked || stored.isUnchecked)
+  }
 }
 
 /// The marks of a request: of its own address's answer, and of what redirects lead to, perhaps over TLS.
@@ -315,9 +322,16 @@ package struct RequestTrust: Sendable, Equatable {
   static let usual = RequestTrust(own: .usual, redirected: .usual)
 
   package let own: TrustMark
-  let redirected: TrustMark
+  package let redirected: TrustMark
+  /// For a mirror's file that a digest of the user's proves: it is as good as the owner's. Nil if it is not, or needs
+  /// no such mark.
+  let proved: TrustMark?
 
-  package init(own: TrustMark, redirected: TrustMark) { (self.own, self.redirected) = (own, redirected) }
+  package init(own: TrustMark, redirected: TrustMark, proved: TrustMark? = nil) {
+    self.own = own
+    self.redirected = redirected
+    self.proved = proved
+  }
 
   /// - Parameter effectiveURL: the resource that answered, where redirects led to another one.
   package subscript(effectiveURL: String?) -> TrustMark { effectiveURL == nil ? own : redirected }

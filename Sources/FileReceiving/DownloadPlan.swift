@@ -98,6 +98,18 @@ package final class DownloadPlan: Sendable {
 
   package var hasUserDigests: Bool { request.checksum != nil || rules.checksums != nil }
 
+  /// Whether digests that the user or the list gave will prove a file of that name and length, whoever sends its bytes.
+  /// Only such a file may be put together from answers of several origins (HTTP rules 47 and 57).
+  func isProvable(named name: String, total: Int64?) -> Bool {
+    if let total, request.pieces?.cover(total) == true { return true }
+    return userDigest(named: name)?.algorithm.findsForgery == true
+  }
+
+  /// Whether a part's bytes came over http although the file's URL is https.
+  func leftTLS(_ held: HeldPart) -> Bool {
+    address.scheme == .https && held.effectiveURL?.utf8.starts(with: "http://".utf8) == true
+  }
+
   package func userDigest(named name: @autoclosure () -> String) -> ContentDigest? {
     request.checksum ?? rules.checksums?.digest(of: name())
   }

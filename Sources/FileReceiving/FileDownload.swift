@@ -271,11 +271,12 @@ package struct FileDownloadState: Sendable, Equatable {
   /// - Parameter now: seconds since 1970.
   /// - Throws: `.cancelled` where none was asked for; a temporary failure, so that a retry sees its Retry-After.
   mutating func answer(
-    _ head: ResponseHead, held: HeldPart, known: KnownVersion?, now: Int64
+    _ head: ResponseHead, held: HeldPart, known: KnownVersion?, isProvable: Bool = false, now: Int64
   ) throws(DownloadError) -> ResumeDecision {
     guard case .asked(let asked) = phase else { throw .cancelled }
     let decision = ResumeDecision.decide(
-      asked: asked, held: held, known: doubts.contains(.knownVersion) ? nil : known, head: head, now: now)
+      asked: asked, held: held, known: doubts.contains(.knownVersion) ? nil : known, head: head,
+      isProvable: isProvable, now: now)
     switch decision {
     case .append, .startOver, .restart: break
     case .askWithoutIfRange: doubts.insert(.ifRange)

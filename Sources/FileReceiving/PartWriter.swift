@@ -55,7 +55,8 @@ struct PartWriter: ~Copyable {
       number: plan.request.nameNumber, resumes: resumes)
     // What may not be continued stays as it is until an answer takes its place.
     if let metadata = opened.found, case let held = metadata.held(length: opened.foundLength),
-      held.mayBeContinued(under: plan.trust)
+      case let isProvable = plan.isProvable(named: metadata.name, total: held.total),
+      held.mayBeContinued(under: plan.trust, isProvable: isProvable), isProvable || !plan.leftTLS(held)
     {
       version = held
       segments = metadata.segments(length: opened.foundLength) ?? SegmentMap(length: held.length, total: held.total)
@@ -106,7 +107,8 @@ struct PartWriter: ~Copyable {
     if let head, head.effectiveName != version.effectiveURL {
       (version.validator, version.effectiveURL) = (Validator(head), head.effectiveName)
     }
-    version.trust = trust[version.effectiveURL]
+    // Bytes that a list steered stay that, whoever sends the rest.
+    if !version.trust.isSteered { version.trust = trust[version.effectiveURL] }
     // Before a byte of this run's stands among those that were received otherwise.
     if version != before { try writeMetadata() }
   }

@@ -88,7 +88,7 @@ struct Reception: ~Copyable {
         (transferred, resumed) = (earlier.received, min(resumed, earlier.resumed))
       }
     }
-    var request = TransferRequest(for: plan.request)
+    var request = transfer()
     request.meter = meter
     let (held, known) = (part.held, known)
     let next = try state.request(held: held, known: known, byDigest: isProvedByDigest)
@@ -100,14 +100,23 @@ struct Reception: ~Copyable {
     return request
   }
 
-  /// Whether the held bytes came from another of the file's addresses, and a strong checksum will prove the whole; or
-  /// each of its pieces will be proved.
+  private func transfer() -> TransferRequest {
+    var request = TransferRequest(for: plan.request)
+    request.mayLeaveTLS = plan.request.provenance == .user && isProvable
+    return request
+  }
+
+  private var isProvable: Bool { plan.isProvable(named: part.name, total: part.segments.total) }
+
+  /// Whether the held bytes are continued on the word of a digest alone: no server's validator can vouch for them,
+  /// because another of the file's sources sent them, or a node whose tags differ.
   private var isProvedByDigest: Bool {
+    guard part.written > 0, isProvable else { return false }
     let request = plan.request
-    if let total = part.segments.total, request.pieces?.cover(total) == true { return part.written > 0 }
+    if let total = part.segments.total, request.pieces?.cover(total) == true { return true }
     let source = request.isAtMirror ? EffectiveURL.name(request.source.key) : nil
-    guard !request.mirrors.isEmpty, part.version.effectiveURL != source else { return false }
-    return part.written > 0 && plan.userDigest(named: part.name)?.algorithm.findsForgery == true
+    return !request.mirrors.isEmpty && part.version.effectiveURL != source || state.doubts.contains(.ifRange)
+      || !part.version.mayBeContinued(under: plan.trust, isProvable: false)
   }
 
   private mutating func furtherTransfer(_ id: Int) throws(DownloadError) -> TransferRequest? {
@@ -115,7 +124,7 @@ struct Reception: ~Copyable {
     guard !state.isClosed, let segment = part.segments[id], let end = part.segments.end(of: id), segment.written < end,
       let ifRange = part.version.validator.fitForHeaders.ifRange
     else { return nil }
-    var request = TransferRequest(for: plan.request)
+    var request = transfer()
     request.segmentOf = meter
     request.headerLines = ["If-Range: \(ifRange)"]
     let upTo = part.segments.requestSize?.end(from: segment.written, to: end) ?? end
@@ -133,7 +142,7 @@ struct Reception: ~Copyable {
     if plan.request.isAtMirror { head.effectiveURL = head.effectiveURL ?? plan.request.source.key }
     if id != Segment.first { return try acceptFurther(head, id) }
     let (held, known) = (part.held, known)
-    switch try state.answer(head, held: held, known: known, now: plan.rules.now()) {
+    switch try state.answer(head, held: held, known: known, isProvable: isProvable, now: plan.rules.now()) {
     case .append(let offset, let end, let total): return try append(head, at: offset, end: end, total: total)
     case .startOver(let total): return try startOver(head, total: total)
     case .answered(let answer):

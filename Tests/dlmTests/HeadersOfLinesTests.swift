@@ -39,16 +39,24 @@ struct HeadersOfLinesTests {
     #expect(fields(origin.record.requests(to: "/own").last, "x-own") == ["1"])
   }
 
-  /// The list's author names both the address and the lines; what the user gave does not go there.
-  @Test func alsoThoseOfAListElsewhere() async throws {
+  /// The story: a list at a URL reached a cloud's metadata service, and another site of the same server (`Host`), with
+  /// header lines of its author's (HTTP rule 49).
+  @Test(arguments: ["X-Own: 1", "Host: internal", "Metadata-Flavor: Google"], [true, false])
+  func aThirdPartysListSendsItsLinesHomeAlone(line: String, isHome: Bool) async throws {
     let (origin, other) = (try FaultyOrigin(), try FaultyOrigin())
     defer { origin.stop() }
     defer { other.stop() }
     let place = try Workplace()
-    origin.route("/urls.txt", .file(Array("\(other.url("/f"))\theader=X-Own: 1\n".utf8)))
-    other.route("/f", .file([1]))
-    #expect(try await place.dlm("get", "--list", origin.url("/urls.txt"), "-H", "X-Run: 1").status == 0)
-    #expect(other.log.first?.headers["x-own"] == "1" && other.log.first?.headers["x-run"] == nil)
+    let file = isHome ? origin : other
+    origin.route("/urls.txt", .file(Array("\(file.url("/f"))\theader=\(line)\n\(file.url("/g"))\n".utf8)))
+    for path in ["/f", "/g"] { file.route(path, .file([1])) }
+    let run = try await place.dlm("get", "--list", origin.url("/urls.txt"))
+    let isSent = isHome && line.hasPrefix("X-Own")
+    #expect(run.status == (isSent ? 0 : 1), "\(run.errorText)")
+    #expect(try place.names() == (isSent ? ["f", "g"] : ["g"]))
+    #expect(file.record.requests(to: "/f").map { $0.headers["x-own"] } == (isSent ? ["1"] : []))
+    let name = line.prefix { $0 != ":" }.lowercased()
+    #expect(isSent || run.errorText.contains("header=\(name) of \(file.url("/f"))"), "\(run.errorText)")
   }
 
   /// They make no other file, and decide for whom a stored answer may be used.

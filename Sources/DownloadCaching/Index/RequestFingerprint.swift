@@ -42,9 +42,20 @@ final class RequestFingerprint {
 
   // MARK: Trust
 
-  /// Under which trust a request is answered. Over plain HTTP nobody is checked, whatever the settings say.
+  /// Under which trust a request is answered. What a list steered has a mark of its own, which no request of the URL
+  /// alone has (HTTP rules 47 and 48).
   func trust(of request: DownloadRequest) -> RequestTrust {
-    let (address, isStranger) = (request.address, request.provenance == .stranger)
+    let trust = unsteeredTrust(of: request)
+    guard request.isSteered else { return trust }
+    let choice = [trust.redirected.text, request.isAtMirror ? request.source.resource : ""] + request.headerLines
+    let mark = TrustMark(text: TrustMark.steered + secret.tag("choice", choice.joined(separator: "\0")))
+    return RequestTrust(own: mark, redirected: mark, proved: request.provenance == .user ? trust.redirected : nil)
+  }
+
+  /// Over plain HTTP nobody is checked, whatever the settings say.
+  private func unsteeredTrust(of request: DownloadRequest) -> RequestTrust {
+    let address = request.source
+    let isStranger = request.sourceProvenance == .stranger
     let isTLS = address.scheme == .https
     let logins = configuration.trust.logins
     let hasLogin = logins?.hasLogin(for: address.host, isHome: !isStranger) == true

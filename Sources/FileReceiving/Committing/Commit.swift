@@ -159,8 +159,17 @@ package struct Commit: Sendable {
       key: plan.rowKey, name: wanted, wanted: wanted, identity: file.identity,
       changed: .beforeNaming(file.changed), validator: mayBeReused ? held.validator : Validator(),
       fetchedAt: askedAt, usedAt: plan.rules.now(),
-      status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL, trust: plan.trust[held.effectiveURL],
+      status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL, trust: mark(of: held),
       digest: CacheRow.digest(proof, digest))
+  }
+
+  /// Bytes that a list steered are the owner's only where the user's own digest proved them (HTTP rule 48).
+  private func mark(of held: HeldPart) -> TrustMark {
+    let usual = plan.trust[held.effectiveURL]
+    if proof == .digest, plan.request.provenance == .user, plan.isProvable(named: wanted, total: held.total) {
+      return plan.trust.proved ?? usual
+    }
+    return held.trust.isSteered ? held.trust : usual
   }
 
   /// The row of a copy: what is known of its source holds for it too, renewed by a 304 if its server was asked.

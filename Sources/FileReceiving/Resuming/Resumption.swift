@@ -65,10 +65,14 @@ package struct HeldPart: Sendable, Equatable, Codable {
   /// The length is the part's own.
   private enum CodingKeys: CodingKey { case validator, total, encoding, isDecoded, effectiveURL, trust }
 
-  /// Whether a run may go on with them: under another trust, only where a strong tag names the version.
-  func mayBeContinued(under trust: RequestTrust) -> Bool {
-    let reuse = trust[effectiveURL].reuse(of: self.trust)
-    return reuse == .asOwn || reuse == .byStrongTag && validator.strongETag != nil
+  /// Whether a run may continue them: under another trust only where a strong tag names the version, and bytes that a
+  /// list steered, or for a request that a list steers, only where a digest proves the whole (HTTP rule 47).
+  func mayBeContinued(under trust: RequestTrust, isProvable: Bool) -> Bool {
+    switch trust[effectiveURL].reuse(of: self.trust) {
+    case .asOwn: true
+    case .byStrongTag: validator.strongETag != nil
+    case .never: isProvable && !self.trust.isUnchecked
+    }
   }
 }
 
@@ -85,15 +89,22 @@ enum ResumeDecision: Equatable {
   /// The server knows the version but not If-Range: ask once more without it.
   case askWithoutIfRange
 
-  /// - Parameter now: seconds since 1970, for a Retry-After that is a date.
+  /// - Parameters:
+  ///   - isProvable: whether a digest of the user's will prove the file, whoever sent its bytes.
+  ///   - now: seconds since 1970, for a Retry-After that is a date.
   static func decide(
-    asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead, now: Int64
+    asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead,
+    isProvable: Bool = false, now: Int64
   ) -> ResumeDecision {
     switch head.status {
-    case _ where head.isWhole: wholeFile(asked: asked, held: held, head: head)
+    // Some servers answer a range with exactly that range, and call it 200 (HTTP rule 2).
+    case _ where head.isWhole && head.contentRange?.range == nil:
+      wholeFile(asked: asked, held: held, isProvable: isProvable, head: head)
     // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user is told of the empty file.
     case 204: .startOver(total: 0)
-    case 206: partialContent(asked: asked, held: held, head: head)
+    case 206,
+      _ where head.isWhole:
+      partialContent(asked: asked, held: held, isProvable: isProvable, head: head)
     case 304 where asked == .conditional:
       known?.isConfirmed(by: head) == true ? .answered(.unchanged) : .answered(.meaningless)
     case 416: unsatisfiedRange(asked: asked, held: held, head: head)
@@ -103,10 +114,14 @@ enum ResumeDecision: Equatable {
     }
   }
 
-  private static func wholeFile(asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead) -> ResumeDecision {
-    // Only where the server claims to support ranges; another server would be asked twice for nothing.
-    if case .rest(_, .ifRange) = asked, held.validator.isStronglyEqual(to: Validator(head)),
-      head["accept-ranges"]?.lowercased() == "bytes"
+  private static func wholeFile(
+    asked: TransferPlan.Asked, held: HeldPart, isProvable: Bool, head: ResponseHead
+  ) -> ResumeDecision {
+    // Only where the server claims to support ranges; another server would be asked twice for nothing. A file of equal
+    // length under another tag may be the same file on another node; then a digest proves what was put together.
+    let isMaybeSame = isProvable && held.total != nil && head.contentLength == held.total
+    if case .rest(_, .ifRange) = asked, head["accept-ranges"]?.lowercased() == "bytes",
+      isMaybeSame || held.validator.isStronglyEqual(to: Validator(head))
     {
       return .askWithoutIfRange
     }
@@ -114,22 +129,29 @@ enum ResumeDecision: Equatable {
     return .startOver(total: head["transfer-encoding"] == nil ? head.contentLength : nil)
   }
 
-  private static func partialContent(asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead) -> ResumeDecision {
+  private static func partialContent(
+    asked: TransferPlan.Asked, held: HeldPart, isProvable: Bool, head: ResponseHead
+  ) -> ResumeDecision {
     let answered = head.contentRange
+    let isWholeFile =
+      answered?.range?.lowerBound == 0 && answered?.range?.upperBound == answered?.completeLength.map { $0 - 1 }
+    // A server without ranges may describe the whole file so; asked for a range, one of another version.
+    if head.status != 206, isWholeFile {
+      return wholeFile(asked: asked, held: held, isProvable: isProvable, head: head)
+    }
     guard case .rest(let from, let proof) = asked else {
       // No range was asked for; a range that is the whole file is accepted.
-      if let range = answered?.range, range.lowerBound == 0, let length = answered?.completeLength,
-        range.upperBound == length - 1
-      {
-        return .startOver(total: length)
-      }
-      return rejected(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))
+      return isWholeFile
+        ? .startOver(total: answered?.completeLength)
+        : rejected(
+          DownloadError(
+            .badResponse, "a part of the file, though all of it was requested", "receiving", isTransient: true))
     }
     guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
     if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
     guard (head.bodyCoding == .none ? nil : head["content-encoding"]) == held.encoding else { return .restart }
     let total = answered?.completeLength ?? held.total
-    if proof == .digest { return .append(at: from, end: range.upperBound + 1, total: total) }
+    if proof == .digest || isProvable { return .append(at: from, end: range.upperBound + 1, total: total) }
     let validator = Validator(head)
     // A tail is compared where there is no strong tag. Then tag and date must be what they were, too (HTTP rule 34).
     if proof == .tail ? !held.validator.isWeaklyEqual(to: validator) : held.validator.contradicts(validator) {

@@ -96,7 +96,11 @@ struct GetCommand: AsyncParsableCommand {
     let said = await settings.form.findHostsByLine(in: sources)
     StandardError.say(settings.isSilent ? [] : said)
     lazy var fetching = Wiring.listFetching(settings, environment)
-    if let place = settings.own.checksums { try await settings.output.readChecksums(place, fetching) }
+    if let place = settings.own.checksums {
+      fetching.provenance = await sources.haveOrigin(of: place, settings.form) ? .user : .stranger
+      try await settings.output.readChecksums(place, fetching)
+      fetching.provenance = .user
+    }
     if own.dryRun { throw ExitCode(try await DryRun.say(sources, settings, fetching, environment).rawValue) }
     let mayWatch = settings.own.watch || own.refreshEvery != nil
     let watch =

@@ -62,6 +62,24 @@ struct LineOptions: Equatable {
     }
   }
 
+  /// The first of its header lines, by name, that a third party's list may not send (HTTP rule 49): any to another
+  /// server than the list's own, and there those that could reach another site or carry a login.
+  func forbiddenHeader(from provenance: Provenance) -> String? {
+    guard provenance != .user else { return nil }
+    let names = headerLines.lazy.map { HeaderLine($0).name }
+    return names.first { name in
+      provenance != .home || ["host", "authorization", "cookie"].contains(name)
+        || ["proxy-", "metadata-"].contains(where: name.hasPrefix)
+    }
+  }
+
+  /// Mirrors that count for an address. One over http would undo the address's https, unless digests prove the file
+  /// (HTTP rule 48).
+  func usableMirrors(of address: Address, isProvable: Bool) -> [Address] {
+    let isSafe = address.scheme == .http || isProvable || checksum?.algorithm.findsForgery == true || pieces != nil
+    return isSafe ? mirrors : mirrors.filter { $0.scheme == .https }
+  }
+
   /// - Parameter path: a name, or one below folders.
   /// - Returns: whether it can be used.
   mutating func setPath(_ path: String) -> Bool {

@@ -194,9 +194,17 @@ struct RequestMarks: Sendable {
   var form = ListForm()
   var outputName: String?
   var checksum: ContentDigest?
+  /// Those of `--checksums`, by name.
+  var checksums: ChecksumList?
   var first: [NamePattern] = []
   /// Where the index is, if its sizes are wanted.
   var indexFolder: FilePath?
+
+  /// Whether a checksum of the user's, beside those of its line, proves a file.
+  func isProvable(_ address: Address, _ options: LineOptions?) -> Bool {
+    let name = options?.name ?? outputName ?? FileNaming.name(of: address)
+    return (checksum ?? checksums?.digest(of: name))?.algorithm.findsForgery == true
+  }
 
   /// Nil for a request that has none, as most.
   func wishes(

@@ -206,7 +206,10 @@ actor ListReader: RequestSource {
       }
       tell(list.doubt.release())
       open = try nextPage(of: list)
-      if open == nil { tellUnwrapped(of: source) }
+      if open == nil {
+        tellUnwrapped(of: source)
+        tellUnusedMirrors(of: source)
+      }
     } catch {
       if !(error is Rejection.NoList) { tell(list.doubt.release()) }
       breakOff(source, after: list.reader?.line, error)
@@ -372,11 +375,23 @@ actor ListReader: RequestSource {
     _ address: Address, _ options: LineOptions?, line: Int?, of source: Source, at list: Address? = nil
   ) -> DownloadRequest? {
     guard made.takes(address.resource, of: address) else { return nil }
-    let request = made.request(address, options, from: source, at: list)
-    if request == nil {
-      tell([Rejection(list: source.name, line: line, text: address.redacted, reason: .otherHeaders)])
+    do throws(Unusable) {
+      return try made.request(address, options, from: source, at: list)
+    } catch {
+      tell([Rejection(list: source.name, line: line, text: address.redacted, reason: error.reason)])
+      return nil
     }
-    return request
+  }
+
+  fileprivate struct Unusable: Error { let reason: Rejection.Reason }
+
+  private func tellUnusedMirrors(of source: Source) {
+    let count = made.unusedMirrors
+    guard count > 0 else { return }
+    made.unusedMirrors = 0
+    onFormat(
+      "\(source.name): \(count == 1 ? "1 http mirror" : "\(count) http mirrors") of https URLs not used: no checksum "
+        + "of SHA-256 or better proves what they send")
   }
 
   private func tellUnwrapped(of source: Source) {
@@ -424,6 +439,8 @@ private struct ListedRequests: ~Copyable {
   private(set) var hasFirst = false
   private(set) var expected = ExpectedSizes()
   private(set) var downgrading: Set<String> = []
+  /// `LineOptions.usableMirrors` left so many out since that was said last.
+  var unusedMirrors = 0
   /// What was in other addresses since that was told last.
   var unwrapped: (count: Int, hosts: Set<String>, last: Address)?
   /// The addresses of its requests.
@@ -449,23 +466,32 @@ private struct ListedRequests: ~Copyable {
   }
 
   /// - Parameter list: its list's address; nil where the user wrote the list.
-  /// - Returns: nil if the same file was asked for with other header lines.
+  /// - Throws: if the same file was requested with other header lines, or the list may not send its header lines there.
   mutating func request(
     _ address: Address, _ options: LineOptions?, from source: Source, at list: Address? = nil
-  ) -> DownloadRequest? {
+  ) throws(ListReader.Unusable) -> DownloadRequest {
     var (address, provenance) = (address, options?.provenance ?? .user)
+    var options = options
     if marks.form.unwraps, options?.headerLines.isEmpty != false, let inner = address.unwrapped {
       unwrapped = ((unwrapped?.count ?? 0) + 1, (unwrapped?.hosts ?? []).union([address.host]), inner)
       // As behind a redirect, the user's header lines and logins do not go there.
       (address, provenance) = (inner, .stranger)
     }
     provenance = max(Provenance(of: address, listedAt: list), provenance)
+    if let header = options?.forbiddenHeader(from: provenance) {
+      throw ListReader.Unusable(reason: .thirdPartyHeader(header))
+    }
+    if let all = options?.mirrors, !all.isEmpty {
+      let usable = options?.usableMirrors(of: address, isProvable: marks.isProvable(address, options)) ?? []
+      unusedMirrors += all.count - usable.count
+      options?.mirrors = usable
+    }
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
     let size = options?.size ?? address.data.map { Int64($0.bytes.count) } ?? sizes?.size(of: address)
     var request = DownloadRequest(
       id: count, address: address, wishes: marks.wishes(of: address, options, from: provenance), isFirst: isFirst,
       expectedSize: size, pieces: options?.pieces)
-    guard request.number(by: names) else { return nil }
+    guard request.number(by: names) else { throw ListReader.Unusable(reason: .otherHeaders) }
     count += 1
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     listed.add(address.key)

@@ -52,6 +52,32 @@ enum Source: Equatable, Sendable {
   }
 }
 
+extension [Source] {
+  /// Lines of a list that are read to find the origins of its URLs.
+  private static let lookahead = 1000
+
+  /// Whether files or lists of these sources have the origin of a URL, so that the user's header lines, which are for
+  /// that origin, may be sent there too (HTTP rule 49). Lists that can be read once only are not looked at.
+  func haveOrigin(of url: String, _ form: ListForm) async -> Bool {
+    guard let address = ListLine([UInt8](url.utf8)).address else { return false }
+    for source in self {
+      switch source {
+      case .address(let text), .listAt(let text):
+        if ListLine([UInt8](text.utf8)).address?.isSameOrigin(as: address) == true { return true }
+      case .list where !source.isReadOnce:
+        let reader = ListReader([source], RequestMarks(form: form))
+        for _ in 0..<Self.lookahead {
+          guard let request = await reader.next() else { break }
+          if request.address.isSameOrigin(as: address) { return true }
+        }
+        reader.stop()
+      case .list, .standardInput: break
+      }
+    }
+    return false
+  }
+}
+
 /// How a publisher's lists are written. `zenodo:3520874` is a list at an address.
 struct Preset: Sendable {
   let name: String

@@ -289,6 +289,9 @@ struct RejectionMessages {
         + "\(LineOptions.help), each after a tab"
     case .otherHeaders:
       return "\(rejection.text) is asked for before with other header lines; give one of them a name with out=NAME"
+    case .thirdPartyHeader(let name):
+      return "header=\(name) of \(rejection.text): a list at a URL may not send it there; if you trust the list, save "
+        + "it as a file and use that, or give the header with -H"
     case .field(let field):
       let isPlace = field.hasPrefix("out=") || field.hasPrefix("dir=")
       return "\"\(field)\" of \(rejection.text) cannot be used\(isPlace ? ": files go below --directory" : "")\(remedy)"

@@ -26,7 +26,8 @@ struct DownloadOrder: Sendable {
   var marks: RequestMarks {
     RequestMarks(
       form: settings.form, outputName: settings.output.name, checksum: settings.own.checksum,
-      first: settings.first, indexFolder: [.small, .large].contains(settings.order) ? cacheFolder : nil)
+      checksums: settings.output.cache.checksums, first: settings.first,
+      indexFolder: [.small, .large].contains(settings.order) ? cacheFolder : nil)
   }
 
   var readsInput: Bool { sources.contains(.standardInput) }

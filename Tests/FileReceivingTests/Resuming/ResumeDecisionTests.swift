@@ -16,6 +16,7 @@ struct ResumeDecisionTests {
     var known: KnownVersion?
     /// Where redirects led.
     var effectiveURL: String?
+    var isProvable = false
     var expected: ResumeDecision
   }
 
@@ -26,6 +27,8 @@ struct ResumeDecisionTests {
     length: 100, validator: Validator(lastModified: old, date: later), total: 1000)
   private static let unnamed = HeldPart(length: 100, total: 1000)
   private static let finished = KnownVersion(validator: Validator(etag: "\"v1\""))
+  private static let notWhole = DownloadError(
+    .badResponse, "a part of the file, though all of it was requested", "receiving", isTransient: true)
   private static let append = ResumeDecision.append(at: 100, end: 1000, total: 1000)
 
   private static let weak = HeldPart(
@@ -129,7 +132,7 @@ struct ResumeDecisionTests {
     Case(
       testDescription: "206 that nobody asked for", asked: .whole, held: nothing, status: 206,
       fields: ["Content-Range": "bytes 5-9/10"],
-      expected: .answered(.rejected(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true)))),
+      expected: .answered(.rejected(notWhole))),
     Case(
       testDescription: "206 that is the whole", asked: .whole, held: nothing, status: 206,
       fields: ["Content-Range": "bytes 0-9/10"], expected: .startOver(total: 10)),
@@ -153,6 +156,41 @@ struct ResumeDecisionTests {
       testDescription: "200 to a range, new version", status: 200,
       fields: ["Content-Length": "10", "ETag": "\"v2\"", "Accept-Ranges": "bytes"],
       expected: .startOver(total: 10)),
+    Case(
+      testDescription: "200 to a range, equal length, another tag, and a digest proves it", status: 200,
+      fields: ["Content-Length": "1000", "ETag": "\"v2\"", "Accept-Ranges": "bytes"], isProvable: true,
+      expected: .askWithoutIfRange),
+    Case(
+      testDescription: "200 to a range, another length, and a digest proves it", status: 200,
+      fields: ["Content-Length": "900", "ETag": "\"v2\"", "Accept-Ranges": "bytes"], isProvable: true,
+      expected: .startOver(total: 900)),
+    Case(
+      testDescription: "206 of another tag, and a digest proves it", status: 206,
+      fields: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v2\""], isProvable: true, expected: append),
+    // HTTP rule 2: what Content-Range says goes before a status of 200.
+    Case(
+      testDescription: "200 that is the range that was asked for", status: 200,
+      fields: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\"", "Accept-Ranges": "bytes"], expected: append),
+    Case(
+      testDescription: "200 that is that range of another version", status: 200,
+      fields: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v2\""], expected: .restart),
+    Case(
+      testDescription: "200 that is another range", status: 200, fields: ["Content-Range": "bytes 200-999/1000"],
+      expected: .restart),
+    Case(
+      testDescription: "200 that is part of a file that was asked for whole", asked: .whole, held: nothing, status: 200,
+      fields: ["Content-Range": "bytes 100-999/1000"],
+      expected: .answered(.rejected(notWhole))),
+    Case(
+      testDescription: "200 that is a part of unknown length", asked: .conditional, held: nothing, status: 200,
+      fields: ["Content-Range": "bytes 0-99/*"],
+      expected: .answered(.rejected(notWhole))),
+    Case(
+      testDescription: "200 that says it is whole", asked: .whole, held: nothing, status: 200,
+      fields: ["Content-Range": "bytes 0-999/1000", "Content-Length": "1000"], expected: .startOver(total: 1000)),
+    Case(
+      testDescription: "200 to a range that says it is whole", status: 200,
+      fields: ["Content-Range": "bytes 0-899/900", "Content-Length": "900"], expected: .startOver(total: 900)),
     Case(
       testDescription: "200 to a range, same version, server knows ranges", status: 200,
       fields: ["Content-Length": "1000", "ETag": "\"v1\"", "Accept-Ranges": "bytes"],
@@ -262,7 +300,8 @@ struct ResumeDecisionTests {
     var head = ResponseHead(status: test.status, fields: test.fields)
     head.effectiveURL = test.effectiveURL
     #expect(
-      ResumeDecision.decide(asked: test.asked, held: test.held, known: test.known, head: head, now: 0)
+      ResumeDecision.decide(
+        asked: test.asked, held: test.held, known: test.known, head: head, isProvable: test.isProvable, now: 0)
         == test.expected)
   }
 

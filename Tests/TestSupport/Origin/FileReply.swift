@@ -46,6 +46,7 @@ struct FileReply: Equatable {
       complete = text
     case .changedETag(let etag):
       headers = ["ETag: \(etag)"] + headers.filter { !$0.hasPrefix("ETag:") }
+    case .calledWhole: status = 200
     case .honoured, .ignored, .unlabelled, .dislikesIfRange: break
     }
     body = part

@@ -62,6 +62,8 @@ public struct FileOptions: Sendable {
     case changedETag(String)
     /// 206 without Content-Range.
     case unlabelled
+    /// The range and its Content-Range, under status 200.
+    case calledWhole
     /// 200 with the same validators as soon as If-Range is sent; 206 without it.
     case dislikesIfRange
   }
