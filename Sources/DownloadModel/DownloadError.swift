@@ -23,8 +23,10 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case proxy
     /// Longer than the user allows (`--max-filesize`).
     case tooLarge = "too-large"
-    /// Slower than the user allows (`--min-rate`, which may pass; `--max-time`, which does not in this run).
+    /// Slower than the user allows (`--min-rate`), or than the host was: another attempt or source may be faster.
     case tooSlow = "too-slow"
+    /// The file took longer than the user allows (`--max-time`), over all its sources and attempts.
+    case tookTooLong = "took-too-long"
     /// Of another media type than the user allows (`--expect`).
     case wrongType = "wrong-type"
     /// Too many files and connections are open, or memory is short: a problem of this machine, not of a server or disk.
@@ -130,19 +132,22 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     return self.code == .diskFull || self.code == .disk && self.activity == "writing"
   }
 
-  /// Whether another address of the same file may do better.
+  /// Whether another source of the same file may do better: a mirror is another host, which needs no certificate of the
+  /// user's and which a proxy may allow. A failure of this machine, the user's limits and the file's name stay.
   public var isOfSource: Bool {
     switch self.code {
-    case .resolve, .connect, .tls, .certificate, .pinnedKey, .timeout, .stalled, .unanswered, .reset, .redirect,
-      .status, .range, .badResponse, .shortBody, .longBody, .digest, .unproven,
-      .wrongType:
+    case .resolve, .connect, .tls, .certificate, .clientCertificate, .pinnedKey, .proxy, .timeout, .stalled, .tooSlow,
+      .unanswered, .reset, .redirect, .badAddress, .status, .range, .badResponse, .shortBody, .longBody, .digest,
+      .unproven, .wrongType, .transport:
       true
     default: false
     }
   }
 
   /// Whether the next run may do better, at one of the file's addresses, and not only this one's next attempt.
-  public var mayPass: Bool { self.isTransient || self.code == .tooSlow || self.tried.contains(where: \.isTransient) }
+  public var mayPass: Bool {
+    self.isTransient || self.code == .tookTooLong || self.tried.contains(where: \.isTransient)
+  }
 
   public var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
 

@@ -25,7 +25,7 @@ struct MessagesTests {
     #expect(status([permanent, DownloadError(.diskFull)], [unreadable]) == 74)
     #expect(status([DownloadError(.folder), DownloadError(.diskFull)]) == 73)
     // Whatever may pass is "again" for what started dlm; one that may not is not.
-    let (slow, gone) = (DownloadError(.tooSlow), DownloadError(.status, cause: .http(status: 404)))
+    let (slow, gone) = (DownloadError(.tookTooLong), DownloadError(.status, cause: .http(status: 404)))
     var throttled = ResponseHead(status: 403, fields: [:])
     throttled.isRefusal = true
     func list(_ status: Int) -> Rejection {

@@ -18,7 +18,7 @@ struct SlowFileTests {
     let run = try await place.dlm(
       "get", origin.url("/slow"), origin.url("/fast"), "--max-time", "0.5", "-s", segments)
     #expect(run.status == 75, "the next run goes on where it was: \(run.errorText)")
-    for words in ["took too long", "not whole after 0.5 s", origin.url("/slow"), "--max-time"] {
+    for words in ["took too long", "incomplete after 0.5 s", origin.url("/slow"), "--max-time"] {
       #expect(run.errorText.contains(words), "\(words): \(run.errorText)")
     }
     #expect(try place.file("fast") == [1, 2, 3])

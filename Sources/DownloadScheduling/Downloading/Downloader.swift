@@ -147,7 +147,7 @@ public actor Downloader {
   @inline(never)
   private func startAlarm(_ stopwatch: Stopwatch, _ id: Int, _ meter: TransferMeter) -> Task<Void, any Error>? {
     guard let limit = retry.fileTime else { return nil }
-    let error = DownloadError(.tooSlow, cause: .detail("not whole after \(limit / .seconds(1)) s"))
+    let error = DownloadError(.tookTooLong, cause: .detail("incomplete after \(limit / .seconds(1)) s"))
     // Unstructured, as a group for each file would cost those without a limit too; it ends with the transfers.
     return Task {
       try await stopwatch.sleep(until: limit)
@@ -171,8 +171,9 @@ public actor Downloader {
     case .giveUp: throw error
     case .atOnce: return nil
     case .after(let next):
-      // Of an address that gave nothing, nothing is lost if another is asked; one that gave bytes may go on with them.
-      if request.atNextSource != nil, error.isOfSource, meter.phase != .receiving { throw error }
+      // A source that sent bytes may continue with them; a slow one would only be slow again.
+      let mayContinue = meter.phase == .receiving && error.code != .tooSlow
+      if request.atNextSource != nil, error.isOfSource, !mayContinue { throw error }
       feed.retry(request, next, error: error.at(request.address))
       news.onRetry(request, next, error)
       if Task.isCancelled || givenUp[request.id] != nil { throw .cancelled }

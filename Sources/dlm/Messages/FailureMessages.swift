@@ -83,7 +83,8 @@ struct FailureMessages {
     case .redirect: "a redirect was refused"
     case .range: "the server sent another range than it was asked for"
     case .tooLarge: "the file is too large"
-    case .tooSlow: error.isTransient ? "the transfer was too slow" : "the file took too long"
+    case .tooSlow: "the transfer was too slow"
+    case .tookTooLong: "the file took too long"
     case .wrongType: "the file has another type than was expected"
     case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
       "too many files and connections are open"
@@ -180,9 +181,8 @@ struct FailureMessages {
     case .conflict where error.activity == "resuming": "start over: it has changed, or its server knows no ranges"
     case .badResponse, .longBody, .range: "check the address; if it is right, tell the server's owner"
     case .tooLarge: "allow more with --max-filesize"
-    case .tooSlow:
-      "what came is kept; run it again, or allow "
-        + (error.isTransient ? "less with --min-rate" : "more with --max-time")
+    case .tooSlow: "the downloaded part is saved: run the same command again, or allow less with --min-rate"
+    case .tookTooLong: "the downloaded part is saved: run the same command again, or allow more with --max-time"
     case .wrongType: "open the address in a browser; to take it as it is, leave out --expect (or expect= of its line)"
     case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
     case .diskFull:

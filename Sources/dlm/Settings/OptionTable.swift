@@ -166,15 +166,15 @@ enum OptionTable {
       "limit-rate", "rate", "The highest total rate, in bytes per second: 500K, 5M", without: "no limit", .less,
       { $1(&$0.shared.limitRate) }),
     value(
-      "retries", "N", "How often to try again after temporary failures", usually: "5", .less, { $1(&$0.shared.retries) }
-    ),
+      "retries", "N", "Retries in a row without progress, after temporary failures", usually: "5", .less,
+      { $1(&$0.shared.retries) }),
     values(
       "retry-on", "statuses",
       "Treat these statuses like 429: wait, and ask the host again: 403,5xx, or HOST=403 for one; may be repeated",
       .own, { $1(&$0.shared.retryOn) }),
     value(
-      "min-rate", "rate", "Fail a file that comes slower than this for 30 s: 50K", without: "any rate", .own,
-      { $1(&$0.shared.minRate) }),
+      "min-rate", "rate", "Retry, or use the mirror of, a file slower than this for 30 s: 50K", without: "any rate",
+      .own, { $1(&$0.shared.minRate) }),
     value(
       "max-time", "S", "Fail a file that is not whole this long after its first attempt", without: "no limit", .less,
       { $1(&$0.shared.maxTime) }),
