@@ -1,6 +1,7 @@
 import DownloadModel
-import DownloadScheduling
 import Testing
+
+@testable import DownloadScheduling
 
 @Suite("Retry: which failures, how often, how long to wait (HTTP rules 11, 12)")
 struct RetryPolicyTests {
@@ -36,6 +37,8 @@ struct RetryPolicyTests {
       delay: .seconds(1.5)),
     Row(testDescription: "the sixth failure gives up", failures: 6, delay: nil),
     Row(testDescription: "no retries wanted", retries: 0, delay: nil),
+    Row(testDescription: "after progress: an eighth of the first", failures: 0, delay: .microseconds(103_125)),
+    Row(testDescription: "no retries wanted, whatever progress was made", failures: 0, retries: 0, delay: nil),
     Row(testDescription: "a permanent failure gives up", error: permanent, delay: nil),
     Row(testDescription: "cancelled is not tried again", error: .cancelled, delay: nil),
     Row(
@@ -76,5 +79,46 @@ struct RetryPolicyTests {
       RetryPolicy().delay(after: error, failures: $0, elapsed: .zero, random: 0)
     }
     #expect(pauses.count == 4 && pauses.reduce(.zero, +) >= .seconds(8))
+  }
+
+  struct Story: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// How many bytes are there at each failure, in KiB.
+    let positions: [Int64]
+    var error = RetryPolicyTests.passing
+    /// The number of each retry, 0 after progress; nil if it is given up.
+    let retries: [Int?]
+  }
+
+  static let stories: [Story] = [
+    Story(
+      testDescription: "a server that breaks off every 128 KiB is asked to the end",
+      positions: [128, 256, 384, 512, 640], retries: [0, 0, 0, 0, 0]),
+    Story(testDescription: "nothing comes: two retries", positions: [0, 0, 0], retries: [1, 2, nil]),
+    Story(
+      testDescription: "progress starts the count anew", positions: [0, 0, 128, 128, 128, 128],
+      retries: [1, 2, 0, 1, 2, nil]),
+    Story(
+      testDescription: "too few bytes are no progress, until they add up", positions: [1, 2, 16, 17, 18],
+      retries: [1, 2, 0, 1, 2]),
+    Story(testDescription: "a trickle comes to an end", positions: [1, 2, 3], retries: [1, 2, nil]),
+    Story(
+      testDescription: "a file that starts over each time makes no progress", positions: [128, 128, 128, 128],
+      retries: [0, 1, 2, nil]),
+    Story(
+      testDescription: "nor does one that is too slow", positions: [128, 256, 384],
+      error: DownloadError(.tooSlow, isTransient: true), retries: [1, 2, nil]),
+  ]
+
+  @Test(arguments: stories) func attemptsInARowWithoutProgress(_ story: Story) {
+    var attempts = Attempts()
+    let retries: [Int?] = story.positions.map {
+      let next = attempts.next(
+        after: story.error, at: $0 << 10, elapsed: .zero, RetryPolicy(retries: 2), random: 0.5)
+      guard case .after(let next) = next else { return nil }
+      #expect((next.retries == nil) == (next.retry == 0))
+      return next.retry
+    }
+    #expect(retries == story.retries)
   }
 }

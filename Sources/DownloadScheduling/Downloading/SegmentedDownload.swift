@@ -93,12 +93,13 @@ struct SegmentedDownload: Sendable {
     case .tick: break
     case .again: state.pausing -= 1
     case .ended(let id, let receipt, let error):
-      state.running[id] = nil
+      let begun = state.running.removeValue(forKey: id)?.position ?? 0
+      let position = download.openSegments.first { $0.id == id }?.position ?? begun
       do throws(DownloadError) { try download.release(id) } catch { (state.failure, state.isFatal) = (error, true) }
       if id == OpenSegment.first { state.receipt = receipt } else { giveBack(error, &state) }
       guard let error else { return }
       if id == OpenSegment.first || !HostLimiter.isRefusal(error) { failed(error, &state) }
-      if !group.isCancelled { pause(after: error, &state, &group) }
+      if !group.isCancelled { pause(after: error, gain: position - begun, &state, &group) }
     }
   }
 
@@ -122,10 +123,13 @@ struct SegmentedDownload: Sendable {
     if !error.isTransient || error.code == .tooSlow { state.isFatal = true }
   }
 
-  private func pause(after error: DownloadError, _ state: inout State, _ group: inout TaskGroup<Event>) {
+  /// - Parameter gain: bytes that the transfer brought.
+  private func pause(
+    after error: DownloadError, gain: Int64, _ state: inout State, _ group: inout TaskGroup<Event>
+  ) {
     // A file that is not split fails without a pause here.
     guard error.isTransient, !HostLimiter.isRefusal(error), state.planner.wanted > 1 else { return }
-    state.failures += 1
+    state.failures = gain < Attempts.progress ? state.failures + 1 : 0
     guard let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random()) else {
       return state.planner.stop(at: state.running.count)
     }

@@ -24,11 +24,14 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// How long to wait before the next attempt, or nil to give up: exponential backoff, half of it drawn, so that
   /// clients that failed together do not retry together. `Retry-After` is a floor (RFC 9110 §10.2.3).
-  /// - Parameter elapsed: since the first attempt began.
+  /// - Parameters:
+  ///   - failures: attempts in a row without progress; 0 after one that made progress, which waits an eighth.
+  ///   - elapsed: since the first attempt began.
   public func delay(after error: DownloadError, failures: Int, elapsed: Duration, random: Double) -> Duration? {
-    guard error.isTransient, failures <= retries else { return nil }
+    guard error.isTransient, failures <= retries, retries > 0 else { return nil }
     let isBusy = error.code == .status && HostLimiter.isRefusal(error)
-    let ceiling = (isBusy ? Self.busyBase : Self.base) * (1 << min(failures - 1, 16))
+    let base = isBusy ? Self.busyBase : Self.base
+    let ceiling = failures == 0 ? base / 8 : base * (1 << min(failures - 1, 16))
     let jittered = min(ceiling, Self.cap) * (1 + random) / 2
     // A failure of a range shows that another request will do better, so there is nothing to wait for.
     let wait = error.code == .range ? .zero : max(jittered, error.retryAfter ?? .zero)
@@ -51,12 +54,15 @@ struct Attempts: Sendable, Equatable {
     case giveUp
   }
 
+  private var count = 1
+  /// Attempts in a row that made no progress.
   private var failures = 0
   private var wasForgiven = false
   private var furthest: Int64 = 0
 
-  /// Bytes an attempt must gain for earlier failures to be forgotten.
-  private static let progress: Int64 = 1 << 20
+  /// Bytes beyond all earlier attempts that an attempt must bring to count as progress. A file has only so many of
+  /// them, so a server that breaks off each time, or starts over each time, comes to an end.
+  static let progress: Int64 = 16 << 10
 
   mutating func next(
     after error: DownloadError, at position: Int64, elapsed: Duration, _ policy: RetryPolicy, random: Double
@@ -68,12 +74,17 @@ struct Attempts: Sendable, Equatable {
       wasForgiven = true
       return .atOnce
     }
-    // Retries count from the last considerable progress, which a slow file makes too.
-    if position >= furthest + Self.progress, error.code != .tooSlow { (furthest, failures) = (position, 0) }
+    count += 1
     failures += 1
+    // A slow file makes progress, too.
+    if position >= furthest + Self.progress, error.code != .tooSlow {
+      furthest = position
+      failures = 0
+    }
     guard let delay = policy.delay(after: error, failures: failures, elapsed: elapsed, random: random) else {
       return .giveUp
     }
-    return .after(NextAttempt(attempt: failures + 1, retry: failures, of: policy.retries, delay: delay))
+    let limit = failures > 0 ? policy.retries : nil
+    return .after(NextAttempt(attempt: count, retry: failures, of: limit, delay: delay))
   }
 }
