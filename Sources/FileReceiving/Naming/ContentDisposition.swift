@@ -85,9 +85,10 @@ private struct FieldScanner {
 enum NameSanitizer {
   /// The last path segment, without characters that deceive the reader or break a terminal, short enough for the disk,
   /// and not a name that dlm reserves; nil if nothing usable is left.
-  /// - Parameter mayHide: whether the name may begin with a dot, which hides the file. A server must not choose that:
-  ///   ".bashrc" in a home folder would be run (CVE-2010-2252).
-  static func sanitize(_ text: String, mayHide: Bool = false) -> String? {
+  /// - Parameter isUsersWord: whether the name may begin with a dot, which hides the file, or with a dash, which makes
+  ///   an option of it where a command takes names. A server or list must not choose that: ".bashrc" in a home folder
+  ///   would be run (CVE-2010-2252).
+  static func sanitize(_ text: String, isUsersWord: Bool = false) -> String? {
     let scalars = text.unicodeScalars
     let separator = scalars.lastIndex { $0 == "/" || $0 == "\\" }
     let segment = separator.map { scalars[scalars.index(after: $0)...] } ?? scalars[...]
@@ -96,14 +97,19 @@ enum NameSanitizer {
     var name = trimmed(String(kept)[...])
     if name.utf8.count > FileNaming.longest { name = trimmed(shortened(name, to: FileNaming.longest)[...]) }
     guard FileNaming.isName(name) else { return nil }
-    if !mayHide, name.utf8.first == UInt8(ascii: ".") { name = "_" + String(name.unicodeScalars.dropFirst()) }
+    if !isUsersWord, isMarked(name.utf8) { name = "_" + String(name.unicodeScalars.dropFirst()) }
     // A server that could name a file like a part or its metadata could forge one.
     guard PartialName.isReserved(name[...]) else { return name }
     return shortened(name, to: FileNaming.longest - 1) + "_"
   }
 
+  /// Whether a name begins with a dot or a dash.
+  static func isMarked(_ name: some Collection<UInt8>) -> Bool {
+    name.first == UInt8(ascii: ".") || name.first == UInt8(ascii: "-")
+  }
+
   /// Control characters, line ends, and marks of direction, with which "exe.txt" and "txt.exe" look alike.
-  private static func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
+  static func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
     default: false

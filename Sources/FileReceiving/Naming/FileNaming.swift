@@ -10,8 +10,8 @@ public enum FileNaming {
   /// In bytes: Linux's limit for one call.
   private static let longestPath = 4096
 
-  /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot is kept
-  /// where the user wrote the address, and so has seen it.
+  /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot or dash
+  /// is kept where the user wrote the address, and so has seen it.
   public static func name(of address: Address, from provenance: Provenance = .user) -> String {
     let segment = address.lastPathSegment
     if isPlain(segment) { return String(segment) }
@@ -22,8 +22,8 @@ public enum FileNaming {
   private static func name(of segment: Substring, from provenance: Provenance) -> String? {
     // Octets that are not UTF-8 stay encoded: the text as written is at least readable and unique.
     let decoded = PercentEncoding.decode(segment).flatMap { String(validating: $0, as: UTF8.self) }
-    let mayHide = provenance == .user && segment.utf8.first == UInt8(ascii: ".")
-    return NameSanitizer.sanitize(decoded ?? String(segment), mayHide: mayHide)
+    let isUsersWord = provenance == .user && NameSanitizer.isMarked(segment.utf8)
+    return NameSanitizer.sanitize(decoded ?? String(segment), isUsersWord: isUsersWord)
   }
 
   /// The folders of its path (`--keep-paths`), below its host (`--prefix-host`); nil for none.
@@ -36,10 +36,20 @@ public enum FileNaming {
     return path((prefixesHost ? [address.hostAndPort] : []) + folders)
   }
 
-  /// A list's path without what nobody but the user may choose, such as hidden names; nil if nothing is left.
-  public static func cleaned(_ path: String) -> String? {
-    let names = path.utf8.split(separator: UInt8(ascii: "/"))
-    return self.path(names.compactMap { NameSanitizer.sanitize(String(Substring($0))) })
+  /// A list's path without control characters; and without names that hide a file or look like an option, unless the
+  /// user chose them (HTTP rule 50). Nil if nothing is left.
+  public static func cleaned(_ path: String, from provenance: Provenance = .stranger) -> String? {
+    let names = path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
+    return self.path(
+      names.compactMap { name in
+        isPlain(name) ? String(name) : NameSanitizer.sanitize(String(name), isUsersWord: provenance == .user)
+      })
+  }
+
+  /// The name that a URL in another program's list gives, if that list may not choose it as a user may; nil for most.
+  public static func cleanedName(of address: Address) -> String? {
+    let name = name(of: address, from: .stranger)
+    return areSame(name, self.name(of: address)) ? nil : name
   }
 
   private static func path(_ names: [String]) -> String? {
@@ -75,6 +85,11 @@ public enum FileNaming {
   /// Whether a user's name can be used: one path segment, short enough for dlm's suffixes, and not a name of metadata.
   public static func isUsable(_ name: String) -> Bool {
     isName(name) && name.utf8.count <= longest && !PartialName.isMetadata(name)
+  }
+
+  /// Whether a name holds control characters, or marks that turn the direction of a text (HTTP rule 21).
+  public static func hasControls(_ name: String) -> Bool {
+    name.unicodeScalars.contains(where: NameSanitizer.isUnwanted)
   }
 
   /// Whether a list's path can be used: names below a folder, which it does not leave.
@@ -127,7 +142,7 @@ public enum FileNaming {
     // A text's bytes one by one take ten times as long as the same bytes in memory.
     let isPlain =
       segment.utf8.withContiguousStorageIfAvailable { bytes in
-        guard let first = bytes.first, first != UInt8(ascii: "."), bytes.count <= longest else { return false }
+        guard !NameSanitizer.isMarked(bytes), !bytes.isEmpty, bytes.count <= longest else { return false }
         return bytes.allSatisfy { byte in
           switch byte {
           case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

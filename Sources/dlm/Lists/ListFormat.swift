@@ -18,6 +18,8 @@ protocol ListFormatReader {
   var said: String? { get }
   /// What is said at its end; nil if there is nothing to say.
   var note: String? { get }
+  /// Whether dlm's users write the format by hand, so that names in it are their own word (HTTP rule 50).
+  var isOwnFormat: Bool { get }
 
   /// - Parameters:
   ///   - block: of decoded bytes; an empty one is the end of the list.
@@ -29,6 +31,7 @@ protocol ListFormatReader {
 extension ListFormatReader {
   var said: String? { nil }
   var note: String? { nil }
+  var isOwnFormat: Bool { false }
 }
 
 struct ListEntry {
@@ -207,18 +210,18 @@ struct RequestMarks: Sendable {
   }
 
   /// Nil for a request that has none, as most.
+  /// - Parameter naming: who chose its names: not the user in another program's list, whoever named the list.
   func wishes(
-    of address: Address, _ options: LineOptions?, from provenance: Provenance
+    of address: Address, _ options: LineOptions?, from provenance: Provenance, naming: Provenance
   ) -> DownloadRequest.Wishes? {
     let makesFolders = form.keepsPaths || form.prefixesHost
-    if options == nil, outputName == nil, checksum == nil, provenance == .user, !makesFolders { return nil }
-    var (name, folder) = (options?.name ?? outputName, options?.folder)
+    var name = options?.name.flatMap { FileNaming.cleaned($0, from: naming) } ?? outputName
+    var folder = options?.folder.flatMap { FileNaming.cleaned($0, from: naming) }
     if makesFolders, name == nil, folder == nil {
-      folder = FileNaming.folder(
-        of: address, from: provenance, keepsPath: form.keepsPaths, prefixesHost: form.prefixesHost)
-    } else if provenance != .user {
-      (name, folder) = (name.flatMap(FileNaming.cleaned), folder.flatMap(FileNaming.cleaned))
+      folder = FileNaming.folder(of: address, from: naming, keepsPath: form.keepsPaths, prefixesHost: form.prefixesHost)
     }
+    if name == nil, naming != .user, provenance == .user { name = FileNaming.cleanedName(of: address) }
+    if options == nil, name == nil, checksum == nil, provenance == .user, folder == nil { return nil }
     return DownloadRequest.Wishes(
       outputName: name, folder: folder, size: options?.size, checksum: options?.checksum ?? checksum,
       expectedTypes: options?.expectedTypes, headerLines: options?.headerLines ?? [], mirrors: options?.mirrors ?? [],

@@ -281,7 +281,8 @@ actor ListReader: RequestSource {
       case .blank: break
       case .address(let address, let options):
         tell(list.doubt.address())
-        if let request = request(address, options, line: entry.line, of: list.source, at: list.address) {
+        let naming = list.reader?.isOwnFormat == true ? Provenance.user : .stranger
+        if let request = request(address, options, line: entry.line, of: list.source, at: list.address, naming) {
           requests.append(request)
         }
       case .bad(.damaged(let why), _):
@@ -372,11 +373,12 @@ actor ListReader: RequestSource {
   }
 
   private func request(
-    _ address: Address, _ options: LineOptions?, line: Int?, of source: Source, at list: Address? = nil
+    _ address: Address, _ options: LineOptions?, line: Int?, of source: Source, at list: Address? = nil,
+    _ naming: Provenance = .user
   ) -> DownloadRequest? {
     guard made.takes(address.resource, of: address) else { return nil }
     do throws(Unusable) {
-      return try made.request(address, options, from: source, at: list)
+      return try made.request(address, options, from: source, at: list, naming)
     } catch {
       tell([Rejection(list: source.name, line: line, text: address.redacted, reason: error.reason)])
       return nil
@@ -466,9 +468,10 @@ private struct ListedRequests: ~Copyable {
   }
 
   /// - Parameter list: its list's address; nil where the user wrote the list.
+  /// - Parameter naming: who chose its names, as its format says.
   /// - Throws: if the same file was requested with other header lines, or the list may not send its header lines there.
   mutating func request(
-    _ address: Address, _ options: LineOptions?, from source: Source, at list: Address? = nil
+    _ address: Address, _ options: LineOptions?, from source: Source, at list: Address?, _ naming: Provenance
   ) throws(ListReader.Unusable) -> DownloadRequest {
     var (address, provenance) = (address, options?.provenance ?? .user)
     var options = options
@@ -489,13 +492,20 @@ private struct ListedRequests: ~Copyable {
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
     let size = options?.size ?? address.data.map { Int64($0.bytes.count) } ?? sizes?.size(of: address)
     var request = DownloadRequest(
-      id: count, address: address, wishes: marks.wishes(of: address, options, from: provenance), isFirst: isFirst,
-      expectedSize: size, pieces: options?.pieces)
+      id: count, address: address,
+      wishes: marks.wishes(of: address, options, from: provenance, naming: max(naming, provenance)),
+      isFirst: isFirst, expectedSize: size, pieces: options?.pieces)
     guard request.number(by: names) else { throw ListReader.Unusable(reason: .otherHeaders) }
     count += 1
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     listed.add(address.key)
-    if source == .standardInput { spool?.add(address, options) }
+    if source == .standardInput {
+      // The kept list is of dlm's own format: names go into it as they were cleaned.
+      var kept = options ?? LineOptions()
+      kept.name = request.outputName
+      kept.folder = request.folder
+      spool?.add(address, kept)
+    }
     if isFirst { hasFirst = true }
     if let size { expected = ExpectedSizes(files: expected.files + 1, bytes: expected.bytes &+ size) }
     return request

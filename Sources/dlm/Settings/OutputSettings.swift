@@ -59,12 +59,14 @@ struct OutputSettings {
     var status = stat()
     let type = stat(path.string, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
     let isFolder = text.utf8.last == UInt8(ascii: "/") || type == S_IFDIR && !text.isEmpty
-    guard let name = path.lastComponent?.string, FileNaming.isUsable(name), type == S_IFREG, !isFolder, !text.isEmpty
+    guard let name = path.lastComponent?.string, FileNaming.isUsable(name), !FileNaming.hasControls(name),
+      type == S_IFREG, !isFolder, !text.isEmpty
     else {
       let why =
         isFolder
         ? "is a folder: give --directory \(path) to put the file there, or name the file too."
-        : "is no file: it is empty, too long, kept for unfinished files, or a device (give --output - and > DEVICE)."
+        : "is no file: it is empty, too long, kept for unfinished files, has control characters, or is a device "
+          + "(give --output - and > DEVICE)."
       throw ValidationError("--output \"\(text)\" \(why)")
     }
     let folder = path.removingLastComponent()

@@ -44,6 +44,7 @@ struct ContentDispositionTests {
     ("attachment; filename*=UTF-8''..%2f..%2fx", "x"),
     ("attachment; filename=\"/abs/name.txt\"", "name.txt"),
     ("attachment; filename=\".bashrc\"", "_bashrc"),
+    ("attachment; filename=\"--version\"", "_-version"),
     ("attachment; filename=\"x.part.json\"", "x.part.json_"),
     ("attachment; filename=\"a\tb\u{202E}c.txt\"", "abc.txt"),
   ])

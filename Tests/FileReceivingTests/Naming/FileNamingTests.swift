@@ -69,9 +69,32 @@ struct FileNamingTests {
   @Test(
     arguments: [
       ("a/b.bin", "a/b.bin"), (".ssh/authorized_keys", "_ssh/authorized_keys"), ("a/.bashrc", "a/_bashrc"),
-      ("a\nb/\u{202E}c", "ab/c"), ("\u{202E}", nil), ("a/ ", "a"),
+      ("a\nb/\u{202E}c", "ab/c"), ("\u{202E}", nil), ("a/ ", "a"), ("-rf", "_rf"), ("a/--version", "a/_-version"),
+      ("\u{1B}.x", "_x"), (" -x", "_x"), (".-x", "_-x"), ("-", "_"), ("a-b/c.-d", "a-b/c.-d"),
     ] as [(String, String?)])
-  func whatAListElsewhereMayName(path: String, expected: String?) { #expect(FileNaming.cleaned(path) == expected) }
+  func whatAListMayName(path: String, expected: String?) {
+    #expect(FileNaming.cleaned(path) == expected)
+    if let expected { #expect(FileNaming.cleaned(expected) == expected, "cleaned twice") }
+  }
+
+  /// The user's own word: all but control characters.
+  @Test(arguments: [
+    (".ssh/-x", ".ssh/-x"), ("a\u{1B}[1m/\u{202E}b", "a[1m/b"), (".bash\nrc", ".bashrc"), ("plain/x", "plain/x"),
+  ])
+  func whatTheUserMayName(path: String, expected: String) {
+    #expect(FileNaming.cleaned(path, from: .user) == expected)
+  }
+
+  @Test(arguments: [
+    ("http://h/-rf", "-rf", "_rf"), ("http://h/%2Drf", "_rf", "_rf"), ("http://h/--version", "--version", "_-version"),
+    ("http://h/.x", ".x", "_x"), ("http://h/a-b", "a-b", "a-b"),
+  ])
+  func whoWroteTheURL(text: String, user: String, list: String) throws {
+    let address = try Address(text)
+    #expect(FileNaming.name(of: address) == user)
+    #expect(FileNaming.name(of: address, from: .home) == list && FileNaming.name(of: address, from: .stranger) == list)
+    #expect(FileNaming.cleanedName(of: address) == (user == list ? nil : list))
+  }
 
   @Test(arguments: [
     ("x.tar.gz", 0, "x.tar.gz"),

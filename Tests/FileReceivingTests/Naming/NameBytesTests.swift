@@ -176,9 +176,10 @@ struct RandomNamesTests {
     for _ in 0..<30_000 {
       let text = "http://h/" + Self.encoded(Self.text(&random), &random)
       let address = try Address(text)
-      // A dot that the user can see in the address is the user's.
+      // A dot or dash that the user can see in the address is the user's.
+      let mayHide = address.lastPathSegment.utf8.first.map { [0x2D, 0x2E].contains($0) } == true
       let name = FileNaming.name(of: address)
-      if let complaint = NameRule.complaint(name, mayHide: address.lastPathSegment.utf8.first == 0x2E) {
+      if let complaint = NameRule.complaint(name, mayHide: mayHide) {
         failures.append("\(text): \(name.debugDescription): \(complaint)")
       }
     }

@@ -1,6 +1,6 @@
 /// What every name that a file gets must be, said once more and in bytes: no word of the code under test.
 enum NameRule {
-  /// - Parameter mayHide: whether a dot at the start is the user's own.
+  /// - Parameter mayHide: whether a dot or dash at the start is the user's own.
   /// - Returns: what is wrong with a name; nil if nothing is.
   static func complaint(_ name: String, mayHide: Bool) -> String? {
     let bytes = Array(name.utf8)
@@ -9,6 +9,7 @@ enum NameRule {
     if bytes == [0x2E] || bytes == [0x2E, 0x2E] { return "leads to a folder" }
     if bytes.count > 230 { return "\(bytes.count) bytes long" }
     if !mayHide, bytes[0] == 0x2E { return "hidden" }
+    if !mayHide, bytes[0] == 0x2D { return "an option" }
     if let scalar = name.unicodeScalars.first(where: { isControl($0.value) }) {
       return "holds U+\(String(scalar.value, radix: 16))"
     }

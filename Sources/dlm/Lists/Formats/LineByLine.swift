@@ -86,6 +86,7 @@ struct TextLines: LineRule {
 /// An address a line.
 struct PlainLines: ListFormatReader {
   private(set) var line = 0
+  let isOwnFormat = true
   private var splitter = LineSplitter()
   private let template: String?
 
