@@ -43,6 +43,8 @@ enum CacheLookup: Equatable {
     var requiredProof = Proof.nothing
     /// Longer files answer nothing, in bytes (`--max-filesize`); nil for any length.
     var maxSize: Int64?
+    /// Files of another length answer nothing, in bytes, as the list declares it; nil for any length.
+    var declaredSize: Int64?
     /// What was known when the request began to wait for another process; nil if it did not wait.
     var before: KnownFiles?
     /// When this run began, if another process was alive meanwhile.
@@ -55,7 +57,10 @@ enum CacheLookup: Equatable {
     var guesses = false
     var directives = RequestDirectives()
 
-    func allows(_ row: CacheRow) -> Bool { maxSize.map { row.identity.size <= $0 } ?? true }
+    func allows(_ row: CacheRow) -> Bool {
+      let size = row.identity.size
+      return size <= maxSize ?? .max && size == declaredSize ?? size
+    }
     func isProved(_ row: CacheRow) -> Bool { row.proof >= requiredProof }
   }
 
@@ -120,6 +125,9 @@ enum CacheLookup: Equatable {
     guard let row = isOwn ? known.own : known.elsewhere, isOwn || known.elsewhereReuse == .asOwn else {
       let other = "the cache has it for another login, certificate or header, or from an unverified server"
       return fail(.cache, known.isNothing ? "not in the cache" : other, activity)
+    }
+    if let declared = question.declaredSize, declared != row.identity.size {
+      return .fail(Verification.wrongSize(declared, "\(row.identity.size)", "checking"))
     }
     guard question.allows(row) else {
       let detail = "\(row.identity.size) bytes, at most \(question.maxSize ?? 0) are allowed"

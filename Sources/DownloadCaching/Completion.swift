@@ -17,6 +17,7 @@ struct Completion {
   ) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     try plan.expectedTypes?.check(download)
+    try download.checkDeclaredSize()
     // An asynchronous call without need costs half a per cent of a small file's time.
     var verdict = download.verdict
     if case .unread(let expected) = verdict {

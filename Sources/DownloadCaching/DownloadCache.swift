@@ -100,9 +100,11 @@ public actor DownloadCache: DownloadStore {
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     while inFlight.contains(request.key) {
       switch await inFlight.turn(request.key, trust.own) {
-      case .answer(let outcome): return .answered(Self.shared(outcome, meter))
+      case .answer(let outcome) where outcome.kind == .skipped || request.allows(size: outcome.size):
+        return .answered(Self.shared(outcome, meter))
       case .failure(let error): throw error
-      case .askAnew:
+      // Another answer, or one of another length than this line declares.
+      case .answer, .askAnew:
         if let outcome = try hits.fromMemory(request, trust, in: directory, meter) { return .answered(outcome) }
       case .goOn(let download):
         download.show(on: meter)

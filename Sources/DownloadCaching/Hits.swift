@@ -25,7 +25,9 @@ final class Hits {
   func fromMemory(
     _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory, _ meter: TransferMeter
   ) throws(DownloadError) -> DownloadOutcome? {
-    guard let entry = memory[request.key], entry.trust == trust.own else { return nil }
+    guard let entry = memory[request.key], entry.trust == trust.own, request.allows(size: entry.size) else {
+      return nil
+    }
     guard let there = try directory.standing(entry.name), entry.isThat(there) else {
       memory.forget(request.key)
       return nil
@@ -43,7 +45,7 @@ final class Hits {
     guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany else { return nil }
     let key = RowKey(of: request, in: directory)
     guard let known = index.ownAtOnce(key, trust, in: directory),
-      case .hit(let row, let basis) = CacheLookup.decide(known, question(), freshness)
+      case .hit(let row, let basis) = CacheLookup.decide(known, question(of: request), freshness)
     else {
       ownFilesAnswer = false
       return nil
@@ -54,7 +56,7 @@ final class Hits {
   nonisolated(nonsending) func lookup(
     _ request: DownloadRequest, _ known: KnownFiles, before: KnownFiles?
   ) async throws(DownloadError) -> CacheLookup {
-    var question = question()
+    var question = question(of: request)
     question.before = before
     question.began = hasCompany ? resources.began : nil
     if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.refresh {
@@ -68,10 +70,11 @@ final class Hits {
     return lookup
   }
 
-  private func question() -> CacheLookup.Question {
+  private func question(of request: DownloadRequest) -> CacheLookup.Question {
     CacheLookup.Question(
       now: configuration.now(), requiredProof: configuration.requiredProof, maxSize: configuration.maxSize,
-      refreshes: configuration.refresh, isOffline: configuration.offline, guesses: configuration.freshness.guesses,
+      declaredSize: request.declaredSize, refreshes: configuration.refresh, isOffline: configuration.offline,
+      guesses: configuration.freshness.guesses,
       directives: shared.directives)
   }
 
@@ -90,7 +93,7 @@ final class Hits {
     let name = plan.preferred(plan.nameByAddress)
     guard let expected = plan.userDigest(named: plan.nameByAddress),
       let standing = try plan.directory.standing(name), standing.identity.isRegularFile,
-      standing.identity.size <= configuration.maxSize ?? .max
+      standing.identity.size <= configuration.maxSize ?? .max, plan.request.allows(size: standing.identity.size)
     else { return nil }
     guard !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)) else { return nil }
     let row = CacheRow(
@@ -111,7 +114,8 @@ final class Hits {
     let plan = download.plan
     guard !configuration.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
       row.proof >= configuration.requiredProof, index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
-      row.identity.size <= configuration.maxSize ?? .max, download.doubted == nil,
+      row.identity.size <= configuration.maxSize ?? .max, plan.request.allows(size: row.identity.size),
+      download.doubted == nil,
       Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
     else { return nil }
     return row

@@ -29,6 +29,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case tookTooLong = "took-too-long"
     /// Of another media type than the user allows (`--expect`).
     case wrongType = "wrong-type"
+    /// Of another length than its list declares.
+    case wrongSize = "wrong-size"
     /// Too many files and connections are open, or memory is short: a problem of this machine, not of a server or disk.
     case resources
     /// A value of the library's configuration cannot be used.
@@ -138,7 +140,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     switch self.code {
     case .resolve, .connect, .tls, .certificate, .clientCertificate, .pinnedKey, .proxy, .timeout, .stalled, .tooSlow,
       .unanswered, .reset, .redirect, .badAddress, .status, .range, .badResponse, .shortBody, .longBody, .digest,
-      .unproven, .wrongType, .transport:
+      .unproven, .wrongType, .wrongSize, .transport:
       true
     default: false
     }

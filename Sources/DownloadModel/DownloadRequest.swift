@@ -24,6 +24,8 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// Below the run's own folder, without a slash at either end; nil for that folder itself.
   public var folder: String? { key.wishes?.folder }
   public var checksum: ContentDigest? { key.wishes?.checksum }
+  /// What its list says of its length in bytes; a file of another length fails.
+  public var declaredSize: Int64? { key.wishes?.size }
   public var expectedTypes: ExpectedTypes? { key.wishes?.expectedTypes }
   /// For this address's server only, beside those of the run.
   public var headerLines: [String] { key.wishes?.headerLines ?? [] }
@@ -59,8 +61,11 @@ public struct DownloadRequest: Sendable, Identifiable {
     return next
   }
 
-  /// Its length in bytes, as far as that is known before it is asked.
+  /// Its length in bytes, as far as that is known before it is asked; may be an estimate.
   public var expectedSize: Int64? { expected < 0 ? nil : expected }
+
+  /// Whether a file of that length may be the one that its list means.
+  public func allows(size: Int64) -> Bool { declaredSize.map { $0 == size } ?? true }
 
   /// Requests with equal keys ask for one file under one name, whatever credentials and signatures their addresses
   /// have. Those with the same ones are coalesced; the others go one after the other.
@@ -84,7 +89,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// What most requests lack; behind one reference, because a request is passed on at each step.
   public final class Wishes: Sendable, Equatable {
     public let outputName, folder: String?
-    /// As the list says it, in bytes.
+    /// As the list says it, in bytes; nil where it gives an estimate or nothing.
     public let size: Int64?
     public let checksum: ContentDigest?
     public let expectedTypes: ExpectedTypes?

@@ -82,6 +82,12 @@ public final class FileDownload: DownloadTarget, FilledSegment {
 
   package func endClaim() { look { $0.endClaim() } }
 
+  /// - Throws: `.wrongSize`, and then keeps nothing, for another length than its list declares.
+  package func checkDeclaredSize() throws(DownloadError) {
+    if plan.request.declaredSize == nil { return }
+    try access { reception throws(DownloadError) in try reception.checkWhole() }
+  }
+
   package func stamp() throws(DownloadError) {
     try access { reception throws(DownloadError) in try reception.stamp() }
   }
@@ -144,7 +150,8 @@ extension Reception {
     // Also while it waits: if the rest does not continue these bytes, the file fails.
     case .asked(.rest), .receiving, .finished, .closed: break
     }
-    let isProvedByItsEnd = part.segments.total == nil && plan.rules.requiredProof > .nothing
+    let isProvedByItsEnd =
+      part.segments.total == nil && (plan.rules.requiredProof > .nothing || plan.request.declaredSize != nil)
     guard part.comparedDigest == nil, plan.request.pieces == nil, !isProvedByItsEnd,
       let there = part.segments.done.first, there.lowerBound == 0,
       there.upperBound >= count

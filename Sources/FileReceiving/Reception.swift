@@ -178,7 +178,7 @@ struct Reception: ~Copyable {
     self.head = head
     if let name = plan.wantedName(head) { part.name = name }
     if try standsAside() { return .drain }
-    try refuseIfTooLarge(total)
+    try checkLength(total)
     guard expectDigest(head) else { return .drain }
     part.segments.total = total
     try part.reserve(total.map { $0 - offset - part.segments.writtenFurther })
@@ -198,7 +198,7 @@ struct Reception: ~Copyable {
     let coded = CodedBody.decide(head, name: part.name)
     // The length that the server gave is that of the coded body.
     let total = coded == .decode ? nil : total
-    try refuseIfTooLarge(total)
+    try checkLength(total)
     try giveUpHeld()
     let version = HeldPart(
       validator: Validator(head), total: total, encoding: coded == .plain ? nil : head["content-encoding"],
@@ -222,10 +222,24 @@ struct Reception: ~Copyable {
     return head["accept-ranges"]?.lowercased() == "bytes" ? .splittable : .write
   }
 
-  /// Throws if the file is longer than the user allows (`--max-filesize`).
-  private func refuseIfTooLarge(_ size: Int64?) throws(DownloadError) {
-    guard let size, let most = plan.rules.maxSize, size > most else { return }
-    throw DownloadError(.tooLarge, cause: .detail("\(size) bytes, at most \(most) are allowed"), activity: "receiving")
+  /// - Parameter isWhole: false for a length that may still grow.
+  /// - Throws: `.wrongSize` for another length than the list declares, `.tooLarge` for more than the user allows.
+  private func checkLength(_ size: Int64?, isWhole: Bool = true) throws(DownloadError) {
+    guard let size else { return }
+    if let declared = plan.request.declaredSize, isWhole ? size != declared : size > declared {
+      throw Verification.wrongSize(declared, isWhole ? "\(size)" : "at least \(size)", "receiving")
+    }
+    if let most = plan.rules.maxSize, size > most {
+      throw DownloadError(.tooLarge, "\(size) bytes, at most \(most) are allowed", "receiving")
+    }
+  }
+
+  /// Throws, and keeps nothing, if the whole file has another length than its list declares.
+  mutating func checkWhole() throws(DownloadError) {
+    do throws(DownloadError) { try checkLength(length) } catch {
+      try discard()
+      throw error
+    }
   }
 
   /// Whether the policy is to leave what stands under the final name (`--on-conflict skip`).
@@ -312,7 +326,7 @@ struct Reception: ~Copyable {
 
   /// What a body of unknown length needs. It cannot be resumed, so nothing is kept of one that is too long.
   private mutating func lookAfterUnmeasured() throws(DownloadError) {
-    do throws(DownloadError) { try refuseIfTooLarge(position) } catch {
+    do throws(DownloadError) { try checkLength(position, isWhole: false) } catch {
       if plan.rules.reader == nil { try giveUpHeld() }
       throw error
     }

@@ -36,7 +36,7 @@ struct NamePatternTests {
     arguments: [
       ("http://a/b\tfirst=yes", LineOptions(isFirst: true)),
       ("http://a/b\tfirst=no", LineOptions(isFirst: false)),
-      ("http://a/b\tsize=12K", LineOptions(size: 12288)), ("http://a/b\t\tsize=0", LineOptions(size: 0)),
+      ("http://a/b\tsize=12K", LineOptions(estimate: 12288)), ("http://a/b\t\tsize=0", LineOptions(size: 0)),
       ("http://a/b\tfirst=yes\tsize=5", LineOptions(isFirst: true, size: 5)),
     ])
   func aLinesOwnOptions(line: String, options: LineOptions) throws {

@@ -47,7 +47,7 @@ struct OrderTests {
     // What a line says goes before what is remembered, and before the patterns.
     #expect(
       try await asked(
-        ["/a.txt\tsize=1", "/b.pdf\tfirst=no", "/d.pdf", "/e.txt\tfirst=yes"], "--order", "small", "--first",
+        ["/a.txt", "/b.pdf\tfirst=no\tsize=1K", "/d.pdf", "/e.txt\tfirst=yes"], "--order", "small", "--first",
         "*.pdf") == ["/e.txt", "/d.pdf", "/a.txt", "/b.pdf"])
     #expect(try await asked(["/a.txt", "/b.pdf", "/e.txt\tfirst=yes"]) == ["/e.txt", "/a.txt", "/b.pdf"])
     #expect(try await asked(paths, "--order", "random").sorted() == paths.sorted())
@@ -65,7 +65,7 @@ struct OrderTests {
     let place = try Workplace()
     let paths = (0..<4).map { "/\($0)/README" }
     Self.serve(origin, paths, sizes: [10, 20, 30, 40])
-    _ = try place.list(Self.lines(origin, paths.enumerated().map { "\($1)\tsize=\($0 + 1)" } + [paths[0]]))
+    _ = try place.list(Self.lines(origin, paths.enumerated().map { "\($1)\tsize=\($0 + 1)K" } + [paths[0]]))
     let run = try await place.start(["get", "urls.txt", "-d", "out", "-j", "1"] + options).waitForExit()
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.names(in: "out").sorted() == ["README", "README.1", "README.2", "README.3"])

@@ -336,6 +336,10 @@ package enum Verification {
       activity: "comparing checksums")
   }
 
+  package static func wrongSize(_ declared: Int64, _ found: String, _ activity: String) -> DownloadError {
+    DownloadError(.wrongSize, "expected \(declared) bytes, got \(found)", activity)
+  }
+
   package static func unproven(_ proof: Proof, _ required: Proof) -> DownloadError {
     DownloadError(.unproven, cause: .detail(lack(proof, required)), activity: "proving")
   }

@@ -5,8 +5,10 @@ import FileReceiving
 struct LineOptions: Equatable {
   /// Nil for what `--first` says.
   var isFirst: Bool?
-  /// In bytes, for `--order`, the plan and the estimate.
+  /// In bytes; a file of another length fails.
   var size: Int64?
+  /// In bytes, for `--order`, the plan and the total alone: a size with a unit, or a feed's, which is often wrong.
+  var estimate: Int64?
   /// Who named it, in a list of what failed.
   var provenance: Provenance?
   var name: String?
@@ -30,8 +32,9 @@ struct LineOptions: Equatable {
       isFirst = value.isEmpty ? nil : YesOrNo(argument: value)?.isOn
       return isFirst != nil
     case "size":
-      size = ByteCount(argument: value)?.bytes
-      return size != nil
+      size = Int64(value).flatMap { $0 < 0 ? nil : $0 }
+      estimate = size == nil ? ByteCount(argument: value)?.bytes : nil
+      return size != nil || estimate != nil
     case "by":
       provenance = Provenance(rawValue: value)
       return provenance != nil
@@ -97,7 +100,8 @@ struct LineOptions: Equatable {
   /// As `init(_:)` reads it. Header lines are left out, since they may be secrets.
   var text: String {
     let words: [(String, String?)] = [
-      ("first", isFirst.map { $0 ? "yes" : "no" }), ("size", size.map { "\($0)" }), ("by", provenance?.rawValue),
+      ("first", isFirst.map { $0 ? "yes" : "no" }),
+      ("size", size.map { "\($0)" } ?? estimate.map { "\(max(1, $0 >> 10))K" }), ("by", provenance?.rawValue),
       ("dir", folder), ("out", name), (checksum?.algorithm.rawValue ?? "", checksum?.hex),
       ("expect", expectedTypes?.description),
     ]

@@ -490,7 +490,8 @@ private struct ListedRequests: ~Copyable {
       options?.mirrors = usable
     }
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
-    let size = options?.size ?? address.data.map { Int64($0.bytes.count) } ?? sizes?.size(of: address)
+    let size =
+      options?.size ?? options?.estimate ?? address.data.map { Int64($0.bytes.count) } ?? sizes?.size(of: address)
     var request = DownloadRequest(
       id: count, address: address,
       wishes: marks.wishes(of: address, options, from: provenance, naming: max(naming, provenance)),

@@ -86,6 +86,7 @@ struct FailureMessages {
     case .tooSlow: "the transfer was too slow"
     case .tookTooLong: "the file took too long"
     case .wrongType: "the file has another type than was expected"
+    case .wrongSize: "the file has another size than its list says"
     case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
       "too many files and connections are open"
     case .resources: "this machine is short of memory"
@@ -184,6 +185,7 @@ struct FailureMessages {
     case .tooSlow: "the downloaded part is saved: run the same command again, or allow less with --min-rate"
     case .tookTooLong: "the downloaded part is saved: run the same command again, or allow more with --max-time"
     case .wrongType: "open the address in a browser; to take it as it is, leave out --expect (or expect= of its line)"
+    case .wrongSize: "check the size in the list; the server's file may have changed, or be an error page"
     case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
     case .diskFull:
       "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"

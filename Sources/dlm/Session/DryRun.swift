@@ -82,8 +82,10 @@ struct DryRun {
     let (address, path) = (request.address, renamed[request.key] ?? output.path(of: request))
     let size = request.expectedSize ?? known.max { $0.fetchedAt < $1.fetchedAt }?.size
     var file = File(address: address.redacted, path: path, size: size)
-    if let own = known.first(where: { isHere($0.path, request) && $0.chosenName == request.outputName }),
-      own.condition == .intact
+    if let own = known.first(where: {
+      isHere($0.path, request) && $0.chosenName.map(ByteText.init) == request.outputName.map(ByteText.init)
+    }),
+      own.condition == .intact, request.allows(size: own.size)
     {
       file.path = output.path(of: request, named: own.path.lastComponent?.string)
       if !output.cache.refresh { (file.size, file.here, file.step) = (own.size, own.size, .here) }

@@ -16,7 +16,7 @@ struct MarkupListTests {
         <size>14471447</size>
         <hash type="md5">\(sum.prefix(32))</hash>
         <hash type="sha-256">\(sum)</hash>
-        <pieces length="1048576" type="sha-256"><hash>\(sum)</hash></pieces>
+        <pieces length="16777216" type="sha-256"><hash>\(sum)</hash></pieces>
         <url location="de" priority="2">ftp://ftp.example.com/example.ext</url>
         <url location="fr" priority="3">http://example.com/example.ext</url>
         <url priority="1">https://m.example.com/example.ext</url>
@@ -35,7 +35,7 @@ struct MarkupListTests {
     <metalink version="3.0" xmlns="http://www.metalinker.org/">
       <files><file name="a.iso"><size>5</size>
         <verification><hash type="sha256">\(sum)</hash>
-          <pieces length="2" type="sha1"><hash piece="0">\(sum.prefix(40))</hash></pieces></verification>
+          <pieces length="8" type="sha1"><hash piece="0">\(sum.prefix(40))</hash></pieces></verification>
         <resources>
           <url type="http" location="us" preference="90">http://slow/a.iso</url>
           <url type="http" preference="100">http://fast/a.iso</url>
@@ -43,6 +43,36 @@ struct MarkupListTests {
         </resources></file></files>
     </metalink>
     """
+
+  /// As MirrorManager writes them for Fedora and CentOS: what older versions had stands below `mm0:alternates`.
+  static func fedora(_ ml: String, _ alternate: String) -> String {
+    """
+    <?xml version="1.0" encoding="utf-8"?>
+    <\(ml)metalink version="3.0" xmlns="http://www.metalinker.org/" type="dynamic" generator="mirrormanager"
+      xmlns:mm0="http://fedorahosted.org/mirrormanager" xmlns:ml="http://www.metalinker.org/">
+     <\(ml)publisher><\(ml)name>Fedora</\(ml)name><\(ml)url>http://publisher/</\(ml)url></\(ml)publisher>
+     <\(ml)files><\(ml)file name="repomd.xml">
+       <mm0:timestamp>1546547880</mm0:timestamp><\(ml)size>4245</\(ml)size><mm0:size>1</mm0:size>
+       <\(ml)verification><\(ml)hash type="sha256">\(sum)</\(ml)hash></\(ml)verification>
+       <mm0:alternates><mm0:alternate><mm0:timestamp>1546461480</mm0:timestamp><\(alternate)size>4206</\(alternate)size>
+         <\(alternate)verification><\(alternate)hash type="sha512">\(sum)\(sum)</\(alternate)hash>
+         </\(alternate)verification></mm0:alternate></mm0:alternates>
+       <\(ml)publisher><\(ml)url>http://publisher/too</\(ml)url></\(ml)publisher>
+       <\(ml)resources maxconnections="1">
+        <\(ml)url protocol="https" preference="100">https://mirror/repodata/repomd.xml</\(ml)url>
+       </\(ml)resources>
+      </\(ml)file></\(ml)files>
+    </\(ml)metalink>
+    """
+  }
+
+  @Test(arguments: [("", ""), ("", "mm0:"), ("ml:", "ml:"), ("ml:", "mm0:")])
+  func otherNamesMeanNothing(ml: String, alternate: String) {
+    let list = ReadList(Array(Self.fedora(ml, alternate).utf8)) { try MarkupList(isPage: false, accepted: []) }
+    #expect(
+      list.entries == ["16: https://mirror/repodata/repomd.xml size=4245 out=repomd.xml sha256=\(Self.sum)"], "\(list)")
+    #expect(list.trouble == nil)
+  }
 
   static let sitemap = """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -104,11 +134,11 @@ struct MarkupListTests {
     Sample(
       text: "<rss version='2.0'><channel><item>\n<enclosure url='http://h/a.mp3' length='12' type='audio/mpeg'/></item>"
         + "<item><link>http://h/page</link><enclosure url='b.mp3' length='0'/></item></channel></rss>",
-      base: "http://h/feed/", expected: ["2: http://h/a.mp3 size=12", "2: http://h/feed/b.mp3"],
+      base: "http://h/feed/", expected: ["2: http://h/a.mp3 size=1K", "2: http://h/feed/b.mp3"],
       said: "a feed, whose enclosures are fetched"),
     Sample(
       text: "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link rel='alternate' href='http://h/p'/>"
-        + "<link rel='enclosure' href='http://h/a' length='7'/></entry></feed>", expected: ["1: http://h/a size=7"]),
+        + "<link rel='enclosure' href='http://h/a' length='7'/></entry></feed>", expected: ["1: http://h/a size=1K"]),
     Sample(
       text: page, isPage: true, accepted: ["*.pdf"], base: "http://h/d/",
       expected: ["3: http://h/d/x.pdf", "3: http://h/d/y%20z.pdf", "4: https://other/o.pdf?a=1&b=2"]),
@@ -139,10 +169,12 @@ struct MarkupListTests {
     return "<pieces \(attributes)>\(String(repeating: hash, count: count))</pieces>"
   }
 
-  /// Of the kinds of pieces the strongest counts, and only where there are as many as the file has.
+  /// Of the kinds of pieces the strongest counts, and there must be as many as the file has.
   @Test(arguments: [
     ("<size>5</size>" + hashes("length='2' type='sha1'", 40, 3), "sha1 2 3"),
-    ("<size>5</size>" + hashes("length='2' type='sha1'", 40, 2), nil),
+    ("<size>5</size>" + hashes("length='2' type='sha1'", 40, 2), "2 pieces of 2 bytes for a size of 5"),
+    ("<size>0</size>" + hashes("length='2' type='sha1'", 40, 0), nil), ("<size>1.2 MB</size>", "size=1.2MB"),
+    ("<size>-1</size>", "size=-1"), ("<size> 5\n</size>", nil), ("<size/>", nil),
     (hashes("length='2' type='SHA-1'", 40, 2), "sha1 2 2"),
     (hashes("length='2' type='sha-256'", 64, 2) + hashes("length='4' type='md5'", 32, 1), "sha256 2 2"),
     (hashes("length='4' type='md5'", 32, 1) + hashes("length='2' type='sha-256'", 64, 2), "sha256 2 2"),

@@ -22,6 +22,8 @@ struct MarkupList: ListFormatReader {
   private let accepted: [NamePattern]
   private let isPage: Bool
   private var kind: Kind?
+  /// The root's, with a colon: names with another prefix are of another namespace, and mean nothing here.
+  private var prefix = ""
   private var path: [Substring] = []
   /// What stands in the present element, if it is wanted.
   private var text: String?
@@ -80,18 +82,23 @@ struct MarkupList: ListFormatReader {
     add(.bad(.damaged(why), text: ""))
   }
 
-  private mutating func start(_ name: Substring, _ attributes: [String: String]) throws(Rejection.NoList) {
+  private mutating func start(_ full: Substring, _ attributes: [String: String]) throws(Rejection.NoList) {
     if kind == nil {
-      guard let kind = Kind(rawValue: String(name)), kind != .html else { throw Rejection.NoList.markup("\(name)") }
+      let root = full.split(separator: ":").last ?? ""
+      guard let kind = Kind(rawValue: String(root)), kind != .html else { throw Rejection.NoList.markup("\(root)") }
       self.kind = kind
+      prefix = String(full.dropLast(root.count))
     }
+    let name = local(full)
     // HTML's own elements need not end.
     if !isPage { path.append(name) }
     self.attributes = attributes
     text = ["loc", "url", "size", "hash"].contains(name) ? "" : nil
     switch (kind, name) {
-    case (.metalink, "file"): file = MetalinkFile(name: attributes["name"])
-    case (.metalink, "pieces"): file.beginPieces(attributes)
+    case (.metalink, "file") where ["files", "metalink"].contains(path.dropLast().last):
+      file = MetalinkFile(name: attributes["name"])
+    case (.metalink, "pieces") where [["pieces"], ["verification", "pieces"]].contains(place):
+      file.beginPieces(attributes)
     case (.rss, "enclosure"): add(attributes["url"], size: attributes["length"])
     case (.feed, "link") where attributes["rel"] == "enclosure":
       add(attributes["href"], size: attributes["length"])
@@ -103,28 +110,45 @@ struct MarkupList: ListFormatReader {
     }
   }
 
-  private mutating func end(_ name: Substring) {
+  private mutating func end(_ full: Substring) {
     let parent = path.dropLast().last
-    if !isPage { path.removeLast() }
-    defer { text = nil }
-    switch (kind, name, text) {
+    switch (kind, local(full), text) {
     case (.urlset, "loc", let text?) where parent == "url", (.sitemapindex, "loc", let text?) where parent == "sitemap":
       add(text)
-    case (.metalink, "file", _): add(file.content(base))
-    case (.metalink, "size", let text?) where parent == "file": file.size = text
-    case (.metalink, "url", let text?): file.add(text, attributes)
-    case (.metalink, "hash", let text?) where parent == "pieces": file.addPiece(text, attributes["piece"])
-    case (.metalink, "hash", let text?) where parent == "file" || parent == "verification":
+    case (.metalink, "file", _) where parent == "files" || parent == "metalink": add(file.content(base))
+    case (.metalink, _, let text?): take(text)
+    default: break
+    }
+    text = nil
+    if !isPage { path.removeLast() }
+  }
+
+  /// The elements below a Metalink's `<file>`, down to the present one. Elsewhere equal names mean something else:
+  /// Fedora's lists have the hashes of older versions below `<mm0:alternates>`, and a publisher has a `<url>`.
+  private var place: [Substring] { path.lastIndex(of: "file").map { Array(path[($0 + 1)...]) } ?? [] }
+
+  private mutating func take(_ text: String) {
+    switch place {
+    case ["size"]: file.size = text
+    case ["url"], ["resources", "url"]: file.add(text, attributes)
+    case ["pieces", "hash"], ["verification", "pieces", "hash"]: file.addPiece(text, attributes["piece"])
+    case ["hash"], ["verification", "hash"]:
       if let algorithm = MetalinkFile.algorithm(attributes) { file.sums.append((algorithm, text)) }
     default: break
     }
   }
 
+  /// A name of the list's own namespace without its prefix.
+  private func local(_ name: Substring) -> Substring {
+    name.hasPrefix(prefix) ? name.dropFirst(prefix.count) : name
+  }
+
   private mutating func add(_ text: String?, size: String? = nil) {
     guard let text else { return }
     let content = Self.line(text, base)
-    guard let address = content.address, let bytes = size.flatMap({ Int64($0) }), bytes > 0 else { return add(content) }
-    add(.address(address, LineOptions(size: bytes)))
+    guard let address = content.address, let bytes = size.flatMap({ Int64($0) }), bytes > 0, bytes < 1 << 49
+    else { return add(content) }
+    add(.address(address, LineOptions(estimate: bytes)))
   }
 
   private mutating func add(_ content: ListLine) { entries.append(ListEntry(line: line + 1, content: content)) }
@@ -163,13 +187,16 @@ private struct MetalinkFile {
 
   /// Mirrors beyond these are not needed.
   private static let most = 64
+  /// The lowest rank (RFC 5854 §4.1.2.1).
+  private static let lowest = 999_999
 
   init(name: String? = nil) { self.name = name }
 
   /// Version 4 has priorities from 1 on, version 3 preferences up to 100.
   mutating func add(_ address: String, _ attributes: [String: String]) {
-    let rank = attributes["priority"].flatMap { Int($0) } ?? attributes["preference"].flatMap { Int($0) }.map { -$0 }
-    if addresses.count < Self.most { addresses.append((address, rank ?? 999_999)) }
+    func rank(_ name: String) -> Int? { attributes[name].flatMap { Int($0) }.map { min(max($0, 0), Self.lowest) } }
+    let rank = rank("priority") ?? rank("preference").map { -$0 } ?? Self.lowest
+    if addresses.count < Self.most { addresses.append((address, rank)) }
   }
 
   static func algorithm(_ attributes: [String: String]) -> ContentDigest.Algorithm? {
@@ -208,15 +235,21 @@ private struct MetalinkFile {
     }
     var options = LineOptions(mirrors: Array(usable.dropFirst()))
     if let name, !options.setPath(name) { return .bad(.option("file name=\"\(name)\""), text: first.redacted) }
-    if let size, let bytes = Int64(size.filter { !$0.isWhitespace }) { options.size = bytes }
+    let length = size.map { $0.filter { !$0.isWhitespace } } ?? ""
+    options.size = Int64(length)
+    if !length.isEmpty, options.size ?? -1 < 0 { return .bad(.field("size=\(length)"), text: first.redacted) }
     for (algorithm, text) in sums {
       let sum = text.filter { !$0.isWhitespace }
       if !options.set("\(algorithm)", sum) { return .bad(.field("\(algorithm)=\(sum)"), text: first.redacted) }
     }
     if let badPiece { return .bad(.field(badPiece), text: first.redacted) }
     options.pieces = pieces.map { PieceHashes($0.algorithm, length: $0.length, $0.hashes) }
-    // Those of another file, or not of all of it, prove nothing.
-    if let size = options.size, options.pieces?.cover(size) == false { options.pieces = nil }
+    if options.size == 0, pieces?.hashes.isEmpty == true { options.pieces = nil }
+    if let size = options.size, let pieces = options.pieces, !pieces.cover(size) {
+      let count = pieces.hashes.count / pieces.algorithm.length
+      let what = "\(count) pieces of \(pieces.length) bytes for a size of \(size)"
+      return .bad(.field(what), text: first.redacted)
+    }
     return .address(first, options)
   }
 }

@@ -48,9 +48,8 @@ final class MarkupParser {
     return trouble.map { String(cString: $0).filter { $0 != "\n" } }
   }
 
-  /// Without its prefix: which namespaces they are of tells nothing that their names do not.
+  /// With its namespace's prefix.
   private static func name(_ bytes: some Collection<UInt8>) -> Substring {
-    let name = String(decoding: bytes, as: UTF8.self).lowercased()
-    return name.split(separator: ":").last ?? ""
+    String(decoding: bytes, as: UTF8.self).lowercased()[...]
   }
 }

@@ -1,0 +1,18 @@
+/// A text from outside as a key: equal to another where their bytes are equal (HTTP rule 52). Swift's `String` is equal
+/// by canonical equivalence, while to servers and file systems `é` and `e` with an accent behind it are two names.
+public struct ByteText: Hashable, Comparable, Sendable {
+  public let text: String
+
+  public init(_ text: some StringProtocol) { self.text = String(text) }
+
+  public static func == (left: ByteText, right: ByteText) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+  public static func < (left: ByteText, right: ByteText) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+}
