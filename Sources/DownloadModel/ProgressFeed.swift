@@ -447,6 +447,13 @@ public struct ExpectedSizes: Sendable, Equatable {
   public var bytes: Int64
 
   public init(files: Int = 0, bytes: Int64 = 0) { (self.files, self.bytes) = (files, bytes) }
+
+  /// What lists say of sizes may be anything, so the sum ends at the greatest number (HTTP rule 51).
+  public mutating func add(_ size: Int64) {
+    let (sum, isBeyond) = bytes.addingReportingOverflow(max(0, size))
+    bytes = isBeyond ? .max : sum
+    files += 1
+  }
 }
 
 /// The state of a run at one moment.

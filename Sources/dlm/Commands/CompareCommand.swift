@@ -87,7 +87,7 @@ struct MeasuringOptions: ParsableArguments {
         "--discard needs /dev/shm, a folder in memory, which is not there or may not be written; without it the files "
           + "go to a scratch folder below $TMPDIR")
     }
-    guard runs >= 1 else { throw ValidationError("--runs must be at least 1.") }
-    guard warmup >= 0 else { throw ValidationError("--warmup must be at least 0.") }
+    guard 1...1000 ~= runs else { throw ValidationError("--runs must be from 1 to 1000.") }
+    guard 0...1000 ~= warmup else { throw ValidationError("--warmup must be from 0 to 1000.") }
   }
 }

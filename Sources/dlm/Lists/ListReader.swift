@@ -508,7 +508,7 @@ private struct ListedRequests: ~Copyable {
       spool?.add(address, kept)
     }
     if isFirst { hasFirst = true }
-    if let size { expected = ExpectedSizes(files: expected.files + 1, bytes: expected.bytes &+ size) }
+    if let size { expected.add(size) }
     return request
   }
 

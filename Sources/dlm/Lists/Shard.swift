@@ -155,7 +155,10 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
     case .these(let numbers, let count): return Shard(numbers: numbers, count: count, unit: unit)
     case .array(let count): given = count
     }
-    func value(_ name: String?) -> Int? { name.flatMap { Int(environment[$0] ?? $0) } }
+    // Bounded, since they are counted with.
+    func value(_ name: String?) -> Int? {
+      name.flatMap { Int(environment[$0] ?? $0) }.map { min(max($0, -Self.most), Self.most) }
+    }
     let engines = Engine.all.filter { value($0.number) != nil }
     guard let engine = engines.first, engines.count == 1 else {
       throw ValidationError(UsageMessages.noArray(engines.map(\.number)))

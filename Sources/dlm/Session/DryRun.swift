@@ -28,8 +28,11 @@ struct DryRun {
   private var renamed: [DownloadRequest.Key: String] = [:]
   private var taken: Set<String> = []
   private(set) var counts: [Step: Int] = [:]
-  /// Bytes to come, as far as sizes are known, and files whose size is not.
-  private(set) var (bytes, unsized): (Int64, Int) = (0, 0)
+  /// What is to come, as far as sizes are known.
+  private var toCome = ExpectedSizes()
+  var bytes: Int64 { toCome.bytes }
+  /// Files to come whose size is not known.
+  private(set) var unsized = 0
   /// Bytes that there is room for; nil where unknown.
   let free: Int64?
 
@@ -103,7 +106,7 @@ struct DryRun {
     }
     counts[file.step, default: 0] += 1
     if file.step == .fetch || file.step == .resume, !request.isRepeat {
-      if let size = file.size { bytes += max(0, size - file.here) } else { unsized += 1 }
+      if let size = file.size { toCome.add(size - file.here) } else { unsized += 1 }
     }
     return file
   }

@@ -60,10 +60,14 @@ struct Settings {
         "--jobs \(several) is several numbers, and a download takes one: give one, or compare them with dlm compare."
       )
     }
+    try Self.check("jobs", widths)
+    try Self.check("per-host", [shared.perHost?.number])
+    try Self.check("segments", [shared.segments?.number])
     adaptsJobs = widths[0] == nil
     jobs = widths[0] ?? Self.mostJobs
     segments = shared.segments?.number ?? Self.mostSegments
     setLoops = try sources.value("loops")
+    try Self.check("loops", [setLoops?.number])
     retry = RetryPolicy(
       retries: shared.retries.map { Int(clamping: $0) } ?? 5, maxTime: shared.retryMaxTime?.duration,
       fileTime: shared.maxTime?.duration)
@@ -85,6 +89,14 @@ struct Settings {
     try requireFreeOutput(style)
     // Bars would be drawn into the file.
     if StandardOutput.terminal != nil { progress = .none }
+  }
+
+  /// Each takes memory, and a host or this machine would refuse more long before.
+  private static let mostAtOnce = 10_000
+
+  private static func check(_ option: String, _ numbers: [Int?]) throws {
+    guard let number = numbers.lazy.compactMap(\.self).first(where: { $0 > mostAtOnce }) else { return }
+    throw ValidationError("--\(option) \(number) is too many: give at most \(mostAtOnce).")
   }
 
   private func requireFreeOutput(_ style: ProgressStyle) throws {

@@ -118,7 +118,7 @@ struct TableRows: ListFormatReader {
     let rows = Array(head.dropFirst(isHeader ? 1 : 0))
     for field in RowFields.Field.allCases {
       let name = fields.names[field]
-      let named = name.flatMap { names.firstIndex(of: $0) ?? Int($0).map { $0 - 1 } }
+      let named = name.flatMap { names.firstIndex(of: $0) ?? Int($0).map { max($0, 0) - 1 } }
       let column = name == nil && field == .url ? try addresses(names, rows.first?.cells ?? []) : named
       if let name, !names.indices.contains(column ?? -1) { throw .field(name, among: isHeader ? names : []) }
       columns.append(column)
