@@ -126,7 +126,7 @@ final class CacheResources: Sendable {
   private struct State {
     var folders: OpenFolders?
     /// By canonical path.
-    var owners: [String: FileOwners] = [:]
+    var owners: [ByteText: FileOwners] = [:]
     var members: [Member] = []
     var keeper: StoreKeeper?
   }
@@ -147,7 +147,7 @@ final class CacheResources: Sendable {
     }
   }
 
-  var owners: [String: FileOwners] {
+  var owners: [ByteText: FileOwners] {
     get { state.withLock { $0.owners } }
     set { state.withLock { $0.owners = newValue } }
   }

@@ -86,8 +86,9 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   /// An address that holds its file (RFC 2397), and that only the user or a list may name.
   public init?(data text: String) {
     guard DataAddress(text) != nil else { return nil }
-    let end = text.utf8.count
-    parts = Parts(.data, Array(text.utf8), authority: end..<end, host: end..<end)
+    let bytes = PercentEncoding.encoded(text.utf8) { $0 >= 0x80 }
+    let end = bytes.count
+    parts = Parts(.data, bytes, authority: end..<end, host: end..<end)
   }
 
   /// What it holds; nil for an address of the web.

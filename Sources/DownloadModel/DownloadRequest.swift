@@ -113,7 +113,8 @@ public struct DownloadRequest: Sendable, Identifiable {
 
     /// How the file is asked for makes no other file of it.
     fileprivate func isOfSameFile(as other: Wishes) -> Bool {
-      outputName == other.outputName && folder == other.folder && checksum == other.checksum
+      outputName.map(ByteText.init) == other.outputName.map(ByteText.init)
+        && folder.map(ByteText.init) == other.folder.map(ByteText.init) && checksum == other.checksum
         && provenance == other.provenance
     }
   }

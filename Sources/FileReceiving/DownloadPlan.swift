@@ -58,7 +58,7 @@ package final class DownloadPlan: Sendable {
 
   /// The wanted name with the list's number, if it is the line's or address's own and not a server's choice.
   package func preferred(_ wanted: String) -> String {
-    guard request.nameNumber > 0, wanted == nameByAddress else { return wanted }
+    guard request.nameNumber > 0, FileNaming.areSame(wanted, nameByAddress) else { return wanted }
     return FileNaming.alternative(wanted, request.nameNumber)
   }
 
@@ -84,7 +84,8 @@ package final class DownloadPlan: Sendable {
 
   /// What stands under a name and is to be left alone (`--on-conflict skip`).
   package func fileToLeave(_ name: String) throws(DownloadError) -> StandingFile? {
-    guard rules.conflictPolicy == .skip, own?.name != name, let standing = try directory.standing(name),
+    guard rules.conflictPolicy == .skip, own.map({ FileNaming.areSame($0.name, name) }) != true,
+      let standing = try directory.standing(name),
       !isOfAnotherAddress(standing, owners ?? FileOwners())
     else { return nil }
     return standing

@@ -154,9 +154,9 @@ final class IndexSession {
   /// Read once a run for each folder.
   nonisolated(nonsending) func owners(in directory: OutputDirectory) async -> FileOwners {
     let path = directory.canonicalPath
-    if let owners = resources.owners[path] { return owners }
+    if let owners = resources.owners[ByteText(path)] { return owners }
     guard let owners = await ask({ $0.owners(in: path) }) else { return FileOwners() }
-    resources.owners[path] = owners
+    resources.owners[ByteText(path)] = owners
     return owners
   }
 

@@ -93,7 +93,7 @@ extension CacheRow {
     let rowKey = if let key { key } else { try readKey() }
     let (name, wanted) = (try text(.name), try text(.wanted))
     self.init(
-      key: rowKey, name: name, wanted: name == wanted ? name : wanted,
+      key: rowKey, name: name, wanted: FileNaming.areSame(name, wanted) ? name : wanted,
       identity: FileIdentity(
         device: try number(.device), inode: try number(.inode), size: try number(.size),
         modified: try number(.modified)), changed: ChangeTime(number: try number(.changed)),

@@ -4,16 +4,16 @@ import Synchronization
 /// The checksums of a list such as SHA256SUMS, and which of them a run has used. By file name, without the folders of
 /// `./pool/x.deb`; where two lines give one name different checksums of one algorithm, neither is used.
 public final class ChecksumList: Sendable {
-  private let entries: [String: ContentDigest]
-  private let used = Lock<Set<String>>([])
+  private let entries: [ByteText: ContentDigest]
+  private let used = Lock<Set<ByteText>>([])
   /// Numbers, from 1, of lines that are neither checksums, comments nor blank.
   public let malformedLines: [Int]
   /// Names whose lines contradict each other.
   public let ambiguousNames: [String]
 
   public init(_ text: [UInt8]) {
-    var entries: [String: ContentDigest] = [:]
-    var ambiguous: Set<String> = []
+    var entries: [ByteText: ContentDigest] = [:]
+    var ambiguous: Set<ByteText> = []
     var malformed: [Int] = []
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
@@ -21,7 +21,7 @@ public final class ChecksumList: Sendable {
       case .blank: break
       case .malformed: malformed.append(index + 1)
       case .entry(let path, let digest):
-        let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
+        let name = ByteText(path.utf8.split(separator: UInt8(ascii: "/")).last.map(Substring.init) ?? "")
         if let other = entries[name], other.algorithm == digest.algorithm, other != digest { ambiguous.insert(name) }
         // A list may hold several algorithms: the strongest counts.
         if digest.algorithm.length >= entries[name]?.algorithm.length ?? 0 { entries[name] = digest }
@@ -30,13 +30,14 @@ public final class ChecksumList: Sendable {
     for name in ambiguous { entries[name] = nil }
     self.entries = entries
     malformedLines = malformed
-    ambiguousNames = ambiguous.sorted()
+    ambiguousNames = ambiguous.sorted().map(\.text)
   }
 
   public var count: Int { entries.count }
 
   /// The checksum of a file, which counts as used.
   package func digest(of name: String) -> ContentDigest? {
+    let name = ByteText(name)
     guard let digest = entries[name] else { return nil }
     used.withLock { _ = $0.insert(name) }
     return digest
@@ -45,7 +46,7 @@ public final class ChecksumList: Sendable {
   /// Names that no file of the run had.
   public var unusedNames: [String] {
     let used = used.withLock { $0 }
-    return entries.keys.filter { !used.contains($0) }.sorted()
+    return entries.keys.filter { !used.contains($0) }.sorted().map(\.text)
   }
 }
 

@@ -30,7 +30,7 @@ package struct Commit: Sendable {
   private var directory: OutputDirectory { plan.directory }
   /// Whether the list gives the name to this address alone. What came to stand there during the run is then of another
   /// process with the same list, on another machine, of which nothing else is known here.
-  private var isOfLine: Bool { plan.rules.names != nil && wanted == plan.nameByAddress }
+  private var isOfLine: Bool { plan.rules.names != nil && FileNaming.areSame(wanted, plan.nameByAddress) }
 
   package init(_ download: FileDownload, proof: Proof) {
     self.download = download
@@ -51,8 +51,9 @@ package struct Commit: Sendable {
     // Before the file is visible: another loop may look at the same name at this moment.
     if policy != .rename || plan.rules.names != nil && !isOfLine { try give() }
     // The file was intact at the check; a change between the check and the rename would be lost, as in any program.
-    if case .known(let own?) = ownership, own.wanted == wanted, isToReplace(own, looksForTwin: looksForTwin),
-      policy != .overwrite || own.name == preferred,
+    if case .known(let own?) = ownership, FileNaming.areSame(own.wanted, wanted),
+      isToReplace(own, looksForTwin: looksForTwin),
+      policy != .overwrite || FileNaming.areSame(own.name, preferred),
       let committed = try take(own.name, replacing: true, row, beforeNaming)
     {
       return .committed(committed)
@@ -125,7 +126,7 @@ package struct Commit: Sendable {
     guard let named else { return nil }
     row?.changed = named
     var outcome = outcome(.fetched, name, size: download.look { $0.length })
-    outcome.isNumbered = name != wanted
+    outcome.isNumbered = !FileNaming.areSame(name, wanted)
     return Committed(outcome: outcome, name: name, row: row)
   }
 

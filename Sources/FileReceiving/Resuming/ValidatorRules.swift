@@ -14,7 +14,7 @@ extension Validator {
 
   /// Whether an answer is certainly of the same version as these bytes.
   func isStronglyEqual(to other: Validator) -> Bool {
-    if let strongETag { return strongETag == other.strongETag }
+    if let strongETag { return other.strongETag.map { EntityTag.areSame(strongETag, $0) } ?? false }
     return etag == nil && other.etag == nil && strongDate != nil && lastModified == other.lastModified
   }
 
@@ -27,7 +27,7 @@ extension Validator {
 
   /// Whether an answer is certainly of another version: it names a tag or date, and a different one.
   func contradicts(_ other: Validator) -> Bool {
-    if let etag, let theirs = other.etag { return etag != theirs }
+    if let etag, let theirs = other.etag { return !EntityTag.areSame(etag, theirs) }
     if let lastModified, let theirs = other.lastModified { return lastModified != theirs }
     return false
   }
@@ -35,7 +35,11 @@ extension Validator {
 
 /// Entity tags (RFC 9110 §8.8.3) in the forms that servers use.
 enum EntityTag {
-  static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+  /// A tag is a string of bytes (RFC 9110 §8.8.3).
+  static func areSame(_ left: String, _ right: String) -> Bool { ByteText(left) == ByteText(right) }
+
+  /// For comparison alone.
+  static func opaque(_ tag: String) -> ByteText { ByteText(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]) }
 
   /// The tag of the same version without content coding, if it names one. Apache compresses `"5f3"` on the fly as
   /// `"5f3-gzip"`, but compares the former only. Others write `-br`, `--gzip`, `;gzip` or `:gzip`.
@@ -90,7 +94,7 @@ package struct KnownVersion: Sendable, Equatable {
       // A strong tag is compared strongly, a weak one weakly; a weak one promises no equal bytes.
       let (named, etag) = (EntityTag.uncoded(named), EntityTag.uncoded(etag))
       return theirs.strongETag != nil
-        ? named == etag : isSelected && EntityTag.opaque(named) == EntityTag.opaque(etag)
+        ? EntityTag.areSame(named, etag) : isSelected && EntityTag.opaque(named) == EntityTag.opaque(etag)
     }
     guard isSelected else { return false }
     guard let changed = theirs.lastModified, let known = validator.lastModified else {

@@ -174,24 +174,24 @@ final class QuestionQueue: Sendable {
 /// about them again.
 final class UnnamedFiles: Sendable {
   private let file: FilePath?
-  private let paths: Lock<Set<String>>
+  private let paths: Lock<Set<ByteText>>
 
   /// - Parameter file: nil where nothing is asked or remembered.
   init(_ file: FilePath?) {
     self.file = file
     let bytes = file.map { OwnFiles.bytes(of: $0, upTo: 1 << 20) } ?? []
-    paths = Lock(Set(bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }))
+    paths = Lock(Set(bytes.split(separator: 0).map { ByteText(String(decoding: $0, as: UTF8.self)) }))
   }
 
-  func contains(_ path: String) -> Bool { paths.withLock { $0.contains(path) } }
+  func contains(_ path: String) -> Bool { paths.withLock { $0.contains(ByteText(path)) } }
 
   func note(_ path: String, isLeft: Bool) {
-    paths.withLock { _ = isLeft ? $0.insert(path).memberAfterInsert : $0.remove(path) }
+    paths.withLock { _ = isLeft ? $0.insert(ByteText(path)).memberAfterInsert : $0.remove(ByteText(path)) }
   }
 
   /// Fails silently: then the next run asks less.
   func keep() {
     guard let file, (try? Folder(own: file.removingLastComponent())) != nil else { return }
-    _ = OutputFile.file(file).keep(paths.withLock { $0.sorted() }.joined(separator: "\0"), "--ask-names")
+    _ = OutputFile.file(file).keep(paths.withLock { $0.sorted() }.map(\.text).joined(separator: "\0"), "--ask-names")
   }
 }

@@ -26,7 +26,7 @@ struct DryRun {
   private let unfinished: [String: [UnfinishedFile]]
   /// Files that will get another name, since something else stands under their own.
   private var renamed: [DownloadRequest.Key: String] = [:]
-  private var taken: Set<String> = []
+  private var taken: Set<ByteText> = []
   private(set) var counts: [Step: Int] = [:]
   /// What is to come, as far as sizes are known.
   private var toCome = ExpectedSizes()
@@ -99,7 +99,7 @@ struct DryRun {
       let names = sequence(first: request.nameNumber + 1) { $0 + 1 }.lazy.map { FileNaming.alternative(name, $0) }
       file.path = names.map { [output] in output.path(of: request, named: $0) }.first { !stands($0) } ?? path
       renamed[request.key] = file.path
-      taken.insert(file.path)
+      taken.insert(ByteText(file.path))
     }
     if file.step == .fetch, let part = unfinished[address.resource]?.first(where: { isHere($0.path, request) }) {
       (file.size, file.here, file.step) = (part.total ?? file.size, part.bytes, .resume)
@@ -116,6 +116,7 @@ struct DryRun {
   }
 
   private func stands(_ path: String) -> Bool {
-    !output.isStandardOutput && folder != nil && StandingFile.of(path: path) != nil || taken.contains(path)
+    !output.isStandardOutput && folder != nil && StandingFile.of(path: path) != nil
+      || taken.contains(ByteText(path))
   }
 }

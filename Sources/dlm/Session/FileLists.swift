@@ -18,9 +18,10 @@ struct FileLists: Sendable {
   func write(isCut: Bool) async -> Bool {
     let (checksums, list) = (settings.checksumFile, settings.listFile)
     var (hashes, addresses, withheld, troubles) = ("", "", 0, [String]())
-    var (digests, seen) = (FileDigests(activity: "hashing"), Set<String>())
+    var digests = FileDigests(activity: "hashing")
+    var seen: Set<ByteText> = []
     for file in isCut ? [] : files.all
-    where file.outcome.kind != .skipped && seen.insert(file.path).inserted && access(file.path, F_OK) == 0 {
+    where file.outcome.kind != .skipped && seen.insert(ByteText(file.path)).inserted && access(file.path, F_OK) == 0 {
       do throws(DownloadError) {
         let hash = if let hash = known(file) { hash } else { try digests.digest(of: file.path) }
         hashes += Self.checksumLine(hash, file.path)

@@ -102,23 +102,25 @@ struct RepeatedFiles: Sendable {
   private func compare(with directory: String, _ cache: DownloadCache) async throws(DownloadError) -> RepeatVerdict {
     var verdict = RepeatVerdict()
     var digests = FileDigests(activity: "comparing")
-    var (seen, taken): (Set<String>, Set<String>) = ([], [])
-    let files = fetched.all.filter { seen.insert($0.path).inserted }
-    let named = Dictionary(grouping: files, by: \.wanted).mapValues { $0.map(\.outcome.name) }
+    var seen: Set<ByteText> = []
+    var taken: Set<ByteText> = []
+    let files = fetched.all.filter { seen.insert(ByteText($0.path)).inserted }
+    let named = Dictionary(grouping: files) { ByteText($0.wanted) }.mapValues { $0.map(\.outcome.name) }
     for file in files {
       let known = try await cache.standingPath(of: file.request)
-      let names = [file.outcome.name] + (named[file.wanted] ?? []).filter { $0 != file.outcome.name }
+      let others = named[ByteText(file.wanted)] ?? []
+      let names = [file.outcome.name] + others.filter { !FileNaming.areSame($0, file.outcome.name) }
       let folder = file.request.folder.map { Self.path(of: $0, in: directory) } ?? directory
       let places = known.map { [$0] } ?? names.map { Self.path(of: $0, in: folder) }
       var (equal, isHere): (String?, Bool) = (nil, false)
-      for (index, place) in places.enumerated() where equal == nil && !taken.contains(place) {
+      for (index, place) in places.enumerated() where equal == nil && !taken.contains(ByteText(place)) {
         guard access(place, F_OK) == 0 || errno != ENOENT else { continue }
         if index == 0 { isHere = true }
         if try digests.digest(of: place) == digests.digest(of: file.path) { equal = place }
       }
       if equal != nil || isHere { verdict.compared += 1 }
       if let equal {
-        taken.insert(equal)
+        taken.insert(ByteText(equal))
         continue
       }
       let difference = RepeatVerdict.Difference(
@@ -136,16 +138,17 @@ struct RepeatedFiles: Sendable {
 /// SHA-256 digests of files, each read once.
 struct FileDigests {
   let activity: String
-  private var known: [String: String] = [:]
+  private var known: [ByteText: String] = [:]
 
   init(activity: String) { self.activity = activity }
 
   /// - Throws: `.disk` with the path that cannot be read; `.cancelled`.
   mutating func digest(of path: String) throws(DownloadError) -> String {
-    if let digest = known[path] { return digest }
+    let key = ByteText(path)
+    if let digest = known[key] { return digest }
     do {
       let digest = try ContentDigest.ofFile(path).hex
-      known[path] = digest
+      known[key] = digest
       return digest
     } catch { throw DownloadError(ofFile: error, path: path, activity: activity) }
   }

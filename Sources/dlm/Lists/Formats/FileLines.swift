@@ -44,10 +44,12 @@ struct FileLines: LineRule {
   ///   - name: of the list.
   ///   - beside: gives a file that stands beside it.
   static func bag(named name: String, _ beside: (String) throws -> [UInt8]?) rethrows -> FileLines {
-    var sums: [String: ContentDigest] = [:]
+    var sums: [ByteText: ContentDigest] = [:]
     for algorithm in ["sha512", "sha256", "sha1", "md5"] where sums.isEmpty && isBag(name) {
       for line in try beside("manifest-\(algorithm).txt")?.split(separator: 0x0A) ?? [] {
-        if case .entry(let path, let sum) = ChecksumLine(String(decoding: line, as: UTF8.self)) { sums[path] = sum }
+        if case .entry(let path, let sum) = ChecksumLine(String(decoding: line, as: UTF8.self)) {
+          sums[ByteText(path)] = sum
+        }
       }
     }
     return FileLines(said: "a bag's fetch.txt\(sums.isEmpty ? " without a manifest beside it" : "")") {
@@ -57,13 +59,13 @@ struct FileLines: LineRule {
 
   private static func isBag(_ name: String) -> Bool { name == "fetch.txt" || name.hasSuffix("/fetch.txt") }
 
-  private static func bagged(_ text: String, _ sums: [String: ContentDigest]) -> File? {
+  private static func bagged(_ text: String, _ sums: [ByteText: ContentDigest]) -> File? {
     let words = text.split(maxSplits: 2, whereSeparator: \.isWhitespace).map { OptionalWhiteSpace.trimmed($0) }
     guard words.count == 3, words[1] == "-" || Int64(words[1]).map({ $0 >= 0 }) == true else { return nil }
     // These alone are encoded, in the manifest too.
     let path = [("0A", "\n"), ("0a", "\n"), ("0D", "\r"), ("0d", "\r"), ("25", "%")]
       .reduce(String(words[2])) { $0.replacing("%\($1.0)", with: $1.1) }
-    return (String(words[0]), path, LineOptions(size: Int64(words[1]), checksum: sums[String(words[2])]))
+    return (String(words[0]), path, LineOptions(size: Int64(words[1]), checksum: sums[ByteText(words[2])]))
   }
 
   /// What `sha256sum` and its like write, of files below an address.
