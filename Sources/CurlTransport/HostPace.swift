@@ -57,7 +57,7 @@ struct HostPace: Equatable {
 
   /// Most names have IPv6 addresses too, and many machines no way to them. Nothing is sent.
   private static func hasRoute(to entry: addrinfo) -> Bool {
-    let socket = Glibc.socket(entry.ai_family, Int32(SOCK_DGRAM.rawValue), 0)
+    let socket = Glibc.socket(entry.ai_family, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { Glibc.close(socket) }
     return Glibc.connect(socket, entry.ai_addr, entry.ai_addrlen) == 0
   }

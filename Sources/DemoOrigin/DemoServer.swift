@@ -24,7 +24,7 @@ final class DemoServer: Sendable {
     func failure() -> DemoOriginError { .cannotListen(String(cString: strerror(errno))) }
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw failure() }
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     for descriptor in ends + [listener] { Self.prepare(descriptor) }
     var (address, length) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
     address.sin_family = sa_family_t(AF_INET)

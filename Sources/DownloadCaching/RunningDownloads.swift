@@ -68,6 +68,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   fileprivate static func inbox(of process: Int32) -> String { "\(process).add" }
   /// Behind a text that is whole.
   fileprivate static let end = "\n\n"
+  fileprivate static let over = "over"
 
   private static func isName(_ name: String) -> Bool {
     name.split(separator: ".").first.flatMap { Int32($0) }.map { Self.name(of: $0) == name } ?? false
@@ -106,7 +107,10 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
       if file.isOpen, try file.linkCount() == 0 {
         let answer = String(decoding: try file.read(64), as: UTF8.self).prefix { $0 != "\n" }
         let counts = answer.split(separator: " ").compactMap { Int($0) }
-        return counts.count == 2 ? (counts[0], counts[1]) : nil
+        if counts.count == 2 { return (counts[0], counts[1]) }
+        if answer == Self.over { return nil }
+        // It was removed without an answer: by the end of the run, or by a process that took this one for dead.
+        file = .closed
       }
       if !isAlive {
         if file.isOpen { try folder.remove(inbox) }
@@ -114,16 +118,37 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
       }
       if !file.isOpen {
         do {
-          file = try folder.open(inbox, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-          try file.write(Array((addresses.joined(separator: "\n") + Self.end).utf8))
+          file = try Self.hand(addresses, to: inbox, in: folder)
         } catch {
-          if file.isOpen { try folder.remove(inbox) }
           // Another process is adding just now.
           guard error == .fileExists else { throw error }
+          try Self.removeOfDead(inbox, in: folder)
         }
       }
       guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { throw .canceled }
     }
+  }
+
+  /// Locks and writes a draft, and renames it once it is complete.
+  private static func hand(_ addresses: [String], to inbox: String, in folder: Folder) throws(Errno) -> Descriptor {
+    let draft = "\(inbox).\(UInt64.random(in: 0...UInt64.max))"
+    let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+    do throws(Errno) {
+      guard file.lock() else { throw .fileExists }
+      try file.write(Array((addresses.joined(separator: "\n") + end).utf8))
+      try folder.rename(draft, toFree: inbox)
+      return file
+    } catch {
+      try folder.remove(draft)
+      throw error
+    }
+  }
+
+  /// Removes an inbox whose process was killed, so that no run takes it and no process waits for it.
+  private static func removeOfDead(_ inbox: String, in folder: Folder) throws(Errno) {
+    guard let file = try folder.openOwn(inbox, names: 2), file.lock(), let standing = try folder.identity(of: inbox)
+    else { return }
+    if try file.identity().isSameFile(as: standing) { try folder.remove(inbox) }
   }
 }
 
@@ -170,7 +195,7 @@ public actor RunningDownloadsFile {
       text.hasSuffix(RunningDownloads.end)
     else { return }
     let counts = await add(text.split(separator: "\n").map(String.init))
-    try? file.write(Array((counts.map { "\($0.added) \($0.known)" } ?? "over").utf8 + [0x0A]))
+    try? file.write(Array((counts.map { "\($0.added) \($0.known)" } ?? RunningDownloads.over).utf8 + [0x0A]))
     try? folder.remove(inbox)
   }
 

@@ -20,6 +20,8 @@ struct DLM: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     // Scripts ask for the version often, and the parser would first look at every option.
     if CommandLine.arguments.dropFirst() == ["--version"] { end(write(configuration.version)) }
+    // Before the first thread, which may not start without it.
+    if let trouble = MemoryLimit.trouble { end(tryAgain(trouble)) }
     // Detached, because the main thread serves no actor; to end that (`dispatchMain`) has the allocator put away all
     // that it has. The user waits for the task, and its threads inherit its priority.
     Task.detached(priority: .userInitiated) { await parseAndRun() }
@@ -27,10 +29,7 @@ struct DLM: AsyncParsableCommand {
   }
 
   private static func parseAndRun() async {
-    if let trouble = await DescriptorLimit.prepare() {
-      StandardError.say([trouble])
-      end(ExitCode(ExitStatus.tryAgain.rawValue))
-    }
+    if let trouble = await DescriptorLimit.prepare() { end(tryAgain(trouble)) }
     var parsed: (any ParsableCommand)?
     do {
       let command = try CommandLineParse.command(Array(CommandLine.arguments.dropFirst()))
@@ -50,6 +49,11 @@ struct DLM: AsyncParsableCommand {
       let name = parsed.map { CommandLineParse.name(of: $0) } ?? "dlm"
       end(say([UsageMessages.mistake(mistake.message), "  See \(name) --help"]))
     } catch { end(say(error)) }
+  }
+
+  private static func tryAgain(_ trouble: String) -> ExitCode {
+    StandardError.say([trouble])
+    return ExitCode(ExitStatus.tryAgain.rawValue)
   }
 
   private static func say(_ mistake: [String]) -> ExitCode {
@@ -79,6 +83,20 @@ struct DLM: AsyncParsableCommand {
   }
 
   private static func end(_ status: ExitCode) -> Never { Glibc.exit(status.rawValue) }
+}
+
+private enum MemoryLimit {
+  /// For the stacks and reserves of all threads. With less, libdispatch waits for its first thread forever, or a
+  /// library uses memory that it did not get.
+  private static let least: rlim_t = 512 << 20
+
+  /// What to say where the user allows too little address space for any run.
+  static var trouble: String? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur < least else { return nil }
+    return "dlm: too little memory: ulimit -v allows \(limit.rlim_cur >> 20) MiB, and a run needs \(least >> 20) MiB; "
+      + "allow more with ulimit -v \(least >> 10)"
+  }
 }
 
 private enum DescriptorLimit {

@@ -124,6 +124,26 @@ struct RunningDownloadsTests {
     await file.remove()
   }
 
+  /// The story: a `dlm add` that was killed before it had written its URLs held up each later one until the run ended.
+  @Test(arguments: ["", "http://h/dead\n"]) func aKilledAddHoldsUpNoOther(left: String) async throws {
+    let file = RunningDownloadsFile(in: path)
+    let snapshot = try running()
+    await file.write(snapshot)
+    _ = try folder.write(Array(left.utf8), to: "running/\(getpid()).add")
+    async let answer = snapshot.add(["http://h/1"], in: path)
+    let taken = Monitor([String]())
+    while taken.withState({ $0.isEmpty }) {
+      await file.takeAdded { addresses in
+        taken.withState { $0 = addresses }
+        return (addresses.count, 0)
+      }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(try await answer?.added == 1 && taken.withState { $0 } == ["http://h/1"])
+    await file.remove()
+    #expect(try folder.names(in: "running").isEmpty)
+  }
+
   /// All that a command line can hold; of the first mebibyte alone the run took nothing.
   @Test func manyAddressesAreAdded() async throws {
     let file = RunningDownloadsFile(in: path)

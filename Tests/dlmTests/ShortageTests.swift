@@ -65,6 +65,22 @@ struct ShortageTests {
     }
   }
 
+  /// The story: with 100 MiB a run waited forever for its first thread, and with up to 300 MiB it crashed.
+  @Test(arguments: [100, 150, 200, 300]) func tooLittleMemory(mebibytes: Int) async throws {
+    let place = try Workplace()
+    let run = try await place.start(
+      "bash",
+      [
+        "-c", "ulimit -v \(mebibytes << 10) && exec \"$0\" \"$@\"", try DLMExecutable.path(), "get",
+        "http://127.0.0.1:9/f", "--retries", "0",
+      ]
+    ).waitForExit()
+    #expect(run.status == 75, "\(run.errorText)")
+    for words in ["too little memory", "\(mebibytes) MiB", "ulimit -v 524288"] {
+      #expect(run.errorText.contains(words), "\(run.errorText)")
+    }
+  }
+
   @Test func words() {
     let error = DownloadError(
       .resources, cause: .errno(24), path: "out/f", activity: "writing", isTransient: true)

@@ -116,7 +116,7 @@ package struct Descriptor: ~Copyable, Sendable {
 
   /// Throws the errors that NFS and quotas report only at close, while the file stays open and locked.
   func flushAndReport() throws(Errno) {
-    let copy = try Errno.check(dup(raw))
+    let copy = try Errno.check(fcntl(raw, F_DUPFD_CLOEXEC, 0))
     // After EINTR the descriptor is closed all the same on Linux (close(2)).
     guard Glibc.close(copy) == 0 || errno == EINTR else { throw .last }
   }

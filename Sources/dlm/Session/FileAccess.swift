@@ -130,10 +130,11 @@ enum TemporaryFolder {
 
   /// Its name is removed at once, so the file disappears with the process however that ends.
   static func unnamedFile(in folder: String, _ purpose: String) throws(Errno) -> FileDescriptor {
-    var template = Array("\(folder)/dlm-\(purpose)-XXXXXX".utf8CString)
-    let raw = mkstemp(&template)  // not closed on exec, as dlm starts no program
+    // Not mkstemp(3), which leaves the file open in the programs that dlm starts.
+    let path = "\(folder)/dlm-\(purpose)-\(UInt64.random(in: 0...UInt64.max))"
+    let raw = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard raw >= 0 else { throw Errno(rawValue: errno) }
-    _ = unlink(template)
+    _ = unlink(path)
     return FileDescriptor(rawValue: raw)
   }
 }
