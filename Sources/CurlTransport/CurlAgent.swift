@@ -289,15 +289,16 @@ actor CurlAgent {
     }
   }
 
-  /// Closes idle connections beyond the number that this loop may have. All finished transfers must be delivered:
-  /// else their connections, which libcurl has made idle, count as busy too.
+  /// Closes idle connections beyond the number that this loop may have, and those that the server has ended. All
+  /// finished transfers must be delivered: else their connections, which libcurl has made idle, count as busy too.
   func trim() {
     while let host = crowded.popFirst() {
       guard let permits = permits[host] else { continue }
       let idle = loop.idleConnections(to: host)
       // Requests on connections that have brought no answer are about to be returned, so those do not count.
       let busy = busyConnections(to: host)
-      for socket in idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
+      let ended = loop.endedConnections(to: host)
+      for socket in ended + idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
     }
   }
 

@@ -31,10 +31,13 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Both refer back to this loop, so all live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?
 
-  init(_ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil) throws(CurlFailure) {
+  init(
+    _ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil,
+    _ openConnections: OpenConnections = OpenConnections()
+  ) throws(CurlFailure) {
     timers = LoopTimers(stallWatch)
     self.rateLimit = rateLimit
-    poll = try EventPoll()
+    poll = try EventPoll(openConnections)
     multi = try MultiHandle()
     inbox = LoopInbox(poll.wakeup)
     try multi.check(
@@ -128,13 +131,15 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   func idleConnections(to host: String) -> [Int32] { poll.idleConnections(to: host) }
 
+  func endedConnections(to host: String) -> [Int32] { poll.endedConnections(to: host) }
+
   func forgetIfClosed(_ socket: Int32) { poll.forgetIfClosed(socket) }
 
   /// Ends an idle connection. libcurl has no call for that, but closes the descriptor when it finds this one ended.
   func end(idleConnection socket: Int32) {
     assertOnLoop()
-    poll.giveUp(socket)
     shutdown(socket, Int32(SHUT_RDWR))
+    poll.giveUp(socket)
   }
 
   // MARK: On the thread

@@ -15,6 +15,8 @@ struct EventPoll: ~Copyable {
   private var looking = BriefLook()
   private(set) var ready: [Ready] = []
   private(set) var connectionCount = 0
+  /// Those of all loops, by host.
+  private let openConnections: OpenConnections
 
   private struct Slot {
     var connection: Connection?
@@ -52,7 +54,8 @@ struct EventPoll: ~Copyable {
     }
   }
 
-  init() throws(CurlFailure) {
+  init(_ openConnections: OpenConnections = OpenConnections()) throws(CurlFailure) {
+    self.openConnections = openConnections
     let epoll = try Descriptor("epoll_create1", epoll_create1(Int32(EPOLL_CLOEXEC)))
     let event = try Descriptor("eventfd", eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)))
     try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_ADD, event.number, EPOLLIN.rawValue))
@@ -77,6 +80,7 @@ struct EventPoll: ~Copyable {
     forget(socket)  // whatever stood under its number before
     slots[Int(socket)].connection = Connection(socket, to: host)
     connectionCount += 1
+    openConnections.change(host, by: 1)
   }
 
   /// Connections to a host that no transfer uses, and that have nothing to read, neither a byte nor their end.
@@ -98,9 +102,19 @@ struct EventPoll: ~Copyable {
     return true
   }
 
+  /// Connections to a host that the server has ended, and that libcurl has not looked at since.
+  func endedConnections(to host: String) -> [Int32] {
+    slots.indices.compactMap { index in
+      guard slots[index].connection?.host == host, slots[index].interest ?? 0 == 0 else { return nil }
+      return hasEnded(Int32(index)) ? Int32(index) : nil
+    }
+  }
+
   /// It no longer counts as a connection, but is still open.
   mutating func giveUp(_ socket: Int32) {
-    if slots[slot(of: socket)].connection.take() != nil { connectionCount -= 1 }
+    guard let connection = slots[slot(of: socket)].connection.take() else { return }
+    connectionCount -= 1
+    openConnections.change(connection.host, by: -1)
   }
 
   mutating func setInterest(_ socket: Int32, _ what: Int32) {
@@ -223,6 +237,12 @@ func isUp(_ socket: Int32) -> Bool {
   var address = sockaddr()
   var length = socklen_t(MemoryLayout<sockaddr>.size)
   return getpeername(socket, &address, &length) == 0
+}
+
+/// Whether the other side sends nothing more (POLLRDHUP, which Swift's Glibc module does not export).
+private func hasEnded(_ socket: Int32) -> Bool {
+  var descriptor = pollfd(fd: socket, events: 0x2000, revents: 0)
+  return poll(&descriptor, 1, 0) > 0
 }
 
 func hasSomethingToRead(_ socket: Int32) -> Bool {

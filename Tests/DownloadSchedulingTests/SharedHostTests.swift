@@ -85,11 +85,41 @@ struct SharedHostTests {
     #expect(parts == row.parts)
   }
 
+  struct IdleRow: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// Of each process: in use, idle, wanted beside that.
+    let notes: [(inUse: Int, idle: Int, wants: Int)]
+    /// How many connections each may keep at a host of eight.
+    let keeps: [Int]
+    var isOver = false
+  }
+
+  static let idleRows = [
+    IdleRow(testDescription: "no other process wants them", notes: [(0, 8, 0)], keeps: [8]),
+    IdleRow(testDescription: "its own requests will use them", notes: [(0, 4, 4), (4, 0, 9)], keeps: [4, 4]),
+    IdleRow(testDescription: "another process wants them all", notes: [(0, 4, 0), (4, 0, 9)], keeps: [0, 8]),
+    IdleRow(testDescription: "another process wants some", notes: [(0, 4, 0), (4, 0, 2)], keeps: [2, 8]),
+    IdleRow(
+      testDescription: "more connections than places", notes: [(0, 4, 0), (5, 0, 9)], keeps: [0, 8], isOver: true),
+  ]
+
+  @Test(arguments: idleRows) func whatMayStayOpen(row: IdleRow) {
+    let all = row.notes.map { inUse, idle, wants in
+      var note = HostNote(host: 1, ceiling: 64, isBackground: false)
+      (note.inUse, note.idle, note.idleUntil, note.wants, note.wantedUntil) = (inUse, idle, .max, wants, .max)
+      note.lesson.limit = 8
+      return HostNote(note.words)
+    }
+    let shares = all.indices.map { HostNote.share(of: $0, among: all, at: 0) }
+    #expect(shares.map(\.keeps) == row.keeps)
+    #expect(shares.allSatisfy { $0.isOver == row.isOver })
+  }
+
   @Test func whatIsToldIsRead() {
     var note = HostNote(host: 7, ceiling: 64, isBackground: true)
     (note.inUse, note.wants, note.wantedUntil, note.hasServed) = (3, 1000, 12345, true)
     (note.version, note.lesson) = (9, HostLimiter.Lesson(limit: 8, servedForMore: 1024, wasRaised: true))
-    (note.lesson.isExact, note.cooldownUntil) = (true, 1 << 42)
+    (note.lesson.isExact, note.cooldownUntil, note.idle, note.idleUntil) = (true, 1 << 42, 5, 6)
     #expect(HostNote(note.words) == note)
     #expect(HostNote(host: 7, ceiling: 1, isBackground: false).words[1] == 0, "may be overwritten")
   }
@@ -119,9 +149,22 @@ struct SharedHostTests {
     }
   }
 
-  /// Processes with a list each towards a host that serves eight at a time, 75 ms each, and refuses others.
+  /// How many connections each process has open.
+  private final class Open: Sendable {
+    private let counts = Lock<[Int: Int]>([:])
+    subscript(process: Int) -> Int {
+      get { counts.withLock { $0[process] ?? 0 } }
+      set { counts.withLock { $0[process] = newValue } }
+    }
+    var total: Int { counts.withLock { $0.values.reduce(0, +) } }
+  }
+
+  /// Processes with a list each towards a host that takes eight connections, idle ones included, answers in 75 ms, and
+  /// refuses requests over others. A connection that a process may keep no longer is closed after some milliseconds.
   private struct Trial {
     let board = Board()
+    let open = Open()
+    private var permits: [Int: (count: Int, from: Int)] = [:]
     private(set) var states: [RequestQueueState]
     private var lists: [ArraySlice<DownloadRequest>]
     private var served: [(process: Int, request: DownloadRequest, end: Int)] = []
@@ -136,12 +179,12 @@ struct SharedHostTests {
       _ processes: Int, files: Int, ceiling: Int = 64, lowered: [String: Int] = [:],
       isBackground: (Int) -> Bool = { _ in false }
     ) throws {
-      let board = board
+      let (board, open) = (board, open)
       states = (0..<processes).map {
         RequestQueueState(
           ceiling: ceiling, lowered: lowered, widths: [64], retry: RetryPolicy(),
           adaptive: AdaptiveConcurrency(ceiling: 64),
-          sharing: HostSharing(board.member($0), isBackground: isBackground($0)))
+          sharing: HostSharing(board.member($0), isBackground: isBackground($0)) { [process = $0] _ in open[process] })
       }
       let list = try (0..<files).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
       lists = Array(repeating: list[...], count: processes)
@@ -157,10 +200,27 @@ struct SharedHostTests {
       for (_, request) in states[process].settle(at: now, received: { 0 }, { list.popFirst() }) {
         guard let request else { continue }
         given[process] += 1
-        if served.count < 8 { served.append((process, request, time + 75)) } else { refused.append((process, request)) }
+        let isIdle = open[process] > busy(process)
+        if isIdle || open.total < 8 {
+          if !isIdle { open[process] += 1 }
+          served.append((process, request, time + 75))
+        } else {
+          refused.append((process, request))
+        }
       }
       lists[process] = list
-      states[process].tellOthers()
+      states[process].tellOthers(at: now)
+      for change in states[process].hosts.takeQuotaChanges() {
+        permits[process] = (change.quotas?[0] ?? .max, time + 3)
+      }
+    }
+
+    private func busy(_ process: Int) -> Int { served.count { $0.process == process } }
+
+    private func close() {
+      for (process, permit) in permits where permit.from <= time {
+        open[process] = min(open[process], max(permit.count, busy(process)))
+      }
     }
 
     /// - Returns: false once nothing is left to do.
@@ -182,6 +242,7 @@ struct SharedHostTests {
         }
         settle(process)
       }
+      close()
       for process in states.indices { settle(process) }
       most = max(most, served.count)
       return !served.isEmpty || states.contains { $0.hosts.held > 0 } || lists.contains { !$0.isEmpty }
@@ -189,6 +250,7 @@ struct SharedHostTests {
 
     mutating func kill(_ process: Int) {
       board.remove(process)
+      open[process] = 0
       served.removeAll { $0.process == process }
       states.remove(at: process)
       lists.remove(at: process)

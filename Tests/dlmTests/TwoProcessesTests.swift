@@ -245,6 +245,33 @@ struct TwoProcessesTests {
     #expect(origin.record.greatestInFlight <= 4)
   }
 
+  /// The story: a process that had no more requests for a host kept its connections, and the host refused those of
+  /// the other process, for which there were places.
+  @Test func idleConnectionsGiveWay() async throws {
+    let (origin, slow) = (try FaultyOrigin(), try FaultyOrigin())
+    defer { origin.stop() }
+    defer { slow.stop() }
+    let (begun, ends) = (try Gate(), try Gate())
+    func serve(_ name: String, until gate: Gate) -> [String] {
+      (0..<4).map { number in
+        let path = "/\(name)\(number)"
+        origin.route(path, .file([1, 2, 3], FileOptions(ending: .stall(after: 1, until: gate))))
+        return origin.url(path)
+      }
+    }
+    slow.route("/f", .file([1, 2, 3], FileOptions(ending: .stall(after: 1, until: ends))))
+    let place = try Workplace()
+    let arguments = ["get", "-d", "out", "--per-host", "4"]
+    let first = try place.start(arguments + serve("a", until: begun) + [slow.url("/f")])
+    try await origin.wait(for: "the first process") { $0.inFlight == 4 }
+    begun.open()
+    try await origin.wait(for: "its end") { $0.inFlight == 0 }
+    let second = try place.start(arguments + serve("b", until: ends))
+    try await origin.wait(for: "the second process's four alone") { $0.inFlight == 4 && $0.connectionsOpen == 4 }
+    ends.open()
+    for run in [first, second] { #expect(try await run.waitForExit().status == 0) }
+  }
+
   /// A run in the background leaves a host to one that is not.
   @Test func theBackgroundGivesWay() async throws {
     let origin = try FaultyOrigin()

@@ -28,6 +28,8 @@ struct HostLimiter: Sendable, Equatable {
   private(set) var inUse = 0
   /// What other processes have in flight.
   var elsewhere = 0
+  /// Connections without a request, over all processes: the host counts them as well.
+  var idle = 0
   private(set) var cooldownUntil = Duration.zero
   /// Whether the cooldown is because no connection came about, and not because the host asked for it.
   private(set) var isDown = false
@@ -68,7 +70,13 @@ struct HostLimiter: Sendable, Equatable {
 
   init(ceiling: Int) { self.ceiling = max(1, ceiling) }
 
+  /// Ceilings below are the user's, who counts idle connections, too.
+  static let many = 64
+
   var limit: Int { min(ceiling, lesson.limit) }
+
+  /// Whether idle connections count, because the host or the user allows only so many.
+  var isLimited: Bool { limit < ceiling || ceiling < Self.many }
 
   var isPristine: Bool {
     inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero && allowed.left > 0
@@ -200,7 +208,7 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   private mutating func lower(isDown: Bool) {
-    var current = round ?? Round(width: inUse + elsewhere, limit: limit, open: inUse, isAll: !hasServed)
+    var current = round ?? Round(width: inUse + elsewhere + idle, limit: limit, open: inUse, isAll: !hasServed)
     current.refused += 1
     current.open -= 1
     leave()

@@ -18,6 +18,9 @@ public protocol HostNotes: Sendable {
 struct HostNote: Equatable {
   let host: UInt64
   var inUse = 0
+  /// Connections beyond those in use, which the host counts, too; until `idleUntil`, after which they are given up.
+  var idle = 0
+  var idleUntil: UInt64 = 0
   /// Further ones that it would begin at once; counts until `wantedUntil`, as who is stopped takes nothing back.
   var wants = 0
   var wantedUntil: UInt64 = 0
@@ -29,16 +32,26 @@ struct HostNote: Equatable {
   var lesson = HostLimiter.Lesson()
   var cooldownUntil: UInt64 = 0
 
-  /// Places of a host for one process: how many it may have, and whether all together have no more than there are.
-  ///
+  func idle(at time: UInt64) -> Int { idleUntil > time ? idle : 0 }
+
+  /// One process's part of a host.
+  struct Share: Equatable {
+    /// How many places it may have.
+    var part: Int
+    /// How many connections it may keep open: what it has no use for goes to those that want it.
+    var keeps: Int
+    /// Whether all together have more connections than there are places.
+    var isOver: Bool
+  }
+
   /// All that want the host get equally many, as far as they want them; those that cannot be divided go round, a second
   /// each. A process in the background gets none while one in the foreground uses the host or wants it.
   /// - Parameter own: the index of the process's note, in which what it is about to begin is in use.
-  static func share(of own: Int, among all: [HostNote], at time: UInt64) -> (part: Int, isOver: Bool) {
+  static func share(of own: Int, among all: [HostNote], at time: UInt64) -> Share {
     let me = all[own]
     func demand(_ note: HostNote) -> Int { note.inUse + (note.wantedUntil > time ? note.wants : 0) }
     let foreground = all.filter { !$0.isBackground && demand($0) > 0 }
-    if me.isBackground, !foreground.isEmpty { return (0, true) }
+    if me.isBackground, !foreground.isEmpty { return Share(part: 0, keeps: 0, isOver: true) }
     let peers = all.indices.filter { all[$0].isBackground == me.isBackground && demand(all[$0]) > 0 }
     let limit = min(me.lesson.limit, peers.reduce(me.ceiling) { max($0, all[$1].ceiling) })
     func sum(_ level: Int) -> Int { peers.reduce(0) { $0 + min(level, demand(all[$1]), all[$1].ceiling) } }
@@ -47,7 +60,10 @@ struct HostNote: Equatable {
     let turn = peers.isEmpty ? 0 : Int(time / 1000 % UInt64(peers.count))
     let unmet = (peers[turn...] + peers[..<turn]).filter { min(demand(all[$0]), all[$0].ceiling) > level }
     let part = level + (unmet.prefix(limit - sum(level)).contains(own) ? 1 : 0)
-    return (part, all.reduce(0) { $0 + $1.inUse } > limit)
+    let others = all.indices.reduce(0) { $1 == own ? $0 : $0 + min(demand(all[$1]), all[$1].ceiling) }
+    return Share(
+      part: part, keeps: min(part, max(demand(me), limit - others)),
+      isOver: all.reduce(0) { $0 + $1.inUse + $1.idle(at: time) } > limit)
   }
 }
 
@@ -56,6 +72,7 @@ extension HostNote {
     (host, ceiling) = (words[0], Int(words[3] & 0xFFFF))
     (isBackground, hasServed) = (words[3] >> 16 & 1 == 1, words[3] >> 17 & 1 == 1)
     (inUse, wants, wantedUntil) = (Int(words[1] & 0xFFFF), Int(words[1] >> 16 & 0xFFFF), words[2])
+    (idle, idleUntil) = (Int(words[1] >> 32 & 0xFFFF), words[6])
     version = UInt32(words[4] >> 32)
     lesson = HostLimiter.Lesson(
       limit: Int(words[4] & 0xFFFF), servedForMore: Int(words[4] >> 16 & 0x3FFF), wasRaised: words[4] >> 30 & 1 == 1,
@@ -69,8 +86,9 @@ extension HostNote {
     let flags = bit(lesson.wasRaised, 30) | bit(lesson.isExact, 31)
     let learnt = word(lesson.limit) | word(lesson.servedForMore) << 16 | flags
     return SIMD8(
-      host, word(inUse) | word(wants) << 16, wantedUntil, word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17),
-      UInt64(version) << 32 | learnt, cooldownUntil, 0, 0)
+      host, word(inUse) | word(wants) << 16 | word(idle) << 32, wantedUntil,
+      word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17),
+      UInt64(version) << 32 | learnt, cooldownUntil, idleUntil, 0)
   }
 }
 
@@ -78,16 +96,26 @@ extension HostNote {
 final class HostSharing {
   let notes: any HostNotes
   let isBackground: Bool
+  /// How many are open to a host, idle ones included.
+  let connections: @Sendable (_ host: String) -> Int
   /// Hosts of which there is something to tell.
   var touched: [QueuedHost] = []
+  /// When idle connections are looked at again; nil where there are none.
+  var looksAtIdle: Duration?
 
-  init(_ notes: any HostNotes, isBackground: Bool) { (self.notes, self.isBackground) = (notes, isBackground) }
+  init(
+    _ notes: any HostNotes, isBackground: Bool, connections: @escaping @Sendable (_ host: String) -> Int = { _ in 0 }
+  ) {
+    (self.notes, self.isBackground, self.connections) = (notes, isBackground, connections)
+  }
 }
 
 /// A host whose places all processes of this user share (HTTP rule 37). Nobody sends the others news: who waits for
-/// places that others have looks again and again. Alone, a process writes its note and reads none.
+/// places that others have looks again and again, as does who has idle connections. Alone, a process writes its note
+/// and reads none.
 struct SharedHost {
   let run: HostSharing
+  private let name: String
   private var note: HostNote
   /// How many places this process may have, as far as it last looked.
   private(set) var part = Int.max
@@ -96,11 +124,13 @@ struct SharedHost {
   /// One more is told as in use before others' notes are read: of two that do so at once, one sees the other.
   private var isAnnounced = false
 
-  /// So long a wish counts, and between two looks of who waits: some that looked at the same moment do not again.
+  /// So long a wish and an idle connection count; and between two looks of who waits: some that looked at the same
+  /// moment do not again.
   private static let (wish, pause): (UInt64, Range<Int>) = (500, 35..<65)
 
   init(_ run: HostSharing, _ host: String, ceiling: Int) {
     self.run = run
+    name = host
     note = HostNote(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
   }
 
@@ -108,7 +138,8 @@ struct SharedHost {
     if isAnnounced { return true }
     isAnnounced = true
     tell(limiter)
-    isAnnounced = look(&limiter, at: now).map { !$0 && note.inUse <= part && limiter.hasRoom(at: now) } ?? true
+    isAnnounced =
+      look(&limiter, at: now).map { !$0.isOver && note.inUse <= part && limiter.hasRoom(at: now) } ?? true
     if !isAnnounced {
       looksAgain = now + .milliseconds(Int.random(in: Self.pause))
       tell(limiter)
@@ -121,9 +152,22 @@ struct SharedHost {
   /// A place became free.
   mutating func end() { looksAgain = .zero }
 
+  var hasIdle: Bool { note.idle > 0 }
+
+  /// What is given up is closed within a turn of its loop.
+  var pauseOfIdle: Duration { .milliseconds(note.inUse + note.idle > part ? 5 : .random(in: Self.pause)) }
+
+  /// Keeps only the idle connections that no other process wants.
+  mutating func giveUpIdle(_ limiter: inout HostLimiter, at now: Duration) {
+    if let share = look(&limiter, at: now) { part = share.keeps }
+  }
+
+  /// - Parameter wants: nil to leave that as it was told.
   mutating func tell(_ limiter: HostLimiter, wants: Int? = nil) {
     note.hasServed = limiter.hasServed
     note.inUse = limiter.inUse + (isAnnounced ? 1 : 0)
+    note.idle = limiter.isLimited ? max(0, run.connections(name) - note.inUse) : 0
+    if note.idle > 0 { note.idleUntil = run.notes.now + Self.wish }
     if let wants {
       note.wants = wants
       if wants > 0 { note.wantedUntil = run.notes.now + Self.wish }
@@ -133,14 +177,16 @@ struct SharedHost {
   }
 
   /// Takes over what the others have learnt.
-  /// - Returns: whether all together use more places than there are; nil without any others.
-  @discardableResult mutating func look(_ limiter: inout HostLimiter, at now: Duration) -> Bool? {
+  /// - Returns: this process's part; nil without any others.
+  @discardableResult mutating func look(_ limiter: inout HostLimiter, at now: Duration) -> HostNote.Share? {
     guard run.notes.hasCompany, let (words, own) = run.notes.notes(of: note.host) else {
-      (part, limiter.elsewhere) = (.max, 0)
+      part = .max
+      (limiter.elsewhere, limiter.idle) = (0, 0)
       return nil
     }
     var (all, time) = (words.map { HostNote($0) }, run.notes.now)
     limiter.elsewhere = all.reduce(-all[own].inUse) { $0 + $1.inUse }
+    limiter.idle = all.reduce(0) { $0 + $1.idle(at: time) }
     limiter.hasServed = limiter.hasServed || all.contains(where: \.hasServed)
     for other in all {
       if other.cooldownUntil > time {
@@ -153,7 +199,7 @@ struct SharedHost {
     all[own] = note
     let share = HostNote.share(of: own, among: all, at: time)
     part = share.part
-    return share.isOver
+    return share
   }
 
   /// Notes what the host's refusal means for others.

@@ -82,19 +82,30 @@ struct HostTable {
     return quotaChanges
   }
 
-  /// Tells other processes what has changed. Must follow every change, after the lanes were handed what they can have.
+  /// Tells other processes what has changed, and gives them the places of idle connections that they want. Must follow
+  /// every change, after the lanes were handed what they can have.
   /// - Parameter lanes: how many could take a request at once.
-  /// - Returns: whether there are others.
-  mutating func tellOthers(lanes: Int) -> Bool {
-    guard let sharing, !sharing.touched.isEmpty else { return false }
+  /// - Returns: whether time matters: there are others, or idle connections that others may want.
+  mutating func tellOthers(lanes: Int, at now: Duration) -> Bool {
+    guard let sharing else { return false }
+    if let time = sharing.looksAtIdle, time <= now {
+      sharing.looksAtIdle = nil
+      for host in hosts.values where host.hasIdle { host.giveUpIdle(at: now) }
+    }
+    if sharing.touched.isEmpty { return false }
     let hasCompany = sharing.notes.hasCompany
     for host in sharing.touched {
       if hasCompany { noteQuotas(of: host) }
       host.tellOthers(lanes: hasCompany ? lanes : nil)
+      guard let pause = host.pauseOfIdle else { continue }
+      sharing.looksAtIdle = min(sharing.looksAtIdle ?? .seconds(Int64.max), now + pause)
     }
     sharing.touched.removeAll(keepingCapacity: true)
-    return hasCompany
+    return hasCompany || sharing.looksAtIdle != nil
   }
+
+  /// When idle connections are looked at again, whose places other processes may want.
+  var looksAtIdle: Duration? { sharing?.looksAtIdle }
 
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {

@@ -21,8 +21,8 @@ final class QueuedHost {
   /// The last quotas that the transports were told.
   private var told: [Int]?
 
-  /// With so few, it matters on which loop they are. A ceiling below `many` is the user's, who counts idle ones too.
-  private static let (few, many) = (8, 64)
+  /// With so few, it matters on which loop they are.
+  private static let few = 8
 
   /// - Parameter together: the ceiling of all processes on this machine; nil for the limiter's.
   init(
@@ -87,10 +87,22 @@ final class QueuedHost {
     if run.touched.last !== self { run.touched.append(self) }
   }
 
-  /// - Parameter lanes: how many could take a request at once; nil where nobody wants to know.
+  /// - Parameter lanes: how many could take a request at once; nil without other processes.
   func tellOthers(lanes: Int?) {
     shared?.begin()
     shared?.tell(limiter, wants: lanes.map { min($0, requests.waitingCount) })
+  }
+
+  /// Whether other processes were told of connections that no request uses.
+  var hasIdle: Bool { shared?.hasIdle ?? false }
+
+  /// How long idle connections may stay before the other processes are looked at again: until those that are given up
+  /// are closed, or as long as any request waits. Nil where there are none, or where the host takes any number.
+  var pauseOfIdle: Duration? { hasIdle ? shared?.pauseOfIdle : nil }
+
+  func giveUpIdle(at now: Duration) {
+    shared?.giveUpIdle(&limiter, at: now)
+    touch()
   }
 
   /// `HostLimiter.refuse`, for all processes.
@@ -135,7 +147,7 @@ final class QueuedHost {
   /// This process's part of it.
   var limit: Int { min(limiter.limit, shared?.part ?? .max) }
   /// Whether the transports are told: a number that is the user's or the host's own counts idle connections too.
-  private var isDivided: Bool { isLearnt || limiter.ceiling < Self.many && limit < limiter.ceiling }
+  private var isDivided: Bool { isLearnt || limiter.isLimited && limit < limiter.ceiling }
 
   func quota(of share: Int) -> Int {
     let shares = inUse.count
@@ -151,7 +163,7 @@ final class QueuedHost {
   /// is taken over, so that another loop closes an idle connection for it.
   func mayHaveFurther(_ share: Int) -> Bool {
     if inUse.count == 1 || hasQuota(share) { return true }
-    return !isLearnt && (limiter.ceiling >= Self.many || takeOver(for: share) { _ in true })
+    return !isLearnt && (limiter.ceiling >= HostLimiter.many || takeOver(for: share) { _ in true })
   }
 
   /// Computes the quotas after a change of the limit, or of their division.
@@ -168,7 +180,7 @@ final class QueuedHost {
         parts = nil
       }
     }
-    let isSet = told != nil && limiter.ceiling < Self.many
+    let isSet = told != nil && limiter.ceiling < HostLimiter.many
     let quotas = isDivided || isSet || parts != nil ? inUse.indices.map(quota) : nil
     guard quotas != told else { return nil }
     told = quotas

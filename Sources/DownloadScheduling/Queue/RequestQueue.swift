@@ -38,12 +38,14 @@ public final class RequestQueue: Sendable {
   ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
   ///   - notes: by which hosts are shared with other processes; nil to share none.
   ///   - isBackground: whether it leaves hosts to all that are not.
+  ///   - connections: how many are open to a host, idle ones included; as `received`.
   ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
   public init(
     _ source: any RequestSource, ceiling: Int, lowered: [String: Int] = [:], widths: [Int] = [.max],
     adaptive: AdaptiveConcurrency? = nil, received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy,
     clock: any Clock<Duration>, random: @escaping @Sendable () -> Double, order: RequestOrder = .list,
     looksAhead: Bool = false, notes: (any HostNotes)? = nil, isBackground: Bool = false,
+    connections: @escaping @Sendable (_ host: String) -> Int = { _ in 0 },
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
     (self.source, self.received, self.random) = (source, received, random)
@@ -54,7 +56,8 @@ public final class RequestQueue: Sendable {
     state = Lock(
       RequestQueueState(
         ceiling: ceiling, lowered: lowered, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking,
-        looksAhead: looksAhead, sharing: notes.map { HostSharing($0, isBackground: isBackground) }))
+        looksAhead: looksAhead,
+        sharing: notes.map { HostSharing($0, isBackground: isBackground, connections: connections) }))
   }
 
   /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for
@@ -204,14 +207,12 @@ public final class RequestQueue: Sendable {
   private func takeEffects(of state: inout RequestQueueState) -> Effects {
     var effects = Effects()
     let hadTime = state.needsTime
-    if !state.lanes.isEmpty {
-      let now = look(state)
-      effects.handed = state.settle(at: now, received: received, source.takeAtOnce)
-      if let due = state.due(at: now), due < state.alarm ?? .seconds(Int64.max) {
-        (state.alarm, effects.alarm) = (due, due)
-      }
+    let now = state.lanes.isEmpty && !state.needsTime ? .zero : look(state)
+    if !state.lanes.isEmpty { effects.handed = state.settle(at: now, received: received, source.takeAtOnce) }
+    state.tellOthers(at: now)
+    if let due = state.due(at: now), due < state.alarm ?? .seconds(Int64.max) {
+      (state.alarm, effects.alarm) = (due, due)
     }
-    state.tellOthers()
     // What was decided without the time, just before another process was met, is decided again with it.
     if state.needsTime, !hadTime, !state.lanes.isEmpty { (state.alarm, effects.alarm) = (.zero, .zero) }
     if state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }

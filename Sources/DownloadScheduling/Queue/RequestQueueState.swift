@@ -275,13 +275,21 @@ struct RequestQueueState {
 
   /// When time alone lets `settle` hand out more; nil for never, or while no lane waits.
   func due(at now: Duration) -> Duration? {
-    if run.isFull { return !lanes.isEmpty && run.isOpening && !run.isPaused ? opens : nil }
-    if lanes.isEmpty || !needsTime { return nil }
+    if !needsTime { return run.isFull ? opening : nil }
+    return [hosts.looksAtIdle, run.isFull ? opening : begins(after: now)].compactMap(\.self).min()
+  }
+
+  private var opening: Duration? { !lanes.isEmpty && run.isOpening && !run.isPaused ? opens : nil }
+
+  private func begins(after now: Duration) -> Duration? {
+    if lanes.isEmpty { return nil }
     return [hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
   }
 
   /// Tells other processes what has changed. Must follow `settle`.
-  mutating func tellOthers() { if hosts.tellOthers(lanes: min(lanes.count, run.spare)) { needsTime = true } }
+  mutating func tellOthers(at now: Duration) {
+    if hosts.tellOthers(lanes: min(lanes.count, run.spare), at: now) { needsTime = true }
+  }
 
   // MARK: What the source gives
 

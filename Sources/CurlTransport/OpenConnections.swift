@@ -1,0 +1,17 @@
+import DownloadModel
+import Synchronization
+
+/// How many connections are open to each host (`Address.hostAndPort`), idle ones included, over all loops of a run. Its
+/// lock is taken once for each connection, not for each file.
+final class OpenConnections: Sendable {
+  private let counts = Lock<[String: Int]>([:])
+
+  func change(_ host: String, by difference: Int) {
+    counts.withLock { counts in
+      let count = counts[host, default: 0] + difference
+      counts[host] = count == 0 ? nil : count
+    }
+  }
+
+  func count(_ host: String) -> Int { counts.withLock { $0[host] ?? 0 } }
+}
