@@ -197,7 +197,7 @@ struct WhoseListTests {
     }
     place.owner.route("/f", script: breaks + [.file(Self.right, FileOptions(etag: "\"4\""))])
     let sum = hasSum ? ["--checksum", "sha256:\(ContentDigest.of(Self.right))"] : []
-    let run = try await place.run([place.owner.url("/f"), "--retries", "2"] + sum)
+    let run = try await place.run([place.owner.url("/f"), "--retries", "1"] + sum)
     #expect((run.status == 0) == hasSum, "\(run.errorText)")
     if hasSum { #expect(try place.workplace.file("f") == Self.right) }
   }
