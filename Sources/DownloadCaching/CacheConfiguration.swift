@@ -7,6 +7,8 @@ public import SystemPackage
 public struct CacheConfiguration: Sendable {
   /// Where finished files go; made if missing, at the first file.
   public var directory: FilePath
+  /// The path by which it is opened, where other users may put something else under its own; nil for the same.
+  package var heldDirectory: FilePath?
   public var kept: Kept
   public var receiving = ReceivingRules()
   /// Answer from the disk or not at all.
@@ -138,10 +140,11 @@ final class CacheResources: Sendable {
 
   // MARK: Opened when first needed
 
-  func folders(_ path: FilePath) throws(DownloadError) -> OpenFolders {
+  func folders(_ configuration: CacheConfiguration) throws(DownloadError) -> OpenFolders {
     try state.withLock { state throws(DownloadError) in
       if let folders = state.folders { return folders }
-      let folders = OpenFolders(try OutputDirectory(path, secret: secret))
+      let folders = OpenFolders(
+        try OutputDirectory(configuration.directory, openedAt: configuration.heldDirectory, secret: secret))
       state.folders = folders
       return folders
     }

@@ -54,7 +54,7 @@ public actor DownloadCache: DownloadStore {
   private func outputFolders() throws(DownloadError) -> OpenFolders {
     if let folders { return folders }
     index.open()
-    let opened = try resources.folders(configuration.directory)
+    let opened = try resources.folders(configuration)
     folders = opened
     return opened
   }

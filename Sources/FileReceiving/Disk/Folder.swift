@@ -37,16 +37,51 @@ package final class Folder: Sendable {
   /// Opens a folder in this one, made where missing.
   /// - Throws: `.notDirectory` for anything else, also a link to a folder.
   func below(_ name: String) throws(Errno) -> Folder {
-    let flags = O_RDONLY | O_DIRECTORY
-    do throws(Errno) { return Folder(path: path + "/" + name, try open(name, flags)) } catch .noSuchFileOrDirectory {
+    do throws(Errno) { return try opened(name) } catch .noSuchFileOrDirectory {
       guard mkdirat(descriptor.raw, name, 0o777) == 0 || errno == EEXIST else { throw .last }
-      return Folder(path: path + "/" + name, try open(name, flags))
+      return try opened(name)
     }
+  }
+
+  /// Opens a folder in this one.
+  package func opened(_ name: String) throws(Errno) -> Folder {
+    Folder(path: path + "/" + name, try open(name, O_RDONLY | O_DIRECTORY))
+  }
+
+  /// Makes a folder in this one, for this user alone.
+  /// - Throws: `.distrusted` where another folder has taken its place before it is opened.
+  package func makePrivateFolder(_ name: String) throws(Errno) -> Folder {
+    try Self.check(name)
+    try Errno.check(mkdirat(descriptor.raw, name, 0o700))
+    let made = try opened(name)
+    guard try made.descriptor.status().st_uid == StandingFile.user, try made.names().isEmpty else { throw .distrusted }
+    return made
+  }
+
+  /// Whether it is this user's, and closed to all others.
+  package func isPrivate() throws(Errno) -> Bool {
+    let status = try descriptor.status()
+    return status.st_uid == StandingFile.user && status.st_mode & 0o077 == 0
+  }
+
+  /// Takes the lock that marks the folder as in use, until it is closed.
+  /// - Returns: false if another process has it, or the file system knows no locks.
+  package func lock(waits: Bool) -> Bool {
+    while flock(descriptor.raw, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+      if errno != EINTR { return false }
+    }
+    return true
+  }
+
+  /// A path to this very folder, whatever other users put under its name; where /proc is not mounted, its own path.
+  package var heldPath: FilePath {
+    let held = "/proc/self/fd/\(descriptor.raw)"
+    return FilePath(access(held, F_OK) == 0 ? held : path)
   }
 
   /// The path without links and dots, by which the index knows the folder.
   package func canonicalPath() throws(Errno) -> String {
-    guard let resolved = realpath("/proc/self/fd/\(descriptor.raw)", nil) ?? realpath(path, nil) else { throw .last }
+    guard let resolved = realpath(heldPath.string, nil) ?? realpath(path, nil) else { throw .last }
     defer { free(resolved) }
     return String(cString: resolved)
   }
@@ -169,6 +204,25 @@ package final class Folder: Sendable {
   package func remove(_ name: String) throws(Errno) {
     try Self.check(name)
     do throws(Errno) { try Errno.check(unlinkat(descriptor.raw, name, 0)) } catch .noSuchFileOrDirectory {}
+  }
+
+  /// Removes what stands under a name, a folder with all that is in it. Every step goes through a descriptor: no link
+  /// that another user puts in the way leads it elsewhere (HTTP rule 53).
+  package func removeWhole(_ name: String) throws(Errno) {
+    do throws(Errno) { try remove(name) } catch .isDirectory {
+      let inside = try opened(name)
+      for name in try inside.names() { try inside.removeWhole(name) }
+      guard try remove(name, of: inside) else { throw .distrusted }
+    }
+  }
+
+  /// Removes the name of an empty folder.
+  /// - Returns: false if something else stands under it by now, which stays.
+  package func remove(_ name: String, of inside: Folder) throws(Errno) -> Bool {
+    let own = try inside.descriptor.status()
+    guard let found = try status(of: name), found.st_ino == own.st_ino, found.st_dev == own.st_dev else { return false }
+    try Errno.check(unlinkat(descriptor.raw, name, AT_REMOVEDIR))
+    return true
   }
 
   /// Renames; replaces what stands under `new` in the same instant.

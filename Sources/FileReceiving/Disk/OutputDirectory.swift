@@ -29,11 +29,13 @@ package final class OutputDirectory: Sendable {
   private let root: OutputDirectory?
 
   /// - Parameters:
+  ///   - held: the path by which it is opened; nil for `path`, by which messages call it.
   ///   - secret: the user's; without it, no part of another process is recognised.
   ///   - usesUnnamedFiles: false to do as on a file system that has none.
   /// - Throws: `.folder` with errno and path.
   package init(
-    _ path: FilePath, secret: UserSecret = .forThisProcess(), usesUnnamedFiles: Bool = true
+    _ path: FilePath, openedAt held: FilePath? = nil, secret: UserSecret = .forThisProcess(),
+    usesUnnamedFiles: Bool = true
   ) throws(DownloadError) {
     (self.secret, space, root) = (secret, SpaceLedger(), nil)
     let text = path.string
@@ -42,7 +44,7 @@ package final class OutputDirectory: Sendable {
     prefix = isCurrent ? "" : text.utf8.last == UInt8(ascii: "/") ? text : text + "/"
     opened = WallClock.stamp()
     do throws(Errno) {
-      folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
+      folder = try Folder(held ?? (path.isEmpty ? "." : path), mode: 0o777)
       canonicalPath = try folder.canonicalPath()
     } catch { throw DownloadError(.folder, error, path.string, "opening the output folder") }
     numbers = OnFirstUse { [folder, opened] in NumberedNames(folder, opened: opened) }

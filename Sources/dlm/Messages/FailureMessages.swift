@@ -353,6 +353,10 @@ enum TroubleMessages {
     return "dlm: the temporary folder \(path) cannot be written: \(error); \(remedy)"
   }
 
+  static func moved(_ path: String) -> String {
+    "dlm: the scratch folder \(path) was renamed while dlm used it; it is empty now, so remove it"
+  }
+
   static func outputLost(_ error: Errno) -> String {
     let remedy = error == .noSpace ? "free space there, or write it elsewhere" : "is what reads it still there?"
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Comparing
+import DownloadCaching
 import DownloadModel
 import Downloads
 import Synchronization
@@ -46,7 +47,7 @@ struct ComparisonSession: Sendable {
       StandardError.say([TroubleMessages.temporaryFolder(folder, error)])
       return .folderUnusable
     }
-    let (result, signal) = await screen.runInterruptibly(early: signals) { await measure(below: scratch.path) }
+    let (result, signal) = await screen.runInterruptibly(early: signals) { await measure(below: scratch) }
     scratch.remove()
     switch result {
     case .success(let report):
@@ -108,7 +109,7 @@ struct ComparisonSession: Sendable {
 
   // MARK: Measuring
 
-  private func measure(below scratch: FilePath) async -> Result<ComparisonReport, ComparisonError> {
+  private func measure(below scratch: ScratchFolder) async -> Result<ComparisonReport, ComparisonError> {
     let measured = Lock<[RunMeasurement]>([])
     let runner = ComparisonRunner(plan: plan, isStrict: measuring.strict) { news in
       switch news {
@@ -136,9 +137,9 @@ struct ComparisonSession: Sendable {
   }
 
   private func observe(
-    _ step: ComparisonPlan.Step, _ leftOut: Set<String>, _ report: ComparisonReport, below scratch: FilePath
+    _ step: ComparisonPlan.Step, _ leftOut: Set<String>, _ report: ComparisonReport, below scratch: ScratchFolder
   ) async throws(DownloadError) -> RunObservation {
-    let folder = scratch.appending("\(step.mode.mode.rawValue)-\(step.round)")
+    let name = "\(step.mode.mode.rawValue)-\(step.round)"
     let requests = leftOut.isEmpty ? requests : requests.filter { !leftOut.contains($0.address.key) }
     let feed = ProgressFeed()
     feed.listed(requests.count, complete: true)
@@ -149,11 +150,11 @@ struct ComparisonSession: Sendable {
     let result = await screen.show(feed, screen.style == .bars ? .events : .totals, heading: heading) {
       () -> Result<RunObservation, DownloadError> in
       do throws(DownloadError) {
-        let wall = try await fetch(requests, into: folder, step.mode, feed, files, failures, recorder)
+        let wall = try await fetch(requests, into: name, of: scratch, step.mode, feed, files, failures, recorder)
         if Task.isCancelled { throw .cancelled }
         let fetched = files.all
-        let manifest = try await Self.manifest(of: fetched)
-        try ScratchFolder.removeWhole(folder)
+        let manifest = try await Self.manifest(of: fetched, in: scratch)
+        try scratch.removeWhole(name)
         let measurement = RunMeasurement(
           mode: step.mode, round: step.round, wall: wall, files: Set(fetched.map(\.path)).count,
           bytes: feed.tally.bodyBytes, details: recorder.details)
@@ -166,11 +167,12 @@ struct ComparisonSession: Sendable {
   }
 
   private func fetch(
-    _ requests: [DownloadRequest], into folder: FilePath, _ mode: ComparedMode, _ feed: ProgressFeed,
-    _ files: FetchedFiles, _ failures: FailureLog, _ recorder: RunRecorder
+    _ requests: [DownloadRequest], into name: String, of scratch: ScratchFolder, _ mode: ComparedMode,
+    _ feed: ProgressFeed, _ files: FetchedFiles, _ failures: FailureLog, _ recorder: RunRecorder
   ) async throws(DownloadError) -> Duration {
     var settings = settings
-    settings.output.directory = folder.string
+    settings.output.directory = scratch.path.appending(name).string
+    settings.output.cache.heldDirectory = FilePath(scratch.held(settings.output.directory))
     settings.connection.report { recorder.add($0) }
     if let jobs = mode.jobs { (settings.jobs, settings.adaptsJobs) = (jobs, false) }
     let wiring = try await Wiring(
@@ -192,9 +194,11 @@ struct ComparisonSession: Sendable {
 
   /// Reads every byte, on the cooperative pool: its time is not measured.
   @concurrent
-  private static func manifest(of files: [FetchedFiles.File]) async throws(DownloadError) -> ContentManifest {
+  private static func manifest(
+    of files: [FetchedFiles.File], in scratch: ScratchFolder
+  ) async throws(DownloadError) -> ContentManifest {
     // Equal addresses of a list are one file.
-    var digests = FileDigests(activity: "reading what was downloaded")
+    var digests = FileDigests(activity: "reading what was downloaded", scratch)
     var entries: [Int: (address: String, digest: String)] = [:]
     for file in files {
       entries[file.request.id] = (file.request.address.key, try digests.digest(of: file.path))

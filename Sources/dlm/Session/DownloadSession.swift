@@ -84,7 +84,7 @@ struct DownloadSession: Sendable {
       order.settings.progress, readsInput: order.readsInput,
       keepsInput: !order.settings.output.asks && !order.takesCommands, environment: order.environment)
     var trial: RepeatedFiles?
-    defer { trial?.scratch.remove() }
+    defer { trial?.remove() }
     do throws(Refusal) {
       trial = try Self.trial(order, screen)
       StandardError.say(order.folders.warnings)
@@ -113,9 +113,13 @@ struct DownloadSession: Sendable {
     }
     let signals = Signals(.ending) { screen.restoreNow() }
     do throws(DownloadError) {
-      return RepeatedFiles(
-        scratch: try ScratchFolder(inside: output.directory), signals: signals,
-        output: output.isStandardOutput ? OutputStream() : nil)
+      var trial = RepeatedFiles(scratch: try ScratchFolder(inside: output.directory), signals: signals)
+      if output.isStandardOutput {
+        trial.output = OutputStream()
+      } else {
+        trial.index = order.cacheFolder.flatMap { try? ScratchFolder(below: $0.string) }
+      }
+      return trial
     } catch { throw Refusal(error) }
   }
 
@@ -145,7 +149,8 @@ struct DownloadSession: Sendable {
     do throws(DownloadError) {
       wiring = try await Wiring(
         Self.settings(order, trial, observers.recorder), mode: settings.mode, files: order.fileCount,
-        cacheFolder: order.cacheFolder.map { trial?.index ?? $0 }, keyFolder: order.folders.cache,
+        cacheFolder: trial.map { $0.cacheFolder(order.cacheFolder) } ?? order.cacheFolder,
+        keyFolder: order.folders.cache,
         claimsFolder: trial == nil ? order.folders.state : nil, names: reader.names, watches: watched != nil,
         feed: feed, log: log)
     } catch { throw Refusal(error) }
@@ -170,6 +175,7 @@ struct DownloadSession: Sendable {
     if let recorder { settings.connection.report { recorder.add($0) } }
     if let trial {
       settings.output.directory = trial.files.string
+      settings.output.cache.heldDirectory = FilePath(trial.scratch.held(trial.files.string))
       settings.output.cache.conflictPolicy = .rename
       // All that comes is dropped, so storing it is pointless.
       settings.output.cache.store = .none
@@ -298,9 +304,9 @@ struct DownloadSession: Sendable {
   }
 
   private func finish(_ output: OutputStream) async {
-    if let file = trial?.fetched.all.last {
+    if let trial, let file = trial.fetched.all.last {
       feed.prompt([QuestionMessages.slowReader])
-      feed.settle(file.request, await output.finish(file.outcome))
+      feed.settle(file.request, await output.finish(file.outcome, at: trial.scratch.held(file.path)))
       feed.prompt([])
     }
     if let failure = await output.failure, await !output.isReaderGone { failures.add(failure) }

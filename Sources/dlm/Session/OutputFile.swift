@@ -1,5 +1,6 @@
 import ArgumentParser
 import DownloadModel
+import FileReceiving
 import Glibc
 import Synchronization
 import SystemPackage
@@ -181,15 +182,20 @@ final class EventRecord: Sendable {
 /// Written beside its target under a random name (0600), and renamed over it when whole, else removed. So no reader
 /// sees half a file, and no write follows a link or empties another user's file.
 struct DraftFile: ~Copyable {
+  private let folder: Folder?
   private let target: FilePath
   private let path: FilePath
   let descriptor: FileDescriptor
   private var isOpen = true
 
   init(for target: FilePath) throws(Errno) {
-    self.target = target
-    let folder = target.removingLastComponent()
-    path = folder.appending(".dlm-" + String(UInt64.random(in: .min ... .max), radix: 36))
+    let above = target.removingLastComponent()
+    // Both names are of one folder, whatever its path leads to by then (HTTP rule 53). One that can only be written is
+    // not opened.
+    folder = try? Folder(standing: above.isEmpty ? "." : above)
+    let held = folder?.heldPath ?? above
+    self.target = held.appending(target.lastComponent?.string ?? "")
+    path = held.appending(".dlm-" + String(UInt64.random(in: .min ... .max), radix: 36))
     let raw = open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     descriptor = FileDescriptor(rawValue: raw)

@@ -35,10 +35,11 @@ actor OutputStream {
   }
 
   /// Copies the rest of the finished file.
-  func finish(_ outcome: DownloadOutcome) -> Result<DownloadOutcome, DownloadError> {
+  /// - Parameter path: where it is, whatever other users put under its name (`ScratchFolder.held`).
+  func finish(_ outcome: DownloadOutcome, at path: String) -> Result<DownloadOutcome, DownloadError> {
     do {
       if let failure { throw failure }
-      let file = try FileDescriptor.open(FilePath(outcome.path), .readOnly, options: [.closeOnExec])
+      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
       try file.closeAfter {
         try file.seek(offset: written, from: .start)
         while case let block = try file.block(), !block.isEmpty { try write(block) }

@@ -78,10 +78,19 @@ struct RepeatedFiles: Sendable {
   let signals: Signals
   let fetched = FetchedFiles()
   var output: OutputStream?
+  /// For a run that is compared, so that it does the work of a first one. Below the user's cache, because SQLite opens
+  /// its files by path.
+  var index: ScratchFolder?
 
   var files: FilePath { scratch.path.appending("files") }
-  /// Its own, so that a run that is compared does the work of a first one; nil for the user's.
-  var index: FilePath? { output == nil ? scratch.path.appending("index") : nil }
+
+  /// - Parameter user: the user's own, nil for a run without the cache.
+  func cacheFolder(_ user: FilePath?) -> FilePath? { output == nil ? index?.path : user }
+
+  func remove() {
+    scratch.remove()
+    index?.remove()
+  }
 
   /// On the cooperative pool, as this time is not measured. The files here, and the user's index, are only read.
   @concurrent
@@ -101,7 +110,7 @@ struct RepeatedFiles: Sendable {
   /// that wanted its name, because the order of answers decided which file got which.
   private func compare(with directory: String, _ cache: DownloadCache) async throws(DownloadError) -> RepeatVerdict {
     var verdict = RepeatVerdict()
-    var digests = FileDigests(activity: "comparing")
+    var digests = FileDigests(activity: "comparing", scratch)
     var seen: Set<ByteText> = []
     var taken: Set<ByteText> = []
     let files = fetched.all.filter { seen.insert(ByteText($0.path)).inserted }
@@ -137,17 +146,22 @@ struct RepeatedFiles: Sendable {
 
 /// SHA-256 digests of files, each read once.
 struct FileDigests {
-  let activity: String
+  private let activity: String
+  private let scratch: ScratchFolder?
   private var known: [ByteText: String] = [:]
 
-  init(activity: String) { self.activity = activity }
+  /// - Parameter scratch: where some of the files may be.
+  init(activity: String, _ scratch: ScratchFolder? = nil) {
+    self.activity = activity
+    self.scratch = scratch
+  }
 
   /// - Throws: `.disk` with the path that cannot be read; `.cancelled`.
   mutating func digest(of path: String) throws(DownloadError) -> String {
     let key = ByteText(path)
     if let digest = known[key] { return digest }
     do {
-      let digest = try ContentDigest.ofFile(path).hex
+      let digest = try ContentDigest.ofFile(scratch?.held(path) ?? path).hex
       known[key] = digest
       return digest
     } catch { throw DownloadError(ofFile: error, path: path, activity: activity) }

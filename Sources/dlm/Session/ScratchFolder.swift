@@ -1,14 +1,18 @@
 import DownloadModel
 import FileReceiving
-import FoundationEssentials
 import Glibc
 import SystemPackage
 
 /// A folder for what is downloaded only to be measured or compared. It is locked while its process lives; the next run
 /// in the same place removes what a killed one left: this user's own, marked, and not locked.
+///
+/// Other users may write the folder that it is in, and put a link under its name. So files are written, read and
+/// removed through its descriptor (`held`, HTTP rule 53); its path is for messages only.
 final class ScratchFolder: Sendable {
   let path: FilePath
-  private let lock: FileDescriptor
+  private let parent: Folder
+  private let name: String
+  private let folder: Folder
 
   private static let mark = ".dlm-scratch"
 
@@ -23,49 +27,31 @@ final class ScratchFolder: Sendable {
     }
   }
 
-  /// A random name, for this user alone (mkdtemp(3), 0700).
+  /// A random name, for this user alone.
   private init(_ beginning: String, in folder: String) throws(Errno) {
-    Self.removeAbandoned(beginning, in: folder)
-    var template = Array("\(folder)/\(beginning)XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw Errno(rawValue: errno) }
-    path = FilePath(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
+    parent = try Folder(standing: FilePath(folder))
+    Self.removeAbandoned(beginning, in: parent)
+    name = beginning + String(UInt64.random(in: .min ... .max), radix: 36)
+    path = FilePath(folder).appending(name)
+    self.folder = try parent.makePrivateFolder(name)
     do throws(Errno) {
-      lock = try Self.open(path)
       // Another process may be looking; without the mark it lets go. Where the file system knows no locks, what a kill
       // leaves stays.
-      while flock(lock.rawValue, LOCK_EX) != 0, errno == EINTR {}
-      let mark = openat(lock.rawValue, Self.mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-      guard mark >= 0 else { throw Errno(rawValue: errno) }
-      _ = close(mark)
+      _ = self.folder.lock(waits: true)
+      _ = try self.folder.open(Self.mark, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
     } catch {
-      _ = rmdir(path.string)
+      _ = try? parent.remove(name, of: self.folder)
       throw error
     }
   }
 
-  deinit { _ = close(lock.rawValue) }
-
-  private static func open(_ path: FilePath) throws(Errno) -> FileDescriptor {
-    let raw = Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    return FileDescriptor(rawValue: raw)
-  }
-
-  private static func removeAbandoned(_ beginning: String, in folder: String) {
-    for name in FileManager.default.names(in: folder) where name.hasPrefix(beginning) {
-      let path = FilePath(folder).appending(name)
-      guard let descriptor = try? open(path) else { continue }
-      if isAbandoned(descriptor.rawValue) { remove(path) }
-      _ = close(descriptor.rawValue)
+  private static func removeAbandoned(_ beginning: String, in parent: Folder) {
+    for name in (try? parent.names()) ?? [] where name.hasPrefix(beginning) {
+      guard let folder = try? parent.opened(name), (try? folder.isPrivate()) == true, folder.lock(waits: false),
+        let mark = try? folder.standing(mark), mark.isUsers, mark.identity.isRegularFile
+      else { continue }
+      remove(folder, name, in: parent)
     }
-  }
-
-  private static func isAbandoned(_ folder: Int32) -> Bool {
-    var (status, mark) = (stat(), stat())
-    return fstat(folder, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o077 == 0
-      && flock(folder, LOCK_EX | LOCK_NB) == 0
-      && fstatat(folder, Self.mark, &mark, AT_SYMLINK_NOFOLLOW) == 0 && mark.st_uid == geteuid()
-      && mark.st_mode & S_IFMT == S_IFREG
   }
 
   /// Bytes that this user may still write to the folder's disk; nil where unknown.
@@ -73,22 +59,29 @@ final class ScratchFolder: Sendable {
     (try? Folder(standing: directory.isEmpty ? "." : FilePath(directory)))?.freeBytes()
   }
 
-  func remove() { Self.remove(path) }
-
-  /// The mark goes last, so that a folder left half removed is still recognised.
-  private static func remove(_ path: FilePath) {
-    do throws(DownloadError) {
-      for name in FileManager.default.names(in: path.string) where name != mark {
-        try removeWhole(path.appending(name))
-      }
-      try removeWhole(path)
-    } catch { StandardError.say(["dlm: \(path): \(FailureMessages(error).line)"]) }
+  /// A path to what is at `path` below the folder, wherever other users move that; other paths as they are.
+  func held(_ path: String) -> String {
+    let own = self.path.string + "/"
+    return path.hasPrefix(own) ? "\(folder.heldPath)/\(path.dropFirst(own.count))" : path
   }
 
-  static func removeWhole(_ folder: FilePath) throws(DownloadError) {
-    guard access(folder.string, F_OK) == 0 else { return }
-    do { try FileManager.default.removeItem(atPath: folder.string) } catch {
-      throw DownloadError(.disk, cause: .detail("\(error)"), path: folder.string, activity: "removing a scratch folder")
+  /// Removes what stands under a name in it.
+  func removeWhole(_ name: String) throws(DownloadError) {
+    do throws(Errno) { try folder.removeWhole(name) } catch {
+      throw DownloadError(.disk, error, path.appending(name).string, "removing a scratch folder")
+    }
+  }
+
+  func remove() { Self.remove(folder, name, in: parent) }
+
+  /// The mark goes last, so that a folder left half removed is still recognised.
+  private static func remove(_ folder: Folder, _ name: String, in parent: Folder) {
+    do throws(Errno) {
+      for name in try folder.names() where name != mark { try folder.removeWhole(name) }
+      try folder.remove(mark)
+      if try !parent.remove(name, of: folder) { StandardError.say([TroubleMessages.moved(folder.path)]) }
+    } catch {
+      StandardError.say(FailureMessages(DownloadError(.disk, error, folder.path, "removing a scratch folder")).said)
     }
   }
 }

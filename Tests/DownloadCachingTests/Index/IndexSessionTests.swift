@@ -56,7 +56,7 @@ struct IndexSessionTests {
     let resources = CacheResources(configuration)
     let other = try #require(ProcessClaims(in: folder.filePath.appending("claims")))
     let index = try #require(resources.index).value.get().index.value
-    let directory = try resources.folders(configuration.directory).root
+    let directory = try resources.folders(configuration).root
     let loop = Loop(resources, configuration, directory)
 
     try folder.write("body", to: "there/x")
