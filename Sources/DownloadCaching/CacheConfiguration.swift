@@ -109,6 +109,8 @@ final class CacheResources: Sendable {
   let syncer = OnFirstUse { DiskWorker("disk-syncer") }
   /// Which requests other processes have under way; nil if the run does not look.
   let claims: ProcessClaims?
+  /// Nil unless the disk had no room for them.
+  let claimsWarning: CacheWarning?
   let secret: UserSecret
   let runNumber = UInt64.random(in: .min ... .max)
   private let state = Lock(State())
@@ -119,7 +121,11 @@ final class CacheResources: Sendable {
   init(_ configuration: CacheConfiguration) {
     let (secret, now) = (UserSecret(in: configuration.keyFolder ?? configuration.cacheFolder), configuration.now)
     (self.secret, began) = (secret, RunStart(seconds: now(), stamp: WallClock.stamp()))
-    claims = configuration.claimsFolder.flatMap { ProcessClaims(in: $0) }
+    var warning: CacheWarning?
+    claims = configuration.claimsFolder.flatMap { folder in
+      ProcessClaims(in: folder) { warning = CacheWarning(.unseen, path: folder, detail: CacheWarning.words($0)) }
+    }
+    claimsWarning = warning
     index = configuration.cacheFolder.map { folder in
       OnFirstUse { Result { () throws(Errno) in try IndexFolder(at: folder, secret, now: now) } }
     }

@@ -315,10 +315,9 @@ public actor DownloadCache: DownloadStore {
   public func close() async -> [CacheWarning] {
     await writeRows()
     index.endReading()
-    if resources.leave(self) {
-      await resources.keeper?.finish(index)
-      await index.finish()
-    }
-    return await index.takeWarnings()
+    guard resources.leave(self) else { return await index.takeWarnings() }
+    await resources.keeper?.finish(index)
+    await index.finish()
+    return await index.takeWarnings() + [resources.claimsWarning].compactMap(\.self)
   }
 }

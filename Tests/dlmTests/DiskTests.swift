@@ -109,6 +109,25 @@ struct DiskTests {
     #expect(run.errorText.contains("out") && run.errorText.contains("Not a directory"), "\(run.errorText)")
   }
 
+  /// Each run once ended by SIGBUS, without a word, as long as the user's home was full.
+  @Test(.enabled(if: NameSpace.isAllowed), arguments: [0, 4, 8, 12])
+  func aHomeWithoutRoom(free: Int) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for name in ["/a", "/b"] { origin.route(name, .file([1, 2, 3])) }
+    let place = try Workplace()
+    let home = place.folder.path("home")
+    let script = """
+      mkdir -p \(home) && mount -t tmpfs -o size=\(free + 4)k tmpfs \(home) && echo 1 > \(home)/fill && \
+      exec "$0" get \(origin.url("/a")) \(origin.url("/b"))
+      """
+    let run = try await place.start("unshare", ["-Urm", "sh", "-c", script, try DLMExecutable.path()]).waitForExit()
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.names() == ["a", "b"])
+    let words = "home/state/dlm cannot be written (No space left on device), so other runs could not see"
+    #expect(run.errorText.contains(words) == (free < 12), "\(run.errorText)")
+  }
+
   @Test(.enabled(if: NameSpace.isAllowed))
   func aReadOnlyFolder() async throws {
     let origin = try FaultyOrigin()

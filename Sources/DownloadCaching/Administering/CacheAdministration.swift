@@ -215,6 +215,8 @@ public struct CacheWarning: Sendable, Equatable {
     case noStandIn = "no-stand-in"
     /// The part of an unfinished file could not be kept; a later run starts it over.
     case partialNotKept = "partial-not-kept"
+    /// Other processes could not see what this one was downloading, and may have downloaded it too.
+    case unseen
   }
 
   public var kind: Kind

@@ -15,6 +15,10 @@ package import SystemPackage
 ///     locks  │        └ byte 0                         └ byte 1
 ///
 /// A claim or a note needs no system call; the kernel is asked only when a hash is found twice, or for others' notes.
+///
+/// Touching a mapped page that has no room on the disk, or that another program has cut off, ends the process (SIGBUS,
+/// mmap(2)). So room is made for every section that was ever in use. Nothing but dlm writes the file, and dlm never
+/// shortens it; a program that does ends each running dlm, as it would by shortening the memory of an SQLite index.
 package final class ProcessClaims: Sendable {
   /// A request that this process has under way; dropping the value frees the request for other processes.
   package struct Claim: ~Copyable, Sendable {
@@ -51,8 +55,7 @@ package final class ProcessClaims: Sendable {
     let mine: Int
     var free: [Int]
 
-    /// How many sections were ever in use. What stands there may be damaged.
-    var count: Int { Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(ProcessClaims.segments))) }
+    var count: Int { ProcessClaims.count(words) }
 
     func word(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
       words + (ProcessClaims.header + segment * ProcessClaims.section + slot)
@@ -72,11 +75,12 @@ package final class ProcessClaims: Sendable {
   private let cameToOthers: Bool
 
   /// - Returns: nil where no such table can be had (a read-only home, a file system without locks, too many processes,
-  ///   a folder or file that others may write): then two processes may fetch one file twice, and the atomic
-  ///   naming at the end keeps both right.
-  package init?(in path: FilePath) {
+  ///   a folder or file that others may write, a full disk): then two processes may fetch one file twice, and the
+  ///   atomic naming at the end keeps both right.
+  /// - Parameter noRoom: called if that is because the disk has no room for the table.
+  package init?(in path: FilePath, noRoom: (Errno) -> Void = { _ in }) {
     guard let folder = try? Folder(own: path), let file = try? folder.open("under-way", O_RDWR | O_CREAT, mode: 0o600),
-      (try? file.isOwn()) == true, Self.makeRoom(in: file),
+      (try? file.isOwn()) == true, Self.makeRoom(in: file, sections: 0, noRoom),
       let memory = mmap(nil, Self.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.raw, 0),
       memory != MAP_FAILED
     else { return nil }
@@ -88,7 +92,8 @@ package final class ProcessClaims: Sendable {
       words[0].store(Self.format, ordering: .sequentiallyConsistent)
     }
     guard words[0].load(ordering: .sequentiallyConsistent) == Self.format,
-      let mine = (0..<Self.segments).first(where: { Self.lock(byte: $0, of: file) })
+      let mine = (0..<Self.segments).first(where: { Self.lock(byte: $0, of: file) }),
+      Self.makeRoom(in: file, sections: max(mine + 1, Self.count(words)), noRoom)
     else {
       munmap(memory, Self.bytes)
       return nil
@@ -202,9 +207,22 @@ package final class ProcessClaims: Sendable {
 
   // MARK: The file
 
-  private static func makeRoom(in file: borrowing Descriptor) -> Bool {
-    // Only ever made longer, so that its content stays.
-    (try? file.identity().size >= Int64(bytes)) ?? false || ftruncate(file.raw, off_t(bytes)) == 0
+  /// How many sections were ever in use. What stands there may be damaged.
+  private static func count(_ words: UnsafeMutablePointer<Word>) -> Int {
+    Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(segments)))
+  }
+
+  /// Makes the file as long as the table, and room for the first sections. It is only ever made longer, so that its
+  /// content stays.
+  private static func makeRoom(in file: borrowing Descriptor, sections: Int, _ noRoom: (Errno) -> Void) -> Bool {
+    do throws(Errno) {
+      if try file.identity().size < Int64(bytes) { try file.truncate(to: Int64(bytes)) }
+      try file.makeRoom((header + sections * section) * 8)
+      return true
+    } catch {
+      noRoom(error)
+      return false
+    }
   }
 
   // Open file description locks (fcntl(2), F_OFD_SETLK and F_OFD_GETLK, which Swift's Glibc module does not export):

@@ -19,6 +19,9 @@ enum CacheMessages {
         "no copies can be stored in \(warning.path)\(detail); this run went without them: see --store"
       case .noStandIn: "\(warning.path) could not stand in for a file whose server failed\(detail)"
       case .partialNotKept: "what came of \(warning.path) could not be kept\(detail)"
+      case .unseen:
+        "\(warning.path) cannot be written\(detail), so other runs could not see what this one downloaded, and may "
+          + "download it too; free space there"
       }
     return "dlm: \(what)"
   }
