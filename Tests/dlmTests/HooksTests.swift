@@ -36,18 +36,18 @@ struct HooksTests {
     let secret = origin.url("/a?token=…")
     #expect(
       try Self.log(place) == [
-        "downloaded 0 a \(secret)  ", "downloaded 0 b.1 \(origin.url("/b"))  ", "failed 1   2 1",
+        "downloaded 0 \(place.work)/a \(secret)  ", "downloaded 0 \(place.work)/b.1 \(origin.url("/b"))  ",
+        "failed 1   2 1",
       ])
     let again = try await place.start(["get", urls[0], "-q"] + all.dropFirst(4)).waitForExit()
     #expect(again.status == 0, "\(again.errorText)")
-    #expect(try Self.log(place) == ["unchanged 0   1 0", "unchanged 0 a \(secret)  "])
+    #expect(try Self.log(place) == ["unchanged 0   1 0", "unchanged 0 \(place.work)/a \(secret)  "])
   }
 
   /// What a command does is its own; and nothing of dlm is open to it, or to what it leaves running.
   @Test(
     arguments: [
-      ("sh -c 'exit 3'", "--on-complete for a ended with status 3"),
-      ("sh -c 'kill -9 $$'", "--on-complete for a ended by signal 9"),
+      ("sh -c 'exit 3'", "/a ended with status 3"), ("sh -c 'kill -9 $$'", "/a ended by signal 9"),
       ("no-such-program x", "--on-complete no-such-program cannot be started: No such file"),
       ("sh -c 'ls /proc/self/fd; cat; grep SigBlk /proc/self/status'", "0\n1\n2\n3\nSigBlk:\t0000000000000000\n"),
     ])
@@ -69,7 +69,7 @@ struct HooksTests {
     let place = try Workplace()
     try place.folder.makeFolder("work/now")
     let command =
-      #"sh -c 'touch "now/$DLM_PATH"; ls now | wc -l >> log; sleep 0.05; ls now | wc -l >> log; rm "now/$DLM_PATH"'"#
+      #"sh -c 'f=now/${DLM_PATH##*/}; touch $f; ls now | wc -l >> log; sleep 0.05; ls now | wc -l >> log; rm $f'"#
     let run = try await place.start(
       ["get", "-j", "\(jobs)", "--on-complete", command] + names.map { origin.url("/\($0)") }
     ).waitForExit()
@@ -78,28 +78,72 @@ struct HooksTests {
     #expect(counts.count == 12 && counts.max() ?? 0 <= jobs, "\(counts)")
   }
 
-  /// The first signal ends the downloads, not what is to be done about files that are here; the second ends all.
-  @Test(arguments: [1, 2]) func signals(count: Int) async throws {
+  /// A server chose the name, and a command would take it for an option.
+  @Test func aNameThatIsAnOption() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route(
+      "/a", .file([1, 2, 3], FileOptions(headers: ["Content-Disposition: attachment; filename=\"--version\""])))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/a"), "--on-complete", #"sh -c 'cat "$DLM_PATH" > seen'"#)
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("seen") == [1, 2, 3])
+  }
+
+  /// What hangs, with a process that it started, whose number it leaves.
+  private static func hanging(_ trap: String) -> String {
+    "sh -c '\(trap) sleep 1000 & echo $! > child; touch begun; wait; wait; sleep 1000'"
+  }
+
+  private static func expectEnded(_ place: Workplace) async throws {
+    let number = String(decoding: try place.file("child"), as: UTF8.self).trimmingCharacters(
+      in: .whitespacesAndNewlines)
+    func isRunning() -> Bool {
+      let text = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ""
+      return !text.isEmpty && !text.contains(") Z ")
+    }
+    for _ in 0..<500 where isRunning() { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(!isRunning(), "\(number) is left")
+  }
+
+  /// The first signal, or the end of --grace, goes to the commands and what they started; a second ends what ignores it.
+  @Test(
+    arguments: [
+      (SIGTERM, 1, "", []), (SIGINT, 1, "", []), (SIGTERM, 2, "trap \"\" TERM;", []),
+      (SIGTERM, 1, "", ["--grace", "1"]), (SIGTERM, 1, "", ["-j", "1"]),
+    ] as [(Int32, Int, String, [String])])
+  func signals(number: Int32, count: Int, trap: String, options: [String]) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for path in ["/a", "/b", "/c"] { origin.route(path, .file([1, 2, 3])) }
+    let place = try Workplace()
+    let urls = ["/a", "/b", "/c"].prefix(options.first == "-j" ? 3 : 1).map { origin.url($0) }
+    let run = try place.start(["get"] + urls + options + ["--on-complete", Self.hanging(trap)])
+    try await place.wait(forSize: 0, of: "begun")
+    try await place.wait(forSize: 3, of: urls.count == 3 ? "c" : "a")
+    run.send(number)
+    if count == 2 {
+      try await Task.sleep(for: .milliseconds(300))
+      run.send(number)
+    }
+    let end = try await run.waitForExit(within: .seconds(30))
+    #expect(end.status == 128 + number, "\(end.errorText)")
+    if count == 1 { #expect(end.errorText.contains("/a ended by signal 15"), "\(end.errorText)") }
+    #expect(end.errorText.contains("--on-complete did not run for ") == (urls.count == 3), "\(end.errorText)")
+    try await Self.expectEnded(place)
+  }
+
+  @Test func aSignalAtTheEnd() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
     origin.route("/a", .file([1, 2, 3]))
-    origin.route("/slow", .file([UInt8](repeating: 1, count: 5000), FileOptions(ending: .stall(after: 10))))
     let place = try Workplace()
-    let command = "sh -c 'exec >/dev/null 2>&1; touch begun; until test -e go; do sleep 0.02; done; touch ended'"
-    let run = try place.start(["get", origin.url("/a"), origin.url("/slow"), "--on-complete", command])
+    let run = try place.start(["get", origin.url("/a"), "--on-done", Self.hanging("")])
     try await place.wait(forSize: 0, of: "begun")
-    try await origin.wait(forRequests: 2)
-    for _ in 0..<count {
-      run.send(SIGINT)
-      try await Task.sleep(for: .milliseconds(300))
-    }
-    if count == 2 { #expect(try await run.waitForExit().status == 130) }
-    _ = try place.folder.write([], to: "work/go")
-    if count == 1 {
-      #expect(try await run.waitForExit().status == 130)
-      #expect(try place.names().contains("ended"))
-    }
-    try await place.wait(forSize: 0, of: "ended")
+    run.send(SIGTERM)
+    let end = try await run.waitForExit(within: .seconds(30))
+    #expect(end.status == 0 && end.errorText.contains("--on-done for the run ended by signal 15"), "\(end.errorText)")
+    try await Self.expectEnded(place)
   }
 
   /// A stranger's folder runs no commands.

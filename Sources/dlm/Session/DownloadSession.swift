@@ -265,7 +265,11 @@ struct DownloadSession: Sendable {
     let warnings = await wiring.loops.close()
     let elapsed = start.duration(to: .now)
     observers.hooks?.finish()
-    await hooks?.value
+    await withTaskCancellationHandler {
+      await hooks?.value
+    } onCancel: {
+      Hooks.end()
+    }
     let verdict = await compare()
     let (mode, jobs) = (order.settings.mode, order.settings.jobs)
     var tally = feed.tally
@@ -386,7 +390,15 @@ struct DownloadSession: Sendable {
     let untold = keepSummary(report, status, await reader.share, isWhole: await reader.isWhole)
     StandardError.say(untold)
     let last = untold.isEmpty || status != .success ? status : .unwritten
-    await observers.hooks?.done(last, report.tally)
+    if let hooks = observers.hooks, order.settings.own.onDone != nil {
+      _ = await screen.runInterruptibly {
+        await withTaskCancellationHandler {
+          await hooks.done(last, report.tally)
+        } onCancel: {
+          Hooks.end()
+        }
+      }
+    }
     return last
   }
 

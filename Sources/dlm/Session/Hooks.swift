@@ -1,8 +1,11 @@
 import ArgumentParser
+import Dispatch
 import DownloadModel
 import FoundationEssentials
 import Glibc
+import Synchronization
 import SystemPackage
+import TerminalProgress
 
 /// A command and its arguments: blanks part them, quotes keep them together. No shell reads it.
 struct HookCommand: ExpressibleByArgument {
@@ -18,7 +21,8 @@ struct HookCommand: ExpressibleByArgument {
 }
 
 /// Runs the user's commands (`--on-complete`, `--on-done`), on a thread of its own, as it waits for processes; dlm
-/// starts no others. That one fails is said, and is no failure of the run.
+/// starts no others. That one fails is said, and is no failure of the run. A signal that ends the run ends them, with
+/// all that they started: each is a process group.
 actor Hooks {
   private let executor = BlockingExecutor(label: "dlm.hooks")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -27,43 +31,83 @@ actor Hooks {
   private let (files, file) = AsyncStream<[String: String]>.makeStream()
   private var running: [pid_t: String] = [:]
 
+  private struct Groups {
+    var running: Set<pid_t> = []
+    var isEnding = false
+  }
+
+  private static let groups = Lock(Groups())
+  /// Between the signal and SIGKILL.
+  private static let patience = DispatchTimeInterval.seconds(10)
+  private static let workingFolder = FileManager.default.currentDirectoryPath
+
   init(_ settings: Settings) { self.settings = settings }
 
   nonisolated func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     guard case .success(let outcome) = result, outcome.kind != .skipped else { return }
     let verdict = outcome.kind == .fetched ? "downloaded" : outcome.kind == .copied ? "copied" : "unchanged"
-    file.yield(["URL": request.address.redacted, "PATH": outcome.path, "VERDICT": verdict, "STATUS": "0"])
+    // Absolute, because a command would take a server's `--version` for an option.
+    let path = FilePath(Self.workingFolder.isEmpty ? "." : Self.workingFolder).pushing(FilePath(outcome.path))
+    file.yield(["URL": request.address.redacted, "PATH": path.string, "VERDICT": verdict, "STATUS": "0"])
   }
 
   /// Returns when the commands of all files have ended.
   func run() async {
+    var left = 0
     for await variables in files {
       while running.count >= settings.jobs { reap() }
-      start("--on-complete", settings.own.onComplete, for: variables["PATH"] ?? "", variables)
+      if !start("--on-complete", settings.own.onComplete, for: variables["PATH"] ?? "", variables) { left += 1 }
       reap(WNOHANG)
     }
     while !running.isEmpty { reap() }
+    if left > 0 {
+      StandardError.say(["dlm: --on-complete did not run for \(Quantity.files(left)); the next run does that"])
+    }
   }
 
   nonisolated func finish() { file.finish() }
 
+  /// Ends the commands that run, by SIGTERM, and later by SIGKILL. No further one of a file starts.
+  static func end() {
+    let all = groups.withLock { groups in
+      groups.isEnding = true
+      return groups.running
+    }
+    // Whatever the signal was: what a shell starts in the background ignores SIGINT.
+    send(SIGTERM, to: all)
+    DispatchQueue.global().asyncAfter(deadline: .now() + patience) { send(SIGKILL, to: all) }
+  }
+
+  /// For a process that ends at once.
+  static func kill() { send(SIGKILL, to: groups.withLock { $0.running }) }
+
+  private static func send(_ signal: Int32, to some: Set<pid_t>) {
+    groups.withLock { for group in $0.running.intersection(some) { _ = Glibc.kill(-group, signal) } }
+  }
+
   func done(_ status: ExitStatus, _ tally: ProgressTally) {
+    Self.groups.withLock { $0.isEnding = false }
     let verdict = status != .success ? "failed" : tally.bodies > 0 ? "downloaded" : "unchanged"
     let counts = ["DONE": "\(tally.done)", "FAILED": "\(tally.failed)", "STATUS": "\(status.rawValue)"]
-    start("--on-done", settings.own.onDone, for: "the run", counts.merging(["VERDICT": verdict]) { $1 })
+    _ = start("--on-done", settings.own.onDone, for: "the run", counts.merging(["VERDICT": verdict]) { $1 })
     while !running.isEmpty { reap() }
   }
 
   private func reap(_ options: Int32 = 0) {
     var status: Int32 = 0
-    guard let what = running.removeValue(forKey: waitpid(-1, &status, options)), status != 0 else { return }
+    let process = waitpid(-1, &status, options)
+    Self.groups.withLock { _ = $0.running.remove(process) }
+    guard let what = running.removeValue(forKey: process), status != 0 else { return }
     let end = status & 0x7F == 0 ? "with status \(status >> 8)" : "by signal \(status & 0x7F)"
     StandardError.say(["dlm: \(what) ended \(end)"])
   }
 
-  /// In dlm's own process group, with nothing to read, and nothing open but standard error.
-  private func start(_ option: String, _ command: HookCommand?, for what: String, _ variables: [String: String]) {
-    guard let command else { return }
+  /// In a process group of its own, with nothing to read, and nothing open but standard error.
+  /// - Returns: false if commands are being ended.
+  private func start(
+    _ option: String, _ command: HookCommand?, for what: String, _ variables: [String: String]
+  ) -> Bool {
+    guard let command else { return true }
     var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
     var (signals, process) = (sigset_t(), pid_t())
     posix_spawn_file_actions_init(&actions)
@@ -87,9 +131,19 @@ actor Hooks {
     posix_spawnattr_setsigmask(&attributes, &signals)
     sigaddset(&signals, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &signals)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-    let code = posix_spawnp(&process, command.words[0], &actions, &attributes, texts[0], texts[1])
-    if code == 0 { return running[process] = "\(option) for \(what)" }
-    StandardError.say(["dlm: \(option) \(command.words[0]) cannot be started: \(String(cString: strerror(code)))"])
+    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+    posix_spawnattr_setflags(&attributes, Int16(flags))
+    let code: Int32? = Self.groups.withLock { groups in
+      if groups.isEnding { return nil }
+      let code = posix_spawnp(&process, command.words[0], &actions, &attributes, texts[0], texts[1])
+      if code == 0 { groups.running.insert(process) }
+      return code
+    }
+    if code == 0 {
+      running[process] = "\(option) for \(what)"
+    } else if let code {
+      StandardError.say(["dlm: \(option) \(command.words[0]) cannot be started: \(String(cString: strerror(code)))"])
+    }
+    return code != nil
   }
 }

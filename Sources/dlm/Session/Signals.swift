@@ -8,7 +8,8 @@ import SystemPackage
 /// it is installed, while a Dispatch source is registered some time later. An ignored signal stays ignored.
 final class Signals: AsyncSequence, Sendable {
   enum Purpose {
-    /// SIGINT, SIGTERM, SIGHUP: the first is delivered, a second ends the process at once with 128 + its number.
+    /// SIGINT, SIGTERM, SIGHUP: the first is delivered, a second ends the process and its commands at once, with
+    /// 128 + its number.
     case ending
     /// SIGTSTP, and SIGCONT after it or after an unnoticed SIGSTOP.
     case stopping
@@ -70,6 +71,7 @@ final class Signals: AsyncSequence, Sendable {
       Self.reader(of: ends[0]) { [seen] number in
         if isEnding, seen.next() > 1 {
           beforeExit()
+          Hooks.kill()
           _exit(128 + number)
         }
         continuation.yield(number)
