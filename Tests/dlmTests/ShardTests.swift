@@ -396,4 +396,30 @@ struct MergeCommandTests {
     #expect(unknown.errorText.contains("none.json names none"), "\(unknown.errorText)")
     #expect(try place.file("left") == Array("# what failed could not be read\n".utf8))
   }
+
+  /// Another user may have written a report: only a list beside it is copied, and its words are in no command.
+  @Test(arguments: ["/etc/passwd", "../outside", ".hidden", "link", "pipe", "folder", "list"])
+  func aReportOfSomebodyElse(name: String) async throws {
+    let place = try Workplace()
+    _ = try place.folder.write(Array("secret\n".utf8), to: "outside")
+    for file in ["list", ".hidden", "target"] {
+      _ = try place.folder.write(Array("secret\n".utf8), to: "work/in/\(file)")
+    }
+    try place.folder.link("work/in/link", to: "target")
+    mkfifo("\(place.work)/in/pipe", 0o600)
+    try place.folder.makeFolder("work/in/folder")
+    func report(by: String) -> String {
+      #"{"shard":{"first":1,"last":1,"of":2,"by":"\#(by)","function":1,"list":"x","lines":2},"files":1,"done":0,"#
+        + #""failed":1,"failedForGood":1,"rejected":0,"cancelled":0,"notBegun":0,"failures":"\#(name)"}"#
+    }
+    _ = try place.folder.write(Array(report(by: "line").utf8), to: "work/in/1.json")
+    let run = try await place.start(["merge", "in/1.json", "--again", "again"]).waitForExit(within: .seconds(30))
+    #expect(run.status == 1, "\(run.errorText)")
+    let again = String(decoding: try place.file("again"), as: UTF8.self)
+    #expect((again.contains("secret") || again.contains("root:")) == (name == "list"), "\(again)")
+    #expect(run.errorText.contains("put that list beside the report") == (name != "list"), "\(run.errorText)")
+    _ = try place.folder.write(Array(report(by: "line; touch PWN #").utf8), to: "work/in/2.json")
+    let evil = try await place.start(["merge", "in/2.json"]).waitForExit()
+    #expect(evil.status == 66 && !(evil.outputText + evil.errorText).contains("PWN"), "\(evil.errorText)")
+  }
 }

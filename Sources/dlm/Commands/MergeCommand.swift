@@ -1,6 +1,8 @@
 import ArgumentParser
 import DownloadModel
+import FileReceiving
 import FoundationEssentials
+import Glibc
 import SystemPackage
 import TerminalProgress
 
@@ -41,8 +43,8 @@ struct MergeCommand: ParsableCommand {
     return report?.isPossible == true ? report : nil
   }
 
-  /// The lists of what failed, and those that could not be read. A name is as it was typed in the folder of its run: so
-  /// it is also looked for beside the report.
+  /// The lists of what failed, and those that could not be read. Another user may have written a report, so only a
+  /// file beside it is read, whatever folder it names.
   private static func failures(of merge: ShardMerge) -> (list: String, unread: [String]) {
     var (list, unread) = (merge.again.map { "# \($0)\n" }.joined(), [String]())
     for (path, report) in merge.kept where report.failed > 0 {
@@ -50,19 +52,32 @@ struct MergeCommand: ParsableCommand {
         unread.append("\(path) names none: dlm get with --failed writes them")
         continue
       }
-      let beside = FilePath(path).removingLastComponent().appending(FilePath(name).lastComponent?.string ?? name)
-      let text = [name, beside.string].lazy.compactMap { FileManager.default.contents(atPath: $0) }.first
-      if let text { list += String(decoding: text, as: UTF8.self) } else { unread.append("\(path) names \(name)") }
+      if let text = text(of: name, beside: FilePath(path)) {
+        list += String(decoding: text, as: UTF8.self)
+      } else {
+        unread.append("\(path) names \(name); put that list beside the report")
+      }
     }
     if list.isEmpty { list = unread.isEmpty ? "# nothing failed\n" : "# what failed could not be read\n" }
     return (list, unread)
+  }
+
+  /// - Returns: nil for what is no regular file, hidden, or longer than a list can be.
+  private static func text(of path: String, beside report: FilePath) -> [UInt8]? {
+    let folder = report.removingLastComponent()
+    guard let name = FilePath(path).lastComponent?.string, name.utf8.first != UInt8(ascii: "."),
+      let file = try? Folder(standing: folder.isEmpty ? "." : folder).open(name, O_RDONLY | O_NONBLOCK),
+      let size = try? file.identity().size, 0...Int64(WholeText.limit) ~= size
+    else { return nil }
+    return try? file.read(Int(size))
   }
 }
 
 /// What `--summary-json` writes of a run with `--shard`, as far as it is added up.
 struct ShardReport: Decodable, Equatable {
   struct Share: Decodable, Hashable {
-    let list, by: String
+    let list: String
+    let by: Shard.Unit
     let lines, of, function: Int
     var first, last: Int
     var byLine: [String]?
@@ -164,7 +179,7 @@ struct ShardMerge {
 
   private mutating func repeatShard(_ numbers: ClosedRange<Int>, _ why: String) {
     let name = "\(ShardArgument.these(numbers, of: split?.of ?? 0))"
-    let unit = split?.by == Shard.Unit.line.rawValue ? "" : " --shard-by \(split?.by ?? "")"
+    let unit = split?.by == .host ? " --shard-by host" : ""
     again.append("\(numbers.count == 1 ? "shard" : "shards") \(name) \(why)")
     troubles.append("\(again.last ?? ""): dlm get LIST --shard \(name)\(unit)")
   }

@@ -7,7 +7,7 @@ import TerminalProgress
 /// of the address, the number of shards and the hosts that go by line alone, so equal addresses are in one.
 struct Shard: Sendable, Equatable {
   /// What is kept together (`--shard-by`).
-  enum Unit: String, Choice { case line, host }
+  enum Unit: String, Choice, Decodable { case line, host }
 
   /// Of the function that shares out: under one number, no address ever changes its shard.
   var function: Int { byLine?.isEmpty == false ? 2 : 1 }
