@@ -39,6 +39,8 @@ enum CacheLookup: Equatable {
     var now: Int64 = 0
     /// Whether the own file has the checksum that the user gave; nil without a file or a checksum.
     var hasDigest: Bool?
+    /// Whether the own file may be of a type that the user expects (`--expect`).
+    var hasType = true
     /// What proves less answers nothing (`--require-proof`).
     var requiredProof = Proof.nothing
     /// Longer files answer nothing, in bytes (`--max-filesize`); nil for any length.
@@ -74,7 +76,7 @@ enum CacheLookup: Equatable {
 
   private static func unasked(_ known: KnownFiles, _ question: Question, _ reader: FreshnessReader) -> CacheLookup? {
     if let own = known.own {
-      guard question.allows(own) else { return nil }
+      guard question.allows(own), question.hasType else { return nil }
       // A matching checksum proves more than an answer of the server could.
       if let hasDigest = question.hasDigest { return hasDigest ? .hit(own, .digest) : nil }
       if known.ownReuse == .asOwn, question.isProved(own), let basis = basis(own, question, reader) {
@@ -103,8 +105,9 @@ enum CacheLookup: Equatable {
   }
 
   private static func version(_ known: KnownFiles, _ question: Question) -> KnownVersion? {
-    // A 304 proves no bytes: a file with a wrong checksum, or proved by less than a length, is fetched again.
-    guard let row = known.own ?? known.elsewhere, known.own == nil || question.hasDigest != false,
+    // A 304 proves no bytes: a file with a wrong checksum or type, or proved by less than a length, is fetched again.
+    guard let row = known.own ?? known.elsewhere,
+      known.own == nil || question.hasDigest != false && question.hasType,
       !row.validator.isEmpty, question.allows(row), row.proof >= min(question.requiredProof, .length)
     else { return nil }
     let reuse = known.own == nil ? known.elsewhereReuse : known.ownReuse
@@ -135,6 +138,9 @@ enum CacheLookup: Equatable {
     }
     guard !isOwn || question.hasDigest != false else {
       return fail(.digest, "the file on disk has another checksum", activity, at: row)
+    }
+    guard !isOwn || question.hasType else {
+      return fail(.wrongType, "the file on disk has another type", activity, at: row)
     }
     guard question.isProved(row) else {
       return fail(.unproven, Verification.lack(row.proof, question.requiredProof), "checking", at: row)

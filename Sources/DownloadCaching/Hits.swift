@@ -42,7 +42,9 @@ final class Hits {
   func atOnce(
     _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory, _ meter: TransferMeter
   ) -> DownloadOutcome? {
-    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany else { return nil }
+    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany,
+      expectedTypes(request) == nil
+    else { return nil }
     let key = RowKey(of: request, in: directory)
     guard let known = index.ownAtOnce(key, trust, in: directory),
       case .hit(let row, let basis) = CacheLookup.decide(known, question(of: request), freshness)
@@ -65,6 +67,7 @@ final class Hits {
       question.hasDigest =
         isNoted ? true : try await resources.worker.value.digest(of: own, expected.algorithm) == expected
     }
+    if let own = known.own, let types = expectedTypes(request) { question.hasType = try types.allows(own) }
     let lookup = CacheLookup.decide(known, question, freshness)
     if case .hit = lookup { ownFilesAnswer = true }
     return lookup
@@ -76,6 +79,10 @@ final class Hits {
       declaredSize: request.declaredSize, refreshes: configuration.refresh, isOffline: configuration.offline,
       guesses: configuration.freshness.guesses,
       directives: shared.directives)
+  }
+
+  private func expectedTypes(_ request: DownloadRequest) -> ExpectedTypes? {
+    request.expectedTypes ?? configuration.expectedTypes
   }
 
   var hasCompany: Bool { resources.claims?.hasCompany == true }
@@ -116,6 +123,7 @@ final class Hits {
       row.proof >= configuration.requiredProof, index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
       row.identity.size <= configuration.maxSize ?? .max, plan.request.allows(size: row.identity.size),
       download.doubted == nil,
+      plan.expectedTypes.map({ (try? $0.allows(row)) == true }) ?? true,
       Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
     else { return nil }
     return row

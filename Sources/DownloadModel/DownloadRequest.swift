@@ -243,6 +243,8 @@ public struct DownloadOutcome: Sendable, Equatable {
     case decoded
     /// It stays in the content coding in which the server sent it: its name or type says so, or dlm lacks the coding.
     case stillCoded = "still-coded"
+    /// The server calls it HTML, and its name is of another type: it may be a login or error page.
+    case page = "html"
   }
 
   public var kind: Kind

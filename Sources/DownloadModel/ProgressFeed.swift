@@ -325,6 +325,8 @@ public struct ProgressTally: Sendable, Equatable {
   /// Files that were given a number, because their names were taken, and what the first of them are called.
   public var numbered = 0
   public private(set) var numberedNames: [String] = []
+  /// What the first of `pages` are called.
+  public private(set) var pageNames: [String] = []
   /// Bytes of unfinished files that wait for the next run.
   public var keptBytes: Int64 = 0
 
@@ -349,6 +351,8 @@ public struct ProgressTally: Sendable, Equatable {
     /// Those that were used although they are no longer fresh.
     public var stale = 0
     public var decoded = 0
+    /// HTML under names of other types.
+    public var pages = 0
     /// Of `failed`, those that a retry cannot help, and the lines that were no request.
     public var failedForGood = 0
     public var rejected = 0
@@ -420,6 +424,9 @@ public struct ProgressTally: Sendable, Equatable {
     case .noContent: remarks.withoutContent += one
     case .decoded: remarks.decoded += one
     case .stale: remarks.stale += one
+    case .page:
+      remarks.pages += one
+      if pageNames.count < 3 { pageNames.append(outcome.name) }
     case .stillCoded, nil: break
     }
     if outcome.hasReplaced { remarks.replaced += one }

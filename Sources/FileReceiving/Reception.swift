@@ -54,6 +54,9 @@ struct Reception: ~Copyable {
 
   var remark: DownloadOutcome.Remark? {
     if (source?.status ?? head?.status) == 204 { return .noContent }
+    if UnlikelyPage.matches(head, named: part.name), plan.expectedTypes == nil, plan.userDigest(named: part.name) == nil {
+      return .page
+    }
     // One layer of several was taken off.
     if part.version.isDecoded, part.version.encoding?.contains(",") != true { return .decoded }
     return part.version.encoding == nil ? nil : .stillCoded

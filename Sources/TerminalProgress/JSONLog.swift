@@ -126,7 +126,8 @@ struct JSONLog: ProgressLog {
     let fields: [String: JSONValue] = [
       "fresh": .of(tally.fresh), "stale": .of(tally.stale), "unchanged": .of(tally.unchanged),
       "skipped": .of(tally.skipped), "sameAsHere": .of(tally.sameAsHere), "withoutContent": .of(tally.withoutContent),
-      "decoded": .of(tally.decoded), "copied": .of(tally.copied), "cancelled": .of(tally.cancelled),
+      "decoded": .of(tally.decoded), "html": .of(tally.pages), "copied": .of(tally.copied),
+      "cancelled": .of(tally.cancelled),
       "failedForGood": .of(tally.failedForGood), "provenByDigest": .of(tally.provenByDigest),
       "unproven": .of(tally.unproven), "seconds": .of(now.inSeconds),
     ]

@@ -85,6 +85,7 @@ enum OutcomeNote {
       case .noContent: "empty: the server answered 204 No Content"
       case .decoded: "decompressed: the server had compressed it unasked"
       case .stillCoded: "kept in the server's Content-Encoding"
+      case .page: "the server calls it HTML: a login or error page?"
       case nil: nil
       }
     let replaced = outcome.hasReplaced ? "in place of what was there" : nil

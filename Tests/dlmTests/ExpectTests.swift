@@ -1,3 +1,4 @@
+import DownloadModel
 import TestSupport
 import Testing
 
@@ -64,5 +65,64 @@ struct ExpectTests {
     #expect(try place.names().contains("b.png") && !place.names().contains("a.png"))
     let elsewhere = try await place.dlm("get", "right", "-d", "elsewhere", "--no-cache")
     #expect(elsewhere.status == 0, "\(elsewhere.errorText)")
+  }
+
+  /// What an earlier run had taken as it came is no file of that type either.
+  @Test func whatExistsAlready() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let fresh = FileOptions(etag: "\"1\"", headers: ["Content-Type: text/html", "Cache-Control: max-age=999"])
+    origin.route("/a.png", .file(Self.page, fresh), .file(Self.png, Self.type("image/png")))
+    origin.route("/b.png", .file(Self.page, fresh))
+    origin.route("/c.png", .file(Self.png, Self.type("image/png")))
+    let place = try Workplace()
+    _ = try place.list(["/a.png", "/b.png", "/c.png"].map { origin.url($0) })
+    #expect(try await place.dlm("get", "urls.txt").status == 0)
+    let offline = try await place.dlm("get", "urls.txt", "--expect", "image/*", "--offline")
+    #expect(offline.status == 1, "\(offline.errorText)")
+    #expect(offline.errorText.contains("the file on disk has another type"), "\(offline.errorText)")
+    let run = try await place.dlm("get", "urls.txt", "--expect", "image/*")
+    #expect(run.status == 1 && run.errorText.contains("text/html came, image/* was wanted"), "\(run.errorText)")
+    #expect(run.errorText.contains("1 unchanged"), "\(run.errorText)")
+    #expect(try place.names() == ["a.png", "b.png", "c.png", "urls.txt"])
+    #expect(try place.file("a.png") == Self.png && place.file("b.png") == Self.page)
+    #expect(origin.log.filter { $0.path == "/b.png" }.last?.headers["if-none-match"] == nil)
+  }
+
+  /// Status 0, since the server may be right; but nobody takes it for the file without having been warned.
+  @Test(
+    arguments: [
+      ("/paper.pdf", "text/html; charset=utf-8", true), ("/x.TAR.GZ", "application/xhtml+xml", true),
+      ("/paper.pdf", "application/pdf", false), ("/paper.html", "text/html", false), ("/paper", "text/html", false),
+      ("/v1.2", "text/html", false),
+    ])
+  func aPageUnderAnotherName(path: String, type: String, isSaid: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/login", .file(Self.page, Self.type(type)))
+    origin.route(path, .redirect(302, to: "/login"))
+    let place = try Workplace()
+    let name = path.dropFirst()
+    let run = try await place.dlm("get", origin.url(path))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(run.errorText.contains("calls it HTML: a login or error page?") == isSaid, "\(run.errorText)")
+    #expect(
+      run.errorText.contains("HTML under other names, perhaps login or error pages: \(name); ") == isSaid,
+      "\(run.errorText)")
+    let quiet = try await place.dlm("get", origin.url(path), "-q", "-d", "quiet", "--no-cache", "--summary-json", "-")
+    #expect(quiet.status == 0 && quiet.errorText.contains("HTML under other names") == isSaid, "\(quiet.errorText)")
+    #expect(quiet.outputText.contains("\"html\":\(isSaid ? 1 : 0)"), "\(quiet.outputText)")
+    let events = try await place.dlm(
+      "get", origin.url(path), "-d", "events", "--no-cache", "--progress", "json")
+    #expect(events.outputText.contains("\"remark\":\"html\"") == isSaid, "\(events.outputText)")
+    // A checksum, or a type, is the user's word.
+    var hasher = ContentHasher(.sha256)
+    hasher.update(Self.page)
+    let known = try await place.dlm(
+      "get", origin.url(path), "-d", "known", "--no-cache", "--checksum", "\(hasher.finish())")
+    #expect(known.status == 0 && !known.errorText.contains("HTML"), "\(known.errorText)")
+    let wanted = try await place.dlm(
+      "get", origin.url(path), "-d", "wanted", "--no-cache", "--expect", "text/html,application/xhtml+xml")
+    #expect(!wanted.errorText.contains("HTML"), "\(wanted.errorText)")
   }
 }

@@ -22,6 +22,14 @@ extension ExpectedTypes {
     }
   }
 
+  /// Whether the first bytes of a file that exists already may be those of such a type.
+  package func allows(_ row: CacheRow) throws(DownloadError) -> Bool {
+    do throws(Errno) {
+      guard let file = try Descriptor.open(row) else { return false }
+      return other(try file.read(512)) == nil
+    } catch { throw DownloadError(.disk, error, row.path, "reading") }
+  }
+
   private func error(_ type: String) -> DownloadError {
     DownloadError(.wrongType, cause: .detail("\(type) came, \(self) was wanted"), activity: "checking the type")
   }

@@ -26,7 +26,7 @@ struct SummaryMessages {
     if let lesson = report.lesson { lines.append("  " + LessonMessages.text(lesson, atOnce: report.jobs)) }
     if let breakdown { lines.append("  " + breakdown) }
     if !proof.isEmpty { lines.append("  " + proof.joined(separator: ", ")) }
-    lines += [numbered].compactMap(\.self) + failureLines
+    lines += [numbered, pages].compactMap(\.self) + failureLines
     if report.notBegun > 0 {
       lines.append("\(Quantity.count(report.notBegun)) more were not begun: the disk takes nothing any more")
     }
@@ -41,7 +41,7 @@ struct SummaryMessages {
   }
 
   /// What `-q` leaves: what did not go well, and how to go on.
-  var quietLines: [String] { failureLines + (isRepeat ? [] : interruption) }
+  var quietLines: [String] { [pages].compactMap(\.self) + failureLines + (isRepeat ? [] : interruption) }
 
   private var interruption: [String] {
     report.signal.map { command("\($0 == 2 ? "Interrupted" : "Stopped"): \(standing); to resume") } ?? []
@@ -135,16 +135,24 @@ struct SummaryMessages {
   private var numbered: String? {
     let (count, names) = (report.tally.numbered, report.tally.numberedNames)
     guard count > 0, !isRepeat else { return nil }
+    return "  Numbered, because the name was taken: \(Self.shown(names.sorted(), of: count))"
+  }
+
+  private var pages: String? {
+    let (count, names) = (report.tally.pages, report.tally.pageNames)
+    guard count > 0, !isRepeat else { return nil }
+    return "  HTML under other names, perhaps login or error pages: \(Self.shown(names.sorted(), of: count)); look at "
+      + "them, or refuse them with --expect"
+  }
+
+  private static func shown(_ names: [String], of count: Int) -> String {
     let more = count > names.count ? " and \(Quantity.count(count - names.count)) more" : ""
-    let shown = names.sorted().map { TerminalText.sanitized($0) }.joined(separator: ", ")
-    return "  Numbered, because the name was taken: \(shown)\(more)"
+    return names.map { TerminalText.sanitized($0) }.joined(separator: ", ") + more
   }
 
   static func unusedChecksums(_ names: [String]) -> [String] {
     guard !names.isEmpty else { return [] }
-    let shown = names.prefix(3).map { TerminalText.sanitized($0) }.joined(separator: ", ")
-    let more = names.count > 3 ? " and \(Quantity.count(names.count - 3)) more" : ""
-    return ["dlm: in the checksum list, but not in this run: \(shown)\(more)"]
+    return ["dlm: in the checksum list, but not in this run: \(shown(Array(names.prefix(3)), of: names.count))"]
   }
 
   var failureLines: [String] {

@@ -1,0 +1,18 @@
+import DownloadModel
+
+/// HTML under a name whose ending says otherwise: mostly a login or error page.
+enum UnlikelyPage {
+  private static let endings = Set(
+    """
+    7z apk bam bz2 csv deb dmg docx epub exe fasta fastq fits flac gif grib gz h5 img iso jar jpeg jpg json laz mkv mp3 \
+    mp4 msi nc nii parquet pdf png pptx rar rpm sqlite tar tgz tif tiff tsv vcf wav webm webp whl xlsx xz zip zst
+    """.split(separator: " "))
+
+  static func matches(_ head: ResponseHead?, named name: String) -> Bool {
+    // Without a look at the head for most names.
+    guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")),
+      endings.contains(Substring(name[name.utf8.index(after: dot)...].lowercased()))
+    else { return false }
+    return ["text/html", "application/xhtml+xml"].contains(ExpectedTypes.name(head?["content-type"] ?? ""))
+  }
+}
