@@ -7,13 +7,14 @@ import Synchronization
 /// One thread, one epoll descriptor and one multi handle; the executor of `CurlAgent` and of the tasks that download. A
 /// download runs here from the strategy to the last byte on disk, so a file costs no thread hop.
 ///
-/// `@unchecked Sendable` is sound because: `inbox` and `lateJobs` are Sendable and `owner` is an Atomic. Every other
+/// `@unchecked Sendable` is sound because: `inbox`, `openConnections` and `lateJobs` are Sendable and `owner` is an Atomic. Every other
 /// property is written before the thread starts, and after that is used on the thread alone: by its turns, by libcurl's
 /// callbacks, which the turns cause and which assert it (`assertOnLoop`), and by the agent, whose executor this is.
 /// Jobs of the agent that come after the thread's end run one at a time, and after everything that the thread did with
 /// these properties (the inbox's lock orders them).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   let inbox: LoopInbox
+  let openConnections = OpenConnections()
   private let owner = Atomic<pthread_t>(0)
   private let lateJobs = DispatchQueue(label: "dlm.curl-loop.late")
   fileprivate var poll: EventPoll
@@ -31,10 +32,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Both refer back to this loop, so all live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?
 
-  init(
-    _ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil,
-    _ openConnections: OpenConnections = OpenConnections()
-  ) throws(CurlFailure) {
+  init(_ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil) throws(CurlFailure) {
     timers = LoopTimers(stallWatch)
     self.rateLimit = rateLimit
     poll = try EventPoll(openConnections)

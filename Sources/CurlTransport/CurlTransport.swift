@@ -10,17 +10,15 @@ public final class CurlTransport: Transport {
   private let tasks: LoopTaskExecutor
   private let proxies: [Address.Scheme: Proxy]
   private let rateLimit: RateLimiter?
-  private let openConnections: OpenConnections
 
   /// - Throws: when libcurl or the kernel refuses what a loop needs.
   public init(_ options: TransportOptions) throws(DownloadError) {
     (proxies, rateLimit) = (options.proxies, options.rateLimit)
-    openConnections = options.group.openConnections
     do throws(CurlFailure) {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
       // A server that closes while a request is written must not end the process.
       signal(SIGPIPE, SIG_IGN)
-      loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit, openConnections)
+      loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
       tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
       // Twice the width, so that open connections of a host outlast a pause and a redirect to a second host; but not
@@ -89,8 +87,8 @@ public final class CurlTransport: Transport {
     loop.inbox.keep((host, count))
   }
 
-  /// How many connections to a host are open, idle ones included, over all loops of the group.
-  public func connections(to host: String) -> Int { openConnections.count(host) }
+  /// How many connections to a host are open, idle ones included.
+  public func connections(to host: String) -> Int { loop.openConnections.count(host) }
 
   /// What is known of the transfers under way that fill a file, the one that began first at the front.
   public func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
@@ -130,7 +128,6 @@ public final class CurlTransport: Transport {
 /// The network loops of one run. Together they know on which connections a host answers. The lock is taken where
 /// something is unusual or a loop begins or ends, not for each file.
 public final class TransportGroup: Sendable {
-  let openConnections = OpenConnections()
   private let state = Lock(State())
   /// How many loops have a request that waits for the first answer of its connection; only then answers are counted.
   private let watchers = Atomic<Int>(0)

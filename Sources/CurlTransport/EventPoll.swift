@@ -15,7 +15,7 @@ struct EventPoll: ~Copyable {
   private var looking = BriefLook()
   private(set) var ready: [Ready] = []
   private(set) var connectionCount = 0
-  /// Those of all loops, by host.
+  /// The same by host, for other threads.
   private let openConnections: OpenConnections
 
   private struct Slot {

@@ -1,8 +1,8 @@
 import DownloadModel
 import Synchronization
 
-/// How many connections are open to each host (`Address.hostAndPort`), idle ones included, over all loops of a run. Its
-/// lock is taken once for each connection, not for each file.
+/// How many connections of a loop are open to each host (`Address.hostAndPort`), idle ones included. Its lock is taken
+/// once for each connection, not for each file.
 final class OpenConnections: Sendable {
   private let counts = Lock<[String: Int]>([:])
 

@@ -124,7 +124,7 @@ package final class DownloadRun: Sendable {
       received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
       random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
       notes: loops.first?.cache.claims, isBackground: plan.isBackground,
-      connections: { [loops] in loops.first?.transport.connections(to: $0) ?? 0 },
+      connections: { [loops] host in loops.map { $0.transport.connections(to: host) } },
       limitConnections: { [loops] host, quotas in
         for (index, loop) in loops.enumerated() { loop.transport.keep(connectionsTo: host, atMost: quotas?[index]) }
       })

@@ -581,6 +581,17 @@ struct RestingTests {
     #expect(host.now >= .seconds(8) && host.now < .seconds(200), "\(host.now)")
   }
 
+  /// The story: 503s between the pieces in which a large file came were counted together, and it was given up.
+  @Test(arguments: [(0, 3), (1 << 20, 0)]) func refusalsAreCountedInARow(position: Int64, count: Int) throws {
+    var host = try Host()
+    for _ in 0..<3 { _ = host.refuse(Self.busy, 0) }
+    var attempts = Attempts()
+    _ = attempts.next(
+      after: DownloadError(.reset, isTransient: true), at: position, elapsed: .zero, RetryPolicy(), random: 0)
+    _ = host.state.rest(RestingFile(host.refused, TransferMeter(), attempts), share: 0, until: host.now)
+    #expect(host.state.refused.advice(on: host.refused).count == count)
+  }
+
   @Test func whoRestsIsTakenOut() throws {
     var host = try Host()
     let comesAgain = host.refuse(Self.busy, 0)

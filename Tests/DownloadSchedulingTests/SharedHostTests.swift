@@ -115,11 +115,54 @@ struct SharedHostTests {
     #expect(shares.allSatisfy { $0.isOver == row.isOver })
   }
 
+  /// The story: two processes whose requests were refused at once both lowered ten to nine, and the host refused one
+  /// more of all later requests.
+  @Test func refusalsAtOnceAreBothCounted() {
+    let board = Board()
+    let hosts = (0..<2).map {
+      QueuedHost(
+        HostLimiter(ceiling: 64), shares: 1, "a", sharing: HostSharing(board.member($0), isBackground: false))
+    }
+    for host in hosts {
+      for _ in 0..<5 { host.begin(0) }
+      host.tellOthers(lanes: 0)
+    }
+    let busy = DownloadError(.status, cause: .http(status: 429), isTransient: true)
+    for host in hosts {
+      host.end(0)
+      _ = host.refuse(busy, at: .zero, RetryPolicy(), random: 0.5)
+    }
+    for host in hosts { host.tellOthers(lanes: 0) }
+    #expect(hosts.map(\.limiter.limit) == [9, 9])
+    for _ in 0..<2 {
+      for host in hosts {
+        _ = host.mayBegin(at: .zero, for: 0)
+        host.tellOthers(lanes: 0)
+      }
+    }
+    #expect(hosts.map(\.limiter.limit) == [8, 8])
+  }
+
+  /// The story: a process had an idle connection on one loop, and another loop opened one more for its only place.
+  @Test(arguments: [0, 1]) func anIdleConnectionIsOfItsShare(share: Int) throws {
+    let board = Board()
+    var other = HostNote(host: 1, ceiling: 4, isBackground: false)
+    other.inUse = 3
+    board.member(1).tell(other.words)
+    var state = RequestQueueState(
+      ceiling: 4, widths: [4, 4], retry: RetryPolicy(),
+      sharing: HostSharing(board.member(0), isBackground: false) { _ in [1, 0] })
+    var list = [DownloadRequest(id: 0, address: try Address("http://a/f"))][...]
+    let step = state.step(for: share, at: .zero) { list.popFirst() }
+    if case .give = step { #expect(share == 0) } else { #expect(share == 1) }
+  }
+
   @Test func whatIsToldIsRead() {
     var note = HostNote(host: 7, ceiling: 64, isBackground: true)
     (note.inUse, note.wants, note.wantedUntil, note.hasServed) = (3, 1000, 12345, true)
     (note.version, note.lesson) = (9, HostLimiter.Lesson(limit: 8, servedForMore: 1024, wasRaised: true))
     (note.lesson.isExact, note.cooldownUntil, note.idle, note.idleUntil) = (true, 1 << 42, 5, 6)
+    note.isAuthor = true
     #expect(HostNote(note.words) == note)
     #expect(HostNote(host: 7, ceiling: 1, isBackground: false).words[1] == 0, "may be overwritten")
   }
@@ -184,7 +227,8 @@ struct SharedHostTests {
         RequestQueueState(
           ceiling: ceiling, lowered: lowered, widths: [64], retry: RetryPolicy(),
           adaptive: AdaptiveConcurrency(ceiling: 64),
-          sharing: HostSharing(board.member($0), isBackground: isBackground($0)) { [process = $0] _ in open[process] })
+          sharing: HostSharing(board.member($0), isBackground: isBackground($0)) { [process = $0] _ in [open[process]] }
+        )
       }
       let list = try (0..<files).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
       lists = Array(repeating: list[...], count: processes)

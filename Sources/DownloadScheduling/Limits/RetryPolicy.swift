@@ -58,6 +58,8 @@ struct Attempts: Sendable, Equatable {
   /// Attempts in a row that made no progress.
   private var failures = 0
   private var wasForgiven = false
+  /// Whether the last attempt made progress.
+  var hasProgressed: Bool { count > 1 && failures == 0 }
   private var furthest: Int64 = 0
 
   /// Bytes beyond all earlier attempts that an attempt must bring to count as progress. A file has only so many of

@@ -30,7 +30,26 @@ struct HostNote: Equatable {
   /// The highest is the newest lesson, which all take over: it lives as long as any process that has seen it.
   var version: UInt32 = 0
   var lesson = HostLimiter.Lesson()
+  /// Whether this process wrote the lesson, and has not taken it over.
+  var isAuthor = false
   var cooldownUntil: UInt64 = 0
+
+  mutating func write(_ lesson: HostLimiter.Lesson) {
+    (version, self.lesson, isAuthor) = (version &+ 1, lesson, true)
+  }
+
+  /// - Returns: whether the other's lesson is newer, and is this process's from now on.
+  mutating func takeOver(_ other: HostNote) -> Bool {
+    guard (other.version, lesson.limit) > (version, other.lesson.limit) else { return false }
+    isAuthor = isAuthor && other.version == version
+    (version, lesson) = (other.version, other.lesson)
+    return true
+  }
+
+  /// Whether two processes were refused at once, and lowered the same limit: together by one less than they must.
+  func collides(with other: HostNote) -> Bool {
+    isAuthor && other.isAuthor && version == other.version && !lesson.wasRaised && !other.lesson.wasRaised
+  }
 
   func idle(at time: UInt64) -> Int { idleUntil > time ? idle : 0 }
 
@@ -71,6 +90,7 @@ extension HostNote {
   init(_ words: SIMD8<UInt64>) {
     (host, ceiling) = (words[0], Int(words[3] & 0xFFFF))
     (isBackground, hasServed) = (words[3] >> 16 & 1 == 1, words[3] >> 17 & 1 == 1)
+    isAuthor = words[3] >> 18 & 1 == 1
     (inUse, wants, wantedUntil) = (Int(words[1] & 0xFFFF), Int(words[1] >> 16 & 0xFFFF), words[2])
     (idle, idleUntil) = (Int(words[1] >> 32 & 0xFFFF), words[6])
     version = UInt32(words[4] >> 32)
@@ -87,7 +107,7 @@ extension HostNote {
     let learnt = word(lesson.limit) | word(lesson.servedForMore) << 16 | flags
     return SIMD8(
       host, word(inUse) | word(wants) << 16 | word(idle) << 32, wantedUntil,
-      word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17),
+      word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17) | bit(isAuthor, 18),
       UInt64(version) << 32 | learnt, cooldownUntil, idleUntil, 0)
   }
 }
@@ -96,15 +116,15 @@ extension HostNote {
 final class HostSharing {
   let notes: any HostNotes
   let isBackground: Bool
-  /// How many are open to a host, idle ones included.
-  let connections: @Sendable (_ host: String) -> Int
+  /// How many each share has open to a host, idle ones included.
+  let connections: @Sendable (_ host: String) -> [Int]
   /// Hosts of which there is something to tell.
   var touched: [QueuedHost] = []
   /// When idle connections are looked at again; nil where there are none.
   var looksAtIdle: Duration?
 
   init(
-    _ notes: any HostNotes, isBackground: Bool, connections: @escaping @Sendable (_ host: String) -> Int = { _ in 0 }
+    _ notes: any HostNotes, isBackground: Bool, connections: @escaping @Sendable (_ host: String) -> [Int] = { _ in [] }
   ) {
     (self.notes, self.isBackground, self.connections) = (notes, isBackground, connections)
   }
@@ -121,8 +141,9 @@ struct SharedHost {
   private(set) var part = Int.max
   /// Nothing begins before, as the others had no place left.
   private(set) var looksAgain = Duration.zero
-  /// One more is told as in use before others' notes are read: of two that do so at once, one sees the other.
-  private var isAnnounced = false
+  /// The share whose next request is told as in use before others' notes are read: of two processes that do so at once,
+  /// one sees the other.
+  private var announced: Int?
 
   /// So long a wish and an idle connection count; and between two looks of who waits: some that looked at the same
   /// moment do not again.
@@ -134,20 +155,19 @@ struct SharedHost {
     note = HostNote(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
   }
 
-  mutating func mayBegin(_ limiter: inout HostLimiter, at now: Duration) -> Bool {
-    if isAnnounced { return true }
-    isAnnounced = true
-    tell(limiter)
-    isAnnounced =
-      look(&limiter, at: now).map { !$0.isOver && note.inUse <= part && limiter.hasRoom(at: now) } ?? true
-    if !isAnnounced {
+  mutating func mayBegin(_ limiter: inout HostLimiter, _ share: Int, _ inUse: [Int], at now: Duration) -> Bool {
+    if announced == share { return true }
+    announced = share
+    tell(limiter, inUse)
+    if let found = look(&limiter, at: now), found.isOver || note.inUse > part || !limiter.hasRoom(at: now) {
+      announced = nil
       looksAgain = now + .milliseconds(Int.random(in: Self.pause))
-      tell(limiter)
+      tell(limiter, inUse)
     }
-    return isAnnounced
+    return announced != nil
   }
 
-  mutating func begin() { isAnnounced = false }
+  mutating func begin() { announced = nil }
 
   /// A place became free.
   mutating func end() { looksAgain = .zero }
@@ -162,17 +182,24 @@ struct SharedHost {
     if let share = look(&limiter, at: now) { part = share.keeps }
   }
 
-  /// - Parameter wants: nil to leave that as it was told.
-  mutating func tell(_ limiter: HostLimiter, wants: Int? = nil) {
+  /// - Parameters:
+  ///   - inUse: by share: one share's request uses no idle connection of another's.
+  ///   - wants: nil to leave that as it was told.
+  mutating func tell(_ limiter: HostLimiter, _ inUse: [Int], wants: Int? = nil) {
     note.hasServed = limiter.hasServed
-    note.inUse = limiter.inUse + (isAnnounced ? 1 : 0)
-    note.idle = limiter.isLimited ? max(0, run.connections(name) - note.inUse) : 0
+    note.inUse = limiter.inUse + (announced == nil ? 0 : 1)
+    note.idle = 0
+    if limiter.isLimited {
+      for (share, open) in run.connections(name).enumerated() {
+        note.idle += max(0, open - inUse[share] - (announced == share ? 1 : 0))
+      }
+    }
     if note.idle > 0 { note.idleUntil = run.notes.now + Self.wish }
     if let wants {
       note.wants = wants
       if wants > 0 { note.wantedUntil = run.notes.now + Self.wish }
     }
-    if limiter.lesson != note.lesson { (note.version, note.lesson) = (note.version &+ 1, limiter.lesson) }
+    if limiter.lesson != note.lesson { note.write(limiter.lesson) }
     run.notes.tell(note.words)
   }
 
@@ -188,13 +215,17 @@ struct SharedHost {
     limiter.elsewhere = all.reduce(-all[own].inUse) { $0 + $1.inUse }
     limiter.idle = all.reduce(0) { $0 + $1.idle(at: time) }
     limiter.hasServed = limiter.hasServed || all.contains(where: \.hasServed)
-    for other in all {
+    for (index, other) in all.enumerated() {
       if other.cooldownUntil > time {
         limiter.coolDown(until: now + .milliseconds(Int(min(other.cooldownUntil - time, 1 << 40))))
       }
-      guard (other.version, note.lesson.limit) > (note.version, other.lesson.limit) else { continue }
-      (note.version, note.lesson) = (other.version, other.lesson)
-      limiter.adopt(other.lesson)
+      // One of the two does it.
+      let isLost = index < own && note.collides(with: other)
+      if note.takeOver(other) { limiter.adopt(other.lesson) }
+      if isLost {
+        limiter.lowerAgain()
+        note.write(limiter.lesson)
+      }
     }
     all[own] = note
     let share = HostNote.share(of: own, among: all, at: time)

@@ -165,6 +165,7 @@ struct RefusedRequests {
 
   mutating func rest(_ file: RestingFile, until time: Duration) {
     goOn(with: file)
+    if file.attempts.hasProgressed { note(file.request) { $0.count = 0 } }
     resting.append((time, file.request, 0))
   }
 

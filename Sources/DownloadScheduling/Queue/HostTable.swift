@@ -110,7 +110,7 @@ struct HostTable {
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {
     if held == 0 { return [] }
-    let full = hosts.values.filter { $0.requests.waitingCount > 0 && !$0.hasRoom(at: now, looks: false) }
+    let full = hosts.values.filter { $0.requests.waitingCount > 0 && !$0.hasRoom(at: now) }
     let waits = full.map { host in
       let pause = host.limiter.opensAt - now
       return HostWait(

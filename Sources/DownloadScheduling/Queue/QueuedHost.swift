@@ -64,20 +64,21 @@ final class QueuedHost {
   // MARK: Other processes
 
   /// Whether one more may begin, as far as is known.
-  /// - Parameter looks: whether to look at other processes where this one's part is used up.
-  func hasRoom(at now: Duration, looks: Bool = true) -> Bool {
+  /// - Parameter share: which begins it, and looks at other processes where this one's part is used up; nil to not look.
+  func hasRoom(at now: Duration, for share: Int? = nil) -> Bool {
     limiter.goOn(at: now)
     guard limiter.hasRoom(at: now), now >= looksAgain else { return false }
-    return !looks || limiter.inUse < limit || mayBegin(at: now)
+    guard let share, limiter.inUse >= limit else { return true }
+    return mayBegin(at: now, for: share)
   }
 
   var looksAgain: Duration { shared?.looksAgain ?? .zero }
 
   /// Whether other processes leave room for one more, which must begin before `tellOthers`. If not, `hasRoom` is false.
-  func mayBegin(at now: Duration) -> Bool {
+  func mayBegin(at now: Duration, for share: Int) -> Bool {
     if shared?.run.notes.hasCompany != true { return true }
     touch()
-    return shared?.mayBegin(&limiter, at: now) ?? true
+    return shared?.mayBegin(&limiter, share, inUse, at: now) ?? true
   }
 
   /// There will be something to tell.
@@ -90,7 +91,7 @@ final class QueuedHost {
   /// - Parameter lanes: how many could take a request at once; nil without other processes.
   func tellOthers(lanes: Int?) {
     shared?.begin()
-    shared?.tell(limiter, wants: lanes.map { min($0, requests.waitingCount) })
+    shared?.tell(limiter, inUse, wants: lanes.map { min($0, requests.waitingCount) })
   }
 
   /// Whether other processes were told of connections that no request uses.

@@ -38,14 +38,14 @@ public final class RequestQueue: Sendable {
   ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
   ///   - notes: by which hosts are shared with other processes; nil to share none.
   ///   - isBackground: whether it leaves hosts to all that are not.
-  ///   - connections: how many are open to a host, idle ones included; as `received`.
+  ///   - connections: how many each share has open to a host, idle ones included; as `received`.
   ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
   public init(
     _ source: any RequestSource, ceiling: Int, lowered: [String: Int] = [:], widths: [Int] = [.max],
     adaptive: AdaptiveConcurrency? = nil, received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy,
     clock: any Clock<Duration>, random: @escaping @Sendable () -> Double, order: RequestOrder = .list,
     looksAhead: Bool = false, notes: (any HostNotes)? = nil, isBackground: Bool = false,
-    connections: @escaping @Sendable (_ host: String) -> Int = { _ in 0 },
+    connections: @escaping @Sendable (_ host: String) -> [Int] = { _ in [] },
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
     (self.source, self.received, self.random) = (source, received, random)
@@ -210,7 +210,8 @@ public final class RequestQueue: Sendable {
     let now = state.lanes.isEmpty && !state.needsTime ? .zero : look(state)
     if !state.lanes.isEmpty { effects.handed = state.settle(at: now, received: received, source.takeAtOnce) }
     state.tellOthers(at: now)
-    if let due = state.due(at: now), due < state.alarm ?? .seconds(Int64.max) {
+    let due = [state.due(at: now), state.hosts.looksAtIdle].compactMap(\.self).min()
+    if let due, due < state.alarm ?? .seconds(Int64.max) {
       (state.alarm, effects.alarm) = (due, due)
     }
     // What was decided without the time, just before another process was met, is decided again with it.

@@ -126,7 +126,7 @@ struct RequestQueueState {
         if first.map({ rank < $0.rank }) ?? true { first = (host, place, rank) }
       }
       guard let (host, place, _) = first else { return nil }
-      if host.requests.isEmpty(.failFast), !host.mayBegin(at: now) { continue }
+      if host.requests.isEmpty(.failFast), !host.mayBegin(at: now, for: share) { continue }
       guard let request = hosts.take(from: place, at: host) else { return nil }
       // It ends: each request is sent on at most once before its key begins or ends again.
       if isSentOn(request, from: place, by: share, at: host) { continue }
@@ -139,7 +139,7 @@ struct RequestQueueState {
   private mutating func place(at host: QueuedHost, for share: Int, at now: Duration) -> HeldRequests.Place? {
     if host.requests.isEmpty { return nil }
     if !host.requests.isEmpty(.failFast) { return .failFast }
-    guard host.hasRoom(at: now) else { return nil }
+    guard host.hasRoom(at: now, for: share) else { return nil }
     if let index = reserved(at: host, for: share) { return .reserved(index) }
     guard hasQuota(share, at: host) else { return nil }
     return host.next(for: share, isTurn: isTurn(of: share, at: host)) { homes.home(of: $0)?.isInFlight == true }
@@ -160,15 +160,15 @@ struct RequestQueueState {
     let host = hosts.host(of: request)
     let home = home(of: request, at: host)
     // It must not overtake requests that wait already.
-    if host.requests.isEmpty(.fresh), host.hasRoom(at: now), isTurn(of: share, home, at: host),
-      host.mayBegin(at: now)
+    if host.requests.isEmpty(.fresh), host.hasRoom(at: now, for: share), isTurn(of: share, home, at: host),
+      host.mayBegin(at: now, for: share)
     {
       begin(request, share, host)
       return give(request)
     }
     hold(request, for: home, at: host)
     // If the host has room, it is another share's turn.
-    return home == nil && host.hasRoom(at: now) ? .wait : nil
+    return home == nil && host.hasRoom(at: now, for: share) ? .wait : nil
   }
 
   private mutating func begin(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
@@ -275,14 +275,8 @@ struct RequestQueueState {
 
   /// When time alone lets `settle` hand out more; nil for never, or while no lane waits.
   func due(at now: Duration) -> Duration? {
-    if !needsTime { return run.isFull ? opening : nil }
-    return [hosts.looksAtIdle, run.isFull ? opening : begins(after: now)].compactMap(\.self).min()
-  }
-
-  private var opening: Duration? { !lanes.isEmpty && run.isOpening && !run.isPaused ? opens : nil }
-
-  private func begins(after now: Duration) -> Duration? {
-    if lanes.isEmpty { return nil }
+    if run.isFull { return !lanes.isEmpty && run.isOpening && !run.isPaused ? opens : nil }
+    if lanes.isEmpty || !needsTime { return nil }
     return [hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
   }
 
@@ -480,8 +474,9 @@ struct RequestQueueState {
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
-    guard let host = hosts[name], host.hasRoom(at: now),
-      !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true }), host.mayBegin(at: now),
+    guard let host = hosts[name], host.hasRoom(at: now, for: share),
+      !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true }),
+      host.mayBegin(at: now, for: share),
       host.mayHaveFurther(share)
     else { return false }
     host.begin(share)
