@@ -15,7 +15,7 @@ import time
 sys.dont_write_bytecode = True  # leave no cache in the repository
 
 from apache import Apache  # noqa: E402
-from distant import DistantOrigin  # noqa: E402
+from distant import DistantOrigin, FatOrigin  # noqa: E402
 from nginx import Nginx  # noqa: E402
 from report import page_rows, section, write_document  # noqa: E402
 from rounds import ENOUGH, run_rounds  # noqa: E402
@@ -44,6 +44,11 @@ class Site:
     def distant_files(self, count, size):
         folder = self.folder / "distant" / f"{count}x{size}"
         return self.stack.enter_context(DistantOrigin(self.programs["dlm"], folder, count, size)).files
+
+    def distant_fat_file(self, size):
+        (name, digest), = self.nginx.files("large", 1, size).digests.items()
+        path = self.nginx.prefix / "files" / "large" / name
+        return self.stack.enter_context(FatOrigin(self.folder / "distant" / f"fat-{size}", path, digest)).files
 
     def few_workers_files(self, workers, sizes):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="apache-", dir=self.folder))

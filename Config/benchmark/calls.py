@@ -82,11 +82,11 @@ def wget2(files, *options, at_once=None):
     return Call("wget2", ["wget2", "-q", *limit, *options, *_list_or_address(files)], files)
 
 
-def aria2c(files, *options, at_once=None):
+def aria2c(files, *options, at_once=None, name="aria2c"):
     # Without preallocation, which would write every byte of a large file twice.
     limit = [f"-j{at_once}"] if at_once else []
     arguments = ["aria2c", "-q", "--file-allocation=none", *limit, *options, *_list_or_address(files)]
-    return Call("aria2c", arguments, files)
+    return Call(name, arguments, files)
 
 
 def axel(files, *options):

@@ -1,12 +1,14 @@
-"""dlm's own demonstration server as a distant origin: 50 ms to the first byte, 4 MB/s a connection."""
+"""Distant origins: dlm's own demonstration server, 50 ms to the first byte, 4 MB/s a connection; and `fat_origin.py`."""
 
 import concurrent.futures
 import hashlib
+import pathlib
 import subprocess
+import sys
 import urllib.request
 
 from contents import write_file_set
-from server import Server
+from server import Server, free_ports
 
 
 class DistantOrigin(Server):
@@ -41,3 +43,17 @@ class DistantOrigin(Server):
     def __exit__(self, *_):
         super().__exit__()
         self.process.stdout.close()
+
+
+class FatOrigin(Server):
+    """A running server with one file, whose name and digest are known."""
+
+    def __init__(self, folder, path, digest):
+        self.folder, self.path, self.digest, self.port = folder, path, digest, free_ports(1)[0]
+        program = pathlib.Path(__file__).with_name("fat_origin.py")
+        super().__init__([sys.executable, "-I", str(program), str(self.port), str(path)])
+
+    def prepare(self):
+        self.wait_for(self.port, self.folder / "none.log")
+        address = f"http://127.0.0.1:{self.port}/{self.path.name}"
+        self.files = write_file_set(self.folder, [address], {self.path.name: self.digest}, self.path.stat().st_size)

@@ -43,6 +43,10 @@ class Summary:
         return statistics.median(self.walls)
 
     @property
+    def worst(self):
+        return max(self.walls)
+
+    @property
     def cpu(self):
         return statistics.median(cost.cpu for cost in self.costs)
 

@@ -6,7 +6,7 @@ from typing import Optional
 BEST = "the best peer"
 FIXED = "the best fixed number"  # of dlm's own files at a time, whose calls have no "dlm" before them
 FLOOR = "floor: libcurl alone"   # no peer, but what none that uses libcurl comes below
-WORDS = {"wall": "wall time", "cpu": "CPU time", "memory": "peak memory"}
+WORDS = {"wall": "wall time", "worst": "wall time, worst run", "cpu": "CPU time", "memory": "peak memory"}
 
 
 @dataclasses.dataclass(frozen=True)

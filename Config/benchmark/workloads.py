@@ -70,6 +70,8 @@ def all_workloads(sizes):
         *(Workload(f"distant-{name}", f"one file of {size // MIB} MiB, 50 ms to the first byte, 4 MB/s a connection",
                    one_distant(size), (Target("wall", at_most, "aria2c"),))
           for name, size, at_most in zip(("large", "medium", "modest"), sizes.distant, (0.95, 1.00, 1.00))),
+        Workload("distant-fat", f"one file of {large}, 100 ms away, 73 MiB/s a connection", distant_fat,
+                 (Target("wall", 1.00), Target("worst", 1.10))),
         Workload("distant-small", f"{sizes.distant_small:,} files of 4 KiB, 50 ms to the first byte", distant_small,
                  (Target("wall", 1.00, "curl -Z"), Target("wall", 0.85, "curl -Z", of="dlm -j 64"))),
         Workload("few-workers", f"{len(PAGE)} files as of a page, from an Apache with {sizes.few_workers} workers that "
@@ -186,6 +188,12 @@ def one_distant(size):
         files = site.distant_files(1, size)
         return [dlm(files), aria2c(files, "-x16", "-s16", "-k1M"), axel(files, "-n", "16"), curl(files)]
     return calls
+
+
+def distant_fat(site, sizes):
+    files = site.distant_fat_file(sizes.large)
+    return [dlm(files), aria2c(files, "-x8", name="aria2c -x8"),
+            aria2c(files, "-x16", "-s16", "-k1M", name="aria2c -x16"), curl(files)]
 
 
 def distant_small(site, sizes):

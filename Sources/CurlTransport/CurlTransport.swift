@@ -95,7 +95,8 @@ public final class CurlTransport: Transport {
 
   public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
 
-  public var isAtLimit: Bool { rateLimit.map { $0.pause(at: CurlLoop.now) > 0 } ?? false }
+  /// Not only while transfers are paused: between two pauses they are at the limit as well.
+  public var isAtLimit: Bool { rateLimit.map { $0.pause(at: CurlLoop.now - RateLimiter.allowance / 2) > 0 } ?? false }
 
   /// Holds all transfers, or lets them go on: held, none sends or receives, and no limit of time counts. Never waits.
   public func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }

@@ -8,28 +8,92 @@ struct SegmentPlannerTests {
   private static let mib: Int64 = 1 << 20
 
   /// Runs a file through the pace, ten milliseconds at a time.
-  /// - Parameter rate: bytes a second that so many transfers bring.
+  /// - Parameters:
+  ///   - burst: bytes at the start that come at a gigabyte a second.
+  ///   - step: the interval in seconds at which bytes come, a window at a time; nil for all the time.
+  ///   - most: the most transfers that the host takes at a time.
+  ///   - rate: bytes a second that so many transfers bring.
   /// - Returns: each number that was wanted, and the seconds that the file took.
   private func run(
-    _ size: Int64, ceiling: Int = 32, delay: Double = 0.1, isFar: Bool = false, rate: (Int) -> Double
+    _ size: Int64, ceiling: Int = 32, delay: Double = 0.1, isFar: Bool = false, burst: Int64 = 0, step: Int? = nil,
+    most: Int = .max, rate: (Int) -> Double
   ) -> (counts: [Int], seconds: Double) {
     var pace = SegmentPlanner(ceiling: ceiling, delay: isFar ? .seconds(delay) : .zero, size: size)
     var remaining = Double(size)
-    var counts = [1]
+    var counts = pace.wanted > 1 ? [1, pace.wanted] : [1]
     var (time, grown, flowing) = (0.0, 0.0, 1)
+    var left = Double(burst)
+    var ticks = 0
     while remaining > 0, time < 1000 {
+      ticks += 1
       time += 0.01
-      if time - grown >= delay { flowing = pace.wanted }
-      remaining -= rate(flowing) * 0.01
+      if time - grown >= delay { flowing = min(most, pace.wanted) }
+      let fast = min(left, 1e7)
+      left -= fast
+      let isDue = step.map { ticks % $0 == 1 } ?? true
+      remaining -= fast > 0 ? fast : isDue ? rate(flowing) * 0.01 * Double(step ?? 1) : 0
       let hasGrown = pace.look(
-        at: .seconds(time), remaining: Int64(max(0, remaining)), active: pace.wanted,
-        allFlow: flowing == pace.wanted)
+        at: .seconds(time), remaining: Int64(max(0, remaining)), active: min(most, pace.wanted),
+        allFlow: flowing == min(most, pace.wanted))
       if hasGrown {
         counts.append(pace.wanted)
         grown = time
       }
     }
     return (counts, time)
+  }
+
+  struct Line: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var mebibytes: Int64 = 512
+    /// Of these, those that come at a gigabyte a second.
+    var burst: Int64 = 0
+    var isFar = false
+    /// In hundredths of a second.
+    var step: Int?
+    var most = Int.max
+    let rate: @Sendable (Int) -> Double
+    let counts: [Int]
+    let seconds: Double
+  }
+
+  /// The story: of half a gigabyte from afar, the first window came within ten milliseconds. That was plenty, and the file
+  /// stayed with one connection for seven seconds, where five took 1.4.
+  static let lines = [
+    Line(
+      testDescription: "a burst, then a slow line for each connection", burst: 64, rate: { Double($0) * 4e6 },
+      counts: [1, 2, 8, 32], seconds: 6),
+    Line(
+      testDescription: "a burst, then a narrow link", mebibytes: 128, burst: 64, rate: { _ in 4e6 },
+      counts: [1, 2, 8], seconds: 18),
+    Line(
+      testDescription: "the burst leaves little, which takes long", mebibytes: 68, burst: 64,
+      rate: { Double($0) * 2e5 },
+      counts: [1, 2, 8, 32], seconds: 6),
+    Line(
+      testDescription: "from afar the burst leaves little, which takes long", mebibytes: 68, burst: 64, isFar: true,
+      rate: { Double($0) * 2e5 }, counts: [1, 2, 32], seconds: 3),
+    Line(
+      testDescription: "a burst that is nearly all of it", mebibytes: 64, burst: 63, rate: { Double($0) * 2e7 },
+      counts: [1], seconds: 0.2),
+    Line(
+      testDescription: "from afar, a window each round trip", isFar: true, step: 10, rate: { Double($0) * 75e6 },
+      counts: [1, 2, 16], seconds: 1),
+    Line(
+      testDescription: "a proxy near by passes on what it gathered for half a second", step: 50,
+      rate: { Double($0) * 4e6 }, counts: [1, 2, 8, 32], seconds: 8),
+    Line(
+      testDescription: "a host that takes four at a time", mebibytes: 64, burst: 16, most: 4,
+      rate: { Double($0) * 4e6 },
+      counts: [1, 2, 8], seconds: 4),
+  ]
+
+  @Test(arguments: lines) func noAnswerIsFinal(_ line: Line) {
+    let (counts, seconds) = run(
+      line.mebibytes * Self.mib, isFar: line.isFar, burst: line.burst * Self.mib, step: line.step, most: line.most,
+      rate: line.rate)
+    #expect(counts == line.counts)
+    #expect(seconds < line.seconds)
   }
 
   @Test func aServerThatLimitsEachConnectionIsGivenMany() {
@@ -94,7 +158,20 @@ struct SegmentPlannerTests {
 
   /// A thousand slow files, of which none was worth a second transfer, were each looked at four times a second. That
   /// took a sixth of a core, and receiving a fiftieth.
-  @Test func noMoreIsWantedSoNobodyLooks() {
+  @Test func eachLookComesAfterTwiceTheTime() throws {
+    var pace = SegmentPlanner(ceiling: 32)
+    var (now, looks) = (Duration.zero, 0)
+    while now < .seconds(1000) {
+      now += try #require(pace.interval(at: now))
+      looks += 1
+      let hasGrown = pace.look(
+        at: now, remaining: 1 << 40 - Int64(now / .milliseconds(1)) * 1_000_000, active: 1, allFlow: true)
+      #expect(!hasGrown, "a gigabyte a second is plenty")
+    }
+    #expect(looks < 25)
+  }
+
+  @Test func tooLittleToDivide() {
     var pace = SegmentPlanner(ceiling: 32)
     for step in 1...3 {
       _ = pace.look(at: .milliseconds(step * 50), remaining: Int64(70_000 - step * 10_000), active: 1, allFlow: true)

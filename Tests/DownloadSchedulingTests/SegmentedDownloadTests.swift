@@ -99,9 +99,20 @@ private final class Further: Transport {
   private let answers: [Answer]
   private let asked = Lock(0)
 
-  let isAtLimit: Bool
+  /// How often the run's own limit is still found to be reached.
+  private let limited: Lock<Int>
 
-  init(_ answers: [Answer], isAtLimit: Bool) { (self.answers, self.isAtLimit) = (answers, isAtLimit) }
+  init(_ answers: [Answer], limited: Int) {
+    self.answers = answers
+    self.limited = Lock(limited)
+  }
+
+  var isAtLimit: Bool {
+    limited.withLock { limited in
+      limited -= 1
+      return limited >= 0
+    }
+  }
 
   var count: Int { asked.withLock { $0 } }
 
@@ -135,8 +146,8 @@ struct SegmentedDownloadTests {
     var refuses = false
     /// What ends it; nil for no failure.
     var failure: DownloadError.Code?
-    /// Whether the run's own limit holds all transfers back.
-    var isAtLimit = false
+    /// How often the run's own limit is found to hold all transfers back.
+    var limited = 0
   }
 
   private static let reset = DownloadError(.reset, isTransient: true)
@@ -160,7 +171,9 @@ struct SegmentedDownloadTests {
       testDescription: "the first breaks, and a further one brings the rest", further: [.bytes], first: reset,
       count: nil),
     // The story: with --limit-rate 3M, two files were fetched over sixty-four connections.
-    Row(testDescription: "the user's limit is reached: none is asked for", further: [], count: 0, isAtLimit: true),
+    Row(testDescription: "the user's limit is reached: none is asked for", further: [], count: 0, limited: .max),
+    // The story: a burst at the start reached the limit, and the file stayed with one slow connection.
+    Row(testDescription: "the user's limit is reached at first", further: [.bytes], count: nil, limited: 4),
   ]
 
   @Test(arguments: rows) func whatAnEndMeans(_ row: Row) async throws {
@@ -180,7 +193,7 @@ struct SegmentedDownloadTests {
     _ row: Row, _ request: DownloadRequest, _ share: RequestQueueShare, _ clock: ManualClock
   ) async throws {
     let file = LargeFile(request.address, size: 64 << 20)
-    let further = Further(row.further, isAtLimit: row.isAtLimit)
+    let further = Further(row.further, limited: row.limited)
     let cancelled = Lock<RunningTransfer?>(nil)
     let first = RunningTransfer { _ in cancelled.withLock { $0 }?.end(.failure(.cancelled)) }
     cancelled.withLock { $0 = first }
@@ -195,7 +208,7 @@ struct SegmentedDownloadTests {
     let isFatal = row.failure != nil && row.first == nil
     var looks = 0
     while further.count < row.further.count
-      || !(isFatal || row.count == nil || row.refuses || file.hasFree || row.isAtLimit && looks > 100)
+      || !(isFatal || row.count == nil || row.refuses || file.hasFree || row.limited == .max && looks > 100)
       || row.refuses && !file.areRefused
     {
       looks += 1

@@ -7,20 +7,25 @@ import DownloadModel
 /// Once the second brings bytes, more follow: so many that each still fetches for as long as it takes to begin, eight
 /// at most, or 32 on a distant server. If those brought more than one did, four times as many follow, which help where
 /// a server limits each connection, and not where the link is narrow.
+/// No answer is final: while more are not worth it, the rate is measured again, each time for twice as long. A first
+/// burst out of somebody's buffer says nothing of the line behind it.
 struct SegmentPlanner: Sendable, Equatable {
   let ceiling: Int
   private(set) var wanted = 1
   /// The rate that the last count brought; nil until it was measured.
   private(set) var rate: Double?
+  /// The rate that fewer transfers brought, before the last ones were added.
+  private var rateOfFewer = 0.0
+  private var rateOfOne = 0.0
   private var phase = Phase.settling(since: .zero)
 
   private enum Phase: Equatable {
     /// The first further segment has brought nothing yet.
-    case probing(since: Duration)
+    case probing(since: Duration, remaining: Int64)
     /// Not all of the added transfers have brought bytes yet.
     case settling(since: Duration)
-    case measuring(since: Duration, remaining: Int64)
-    /// More transfers would bring nothing, or not soon enough.
+    case measuring(since: Duration, remaining: Int64, span: Duration)
+    /// The host takes no more transfers, or too little is left to divide.
     case settled
   }
 
@@ -35,8 +40,9 @@ struct SegmentPlanner: Sendable, Equatable {
   /// A connection this fast is not what limits: the link, the disk or a core is.
   private static let plenty = 128.0 * 1024 * 1024
   /// Long enough to tell a rate from a burst that the kernel had gathered.
-  private static let window = Duration.milliseconds(40)
+  private static let shortestWindow = Duration.milliseconds(40)
   private static let patience = Duration.seconds(1)
+  private static let pauseForPermits = Duration.milliseconds(250)
   /// The factor by which more transfers must raise the rate for still more to be tried.
   private static let gain = 1.25
   /// The most before it is known whether more bring more: near, and far.
@@ -52,16 +58,23 @@ struct SegmentPlanner: Sendable, Equatable {
     self.ceiling = max(1, ceiling)
     self.delay = delay
     worthwhile = max(Self.firstWorthwhile, delay * (Self.pays + 1))
-    if isFar, let size { phase = .measuring(since: .zero, remaining: size) }
+    guard isFar, let size else { return }
+    phase = .measuring(since: .zero, remaining: size, span: Self.far)
+    // Whatever one connection brings.
+    if ceiling > 1, isWorthMore(size, Self.plenty) { probe(at: .zero, size) }
   }
 
   /// Pause before the next look, soon enough to find a free permit; nil where no further transfer is wanted any more.
   func interval(at now: Duration) -> Duration? {
+    let pause = Duration.milliseconds(isFar ? 5 : 20)
     switch phase {
-    case .settled: wanted == 1 ? nil : .milliseconds(250)
+    case .settled: return wanted == 1 ? nil : Self.pauseForPermits
     // The longer there is none, the more seldom, since a thousand files may wait for one.
-    case .probing(let since) where now - since > Self.patience: min(.seconds(2), (now - since) / 4)
-    case .settling, .measuring, .probing: .milliseconds(isFar ? 5 : 20)
+    case .probing(let since, _) where now - since > Self.patience: return min(.seconds(2), (now - since) / 4)
+    case .measuring(let since, _, let span) where span > window:
+      let left = max(pause, since + span - now)
+      return wanted == 1 ? left : min(left, Self.pauseForPermits)
+    case .settling, .measuring, .probing: return pause
     }
   }
 
@@ -71,36 +84,47 @@ struct SegmentPlanner: Sendable, Equatable {
   }
 
   private var isFar: Bool { delay >= Self.far }
+  /// A distant server may bring a window of bytes at once, and the next one a round trip later (RFC 9293 §3.8).
+  private var window: Duration { max(Self.shortestWindow, isFar ? delay : .zero) }
+
+  /// Whether the last ones that were added have not been measured yet.
+  private var mayGrowSoon: Bool {
+    switch phase {
+    case .settled: false
+    case .measuring(_, _, let span): span <= window
+    case .settling, .probing: true
+    }
+  }
 
   /// How much is asked for at a time: a sixteenth of the first further segment, a quarter while the number may still
-  /// grow, so that others find bytes that none has asked for; then half, but no less than is worth a round trip.
+  /// grow, so that others find bytes that none has asked for; then half. No less than is worth a round trip, in which
+  /// nothing comes.
   var requestSize: RequestSize {
-    guard phase == .settled else { return RequestSize(divisor: wanted <= 2 ? 16 : 4, least: 0) }
-    let one = (rate ?? 0) / Double(wanted)
-    return RequestSize(divisor: 2, least: Int64(one * (max(delay * 10, Self.leastWorthwhile) / .seconds(1))))
+    let time = mayGrowSoon ? delay * 4 : max(delay * 10, Self.leastWorthwhile)
+    let divisor: Int64 = if !mayGrowSoon { 2 } else if wanted <= 2 { 16 } else { 4 }
+    return RequestSize(divisor: divisor, least: Int64(rateOfOne * (time / .seconds(1))))
   }
 
   /// Judges the file's progress, several times a second.
-  /// - Parameter allFlow: whether each of the active transfers has brought bytes.
+  /// - Parameters:
+  ///   - active: transfers in flight; 0 if the run's own limit leaves room for no more.
+  ///   - allFlow: whether each of the active transfers has brought bytes.
   /// - Returns: whether `wanted` has grown.
   mutating func look(at now: Duration, remaining: Int64, active: Int, allFlow: Bool) -> Bool {
     switch phase {
     case .settled: return false
     case .settling(let since):
       if allFlow, rate != nil { began(in: now - since) }
-      if allFlow || now - since > Self.patience { phase = .measuring(since: now, remaining: remaining) }
+      if allFlow || now - since > Self.patience { phase = .measuring(since: now, remaining: remaining, span: window) }
       return false
-    case .probing(let since):
+    case .probing(let since, let before):
       // It may take as long as it likes: the first transfer goes on meanwhile.
       guard allFlow, active >= wanted else { return false }
       began(in: now - since)
-      guard let rate, isWorthMore(remaining, rate) else { return settle() }
-      return grow(to: first(of: remaining, at: rate), at: now)
-    case .measuring(let since, let before):
-      let window = isFar && wanted == 1 ? Self.far : Self.window
-      guard now - since >= window, remaining < before else { return false }
-      let measured = Double(before - remaining) / ((now - since) / .seconds(1))
-      return judge(measured, at: now, remaining, active)
+      return judge(before, since, at: now, remaining, active, next: window)
+    case .measuring(let since, let before, let span):
+      guard now - since >= span, remaining < before else { return false }
+      return judge(before, since, at: now, remaining, active, next: span * 2)
     }
   }
 
@@ -108,33 +132,49 @@ struct SegmentPlanner: Sendable, Equatable {
     worthwhile = min(worthwhile, max(Self.leastWorthwhile, time * Self.pays))
   }
 
-  private mutating func settle() -> Bool {
-    phase = .settled
-    return false
+  private mutating func probe(at now: Duration, _ remaining: Int64) {
+    wanted = 2
+    phase = .probing(since: now, remaining: remaining)
   }
 
-  private mutating func judge(_ measured: Double, at now: Duration, _ remaining: Int64, _ active: Int) -> Bool {
-    let helped = rate.map { measured >= $0 * Self.gain } ?? true
+  /// Judges what came since the rate was last measured.
+  /// - Parameter next: for how long it is measured next, if no more transfers are wanted.
+  private mutating func judge(
+    _ before: Int64, _ since: Duration, at now: Duration, _ remaining: Int64, _ active: Int, next: Duration
+  ) -> Bool {
+    let measured = Double(before - remaining) / ((now - since) / .seconds(1))
     rate = measured
+    // The first further segment has only just begun.
+    rateOfOne = if case .probing = phase { measured } else { measured / Double(wanted) }
     // Fewer than wanted: the host has no room, or nothing was left to divide.
-    guard helped, wanted < ceiling, active >= wanted, wanted > 1 || measured < Self.plenty,
-      isWorthMore(remaining, measured)
-    else { return settle() }
-    guard wanted == 1 else { return grow(to: wanted * 4, at: now) }
-    wanted = 2
-    phase = .probing(since: now)
+    let worth = wanted < Self.many ? measured : measured * 2
+    let count = active >= wanted && isWorthMore(remaining, worth) ? min(ceiling, more(measured, remaining)) : wanted
+    guard count > wanted else {
+      let isDivisible = remaining >= 2 * SegmentChoice.least
+      phase = isDivisible ? .measuring(since: now, remaining: remaining, span: next) : .settled
+      return false
+    }
+    if wanted == 1 {
+      probe(at: now, remaining)
+    } else {
+      wanted = count
+      rateOfFewer = measured
+      phase = .settling(since: now)
+    }
     return true
+  }
+
+  /// How many are worth a try.
+  private func more(_ measured: Double, _ remaining: Int64) -> Int {
+    switch wanted {
+    case 1: measured < Self.plenty ? 2 : 1
+    case 2: first(of: remaining, at: measured)
+    default: measured < rateOfFewer * Self.gain ? wanted : wanted * 4
+    }
   }
 
   private func isWorthMore(_ remaining: Int64, _ rate: Double) -> Bool {
     Double(remaining) > rate * (worthwhile / .seconds(1))
-  }
-
-  private mutating func grow(to count: Int, at now: Duration) -> Bool {
-    let before = wanted
-    wanted = min(ceiling, max(count, before))
-    phase = .settling(since: now)
-    return wanted > before
   }
 
   /// A power of two, because segments are halved: so all end at about the same time.

@@ -56,6 +56,7 @@ struct SegmentedDownload: Sendable {
         }
       }
       addTick(after: state.planner.interval(at: .zero), &group)
+      fill(at: .zero, &state, &group)
       while let event = await group.next() {
         take(event, &state, &group)
         if group.isCancelled { continue }
@@ -143,15 +144,14 @@ struct SegmentedDownload: Sendable {
   // MARK: What is to be done
 
   private func look(at now: Duration, _ state: inout State) {
-    // Each further connection would only take its part of the limit from other files.
-    if transport.isAtLimit { return state.planner.stop(at: state.running.count) }
     let open = download.openSegments
     let remaining = open.reduce(0) { $0 + $1.length }
     // One whose segment was removed still waits for its answer: it has brought nothing.
     let allFlow = state.running.allSatisfy { id, begun in
       open.contains { $0.id == id && $0.position > begun.position }
     }
-    if state.planner.look(at: now, remaining: remaining, active: state.running.count, allFlow: allFlow) {
+    let active = transport.isAtLimit ? 0 : state.running.count
+    if state.planner.look(at: now, remaining: remaining, active: active, allFlow: allFlow) {
       onChange(state.planner.wanted, state.planner.rate)
     }
   }
@@ -159,6 +159,8 @@ struct SegmentedDownload: Sendable {
   private func fill(at now: Duration, _ state: inout State, _ group: inout TaskGroup<Event>) {
     if state.planner.wanted > 1 { download.ask(for: state.planner.requestSize) }
     while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
+      // Each further connection would only take its part of the limit from other files.
+      if transport.isAtLimit { return }
       guard let choice = choose(at: now, state), share.acquirePermit(at: host) else { return }
       let taken: (id: Int, target: any SegmentTarget)?
       do throws(DownloadError) { taken = try download.takeSegment(of: choice.segment, from: choice.offset) } catch {
@@ -168,8 +170,8 @@ struct SegmentedDownload: Sendable {
       guard let (id, target) = taken else { return share.releasePermit(at: host) }
       state.running[id] = (choice.offset, now)
       let patience = state.planner.patienceWithProbe
-      group.addTask { [transport] in
-        guard let patience else { return .ended(id, nil, await Self.fetch(target, transport)) }
+      group.addTask {
+        guard let patience else { return .ended(id, nil, await fetch(target)) }
         return .ended(id, nil, await probe(target, id, from: choice.offset, patience))
       }
     }
@@ -193,7 +195,7 @@ struct SegmentedDownload: Sendable {
     _ target: any SegmentTarget, _ id: Int, from offset: Int64, _ patience: Duration
   ) async -> DownloadError? {
     await withTaskGroup(of: (isOver: Bool, error: DownloadError?).self) { group in
-      group.addTask { [transport] in (true, await Self.fetch(target, transport)) }
+      group.addTask { (true, await fetch(target)) }
       group.addTask { [clock] in
         try? await clock.sleep(for: patience)  // if cancelled, the segment has ended
         return (false, nil)
@@ -213,7 +215,7 @@ struct SegmentedDownload: Sendable {
     }
   }
 
-  private static func fetch(_ target: any SegmentTarget, _ transport: any Transport) async -> DownloadError? {
+  private func fetch(_ target: any SegmentTarget) async -> DownloadError? {
     do throws(DownloadError) {
       while let next = try target.nextTransfer() {
         // A server may send less than was asked for (RFC 9110 §14.2).
