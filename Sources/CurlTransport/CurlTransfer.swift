@@ -368,8 +368,8 @@ final class CurlTransfer {
       proxy.letThrough(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
     }
     // What redirects lead to speaks for another host.
-    if assembler.limitsRate, run?.exchange.effectiveURL == nil, let allowance = head.allowance {
-      run?.exchange.request.onAllowance?(allowance)
+    if run?.exchange.effectiveURL == nil {
+      run?.exchange.request.onAnswer?(assembler.limitsRate ? head.allowance : nil)
     }
     if assembler.setsCookie { settings.options.cookieJar?.serverDidSetOne() }
     run?.exchange.serverDidAnswer()

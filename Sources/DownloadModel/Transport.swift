@@ -44,8 +44,9 @@ public struct TransferRequest: Sendable {
   public var waited: Duration?
   /// Is told what the transfer waits for.
   public var meter: TransferMeter?
-  /// Is told how many more requests the host takes, where its answer says so.
-  public var onAllowance: (@Sendable (RequestAllowance) -> Void)?
+  /// Called for each answer of the address's own host, with the number of further requests that the host allows; nil
+  /// if the answer gives none.
+  public var onAnswer: (@Sendable (RequestAllowance?) -> Void)?
   /// Of a further segment: the meter of its file.
   public var segmentOf: TransferMeter?
   /// Whether a redirect may lead from https to http, because a digest of the user's proves the bytes (HTTP rule 57).

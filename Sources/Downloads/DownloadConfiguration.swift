@@ -187,12 +187,16 @@ extension DownloadConfiguration {
     var plan = RunPlan(
       schedule.strategy, concurrency, ceiling: max(1, perHost ?? max(width, Self.mostPerHost)), retry: retry)
     if schedule.width == nil { plan.adaptive = AdaptiveConcurrency(ceiling: width) }
+    // A strategy of the program's own may draw as many requests as its width says before it downloads the first.
+    if schedule.isWhole { plan.opening = .max }
+    if let perHost { plan.opening = perHost }
     return plan
   }
 
   func planOfOne(on loop: Int) -> RunPlan {
     var plan = plan(.own(SequentialStrategy(), width: 1), loops: 1)
     plan.firstLoop = loop
+    plan.opening = perHost ?? RunPlan.fewAtFirst
     return plan
   }
 

@@ -18,6 +18,8 @@ package struct RunPlan: Sendable {
   package var ceiling: Int
   /// Ceilings of hosts that are shared out among processes, by host and port.
   package var lowered: [String: Int] = [:]
+  /// Most requests at a time to a host of which nothing is known.
+  package var opening = RunPlan.fewAtFirst
   package var retry: RetryPolicy
   package var order = RequestOrder.list
   /// Whether the list is read ahead for urgent requests from the beginning.
@@ -27,6 +29,7 @@ package struct RunPlan: Sendable {
   /// Whether it leaves hosts to runs that are not in the background.
   package var isBackground = false
   var firstLoop = 0
+  package static let fewAtFirst = 8
 
   package init(_ strategy: any DownloadStrategy, _ concurrency: RunConcurrency, ceiling: Int, retry: RetryPolicy) {
     (self.strategy, self.ceiling, self.retry) = (strategy, ceiling, retry)
@@ -120,8 +123,8 @@ package final class DownloadRun: Sendable {
 
   private func queue(over source: some RequestSource) -> RequestQueue {
     RequestQueue(
-      source, ceiling: plan.ceiling, lowered: plan.lowered, widths: plan.widths, adaptive: plan.adaptive,
-      received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
+      source, ceiling: plan.ceiling, lowered: plan.lowered, opening: plan.opening, widths: plan.widths,
+      adaptive: plan.adaptive, received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
       random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
       notes: loops.first?.cache.claims, isBackground: plan.isBackground,
       connections: { [loops] host in loops.map { $0.transport.connections(to: host) } },

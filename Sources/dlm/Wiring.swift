@@ -42,6 +42,8 @@ struct Wiring: Sendable {
     let perHost = settings.shared.perHost?.number ?? (settings.own.background ? 1 : nil)
     let ceiling = perHost ?? max(settings.jobs, Settings.mostPerHost)
     var plan = RunPlan(mode.strategy, concurrency, ceiling: ceiling, retry: settings.retry)
+    // What the user says of hosts and connections counts from the first request on.
+    plan.opening = perHost ?? max(RunPlan.fewAtFirst, settings.shared.segments?.number ?? 0)
     plan.lowered = settings.form.shard?.ceilings(of: ceiling) ?? [:]
     if mode == .auto || settings.adaptsJobs && concurrency.jobs > 1 {
       plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs)

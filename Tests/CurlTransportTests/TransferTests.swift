@@ -1,5 +1,6 @@
 import CurlTransport
 import DownloadModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -48,6 +49,22 @@ struct TransferTests {
       #expect(seen.headers["x-mine"] == "1")
       #expect(seen.headers["user-agent"] == "dlm-test")
       #expect(seen.headers["accept-encoding"] == "identity")
+    }
+  }
+
+  /// Each answer of the host itself is reported, whether or not it says how many more requests the host takes.
+  @Test func answersAreReported() async throws {
+    try await withTransport { transport, origin in
+      origin.route("/a", .file([1]))
+      origin.route("/b", .file([1], FileOptions(headers: ["RateLimit: \"d\";r=5;t=9"])))
+      origin.route("/c", .redirect(302, to: "/b"))
+      let left = Lock<[Int?]>([])
+      for path in ["/a", "/b", "/c"] {
+        var request = TransferRequest(address: try origin.address(path))
+        request.onAnswer = { allowance in left.withLock { $0.append(allowance?.left) } }
+        _ = try await transport.fetch(request, into: CollectingSink())
+      }
+      #expect(left.withLock { $0 } == [nil, 5, nil])
     }
   }
 

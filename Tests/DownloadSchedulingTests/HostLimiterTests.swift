@@ -25,6 +25,41 @@ struct HostLimiterTests {
     #expect(limiter.hasRoom(at: .zero))
   }
 
+  struct Opening: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var opening = 8
+    var ceiling = 64
+    /// What happens while as many are in flight as may be.
+    var change: @Sendable (inout HostLimiter) -> Void = { _ in }
+    let room: Int
+  }
+
+  static let openings = [
+    Opening(testDescription: "nothing is known", room: 8),
+    Opening(testDescription: "the user allows fewer", ceiling: 3, room: 3),
+    Opening(testDescription: "the user's own number", opening: 64, room: 64),
+    Opening(testDescription: "seven answers", change: { for _ in 0..<7 { $0.answered() } }, room: 8),
+    Opening(testDescription: "as many answers as requests", change: { for _ in 0..<8 { $0.answered() } }, room: 64),
+    Opening(testDescription: "a file was served", change: { $0.end() }, room: 64),
+    Opening(testDescription: "a file was not asked for", change: { $0.drop() }, room: 8),
+    Opening(testDescription: "another process was served", change: { $0.hasServed = true }, room: 64),
+    Opening(testDescription: "another process knows its limit", change: { $0.adopt(.init(limit: 20)) }, room: 20),
+    Opening(testDescription: "another process asks as well", change: { $0.elsewhere = 5 }, room: 3),
+    Opening(testDescription: "ten processes ask as well", change: { $0.elsewhere = 80 }, room: 1),
+    Opening(
+      testDescription: "some are refused",
+      change: { for _ in 0..<6 { _ = $0.refuse(busy, at: .zero, RetryPolicy(), random: 0.5) } }, room: 2),
+  ]
+
+  /// HTTP rule 56. The story: 64 requests went to a host before its first answer said that it takes eight a second.
+  @Test(arguments: openings) func anUnknownHostGetsAFewRequests(row: Opening) {
+    var limiter = HostLimiter(ceiling: row.ceiling, opening: row.opening)
+    while limiter.hasRoom(at: .zero) { limiter.begin() }
+    #expect(limiter.inUse == min(row.ceiling, row.opening))
+    row.change(&limiter)
+    #expect(limiter.room == row.room)
+  }
+
   @Test func itIsRaisedSlowlyAndEachTimeMoreSlowly() {
     var limiter = HostLimiter(ceiling: 4)
     func served(until limit: Int) -> Int {
@@ -101,6 +136,15 @@ struct HostLimiterTests {
     // A bucket that fills up all the time says more, not less.
     limiter.allow((left: 100, time: .seconds(1)), at: .seconds(12))
     #expect(begun(at: .seconds(12)) == 2)
+  }
+
+  /// The answer to the first of four requests came last, and a fifth began, which the host refused.
+  @Test func anEarlierAnswerThatComesLate() {
+    var limiter = HostLimiter(ceiling: 16)
+    for _ in 0..<4 { limiter.begin() }
+    for left in [2, 1, 0, 3] { limiter.allow((left: left, time: .seconds(1)), at: .milliseconds(10)) }
+    for _ in 0..<4 { limiter.end() }
+    #expect(!limiter.hasRoom(at: .milliseconds(20)) && limiter.hasRoom(at: .seconds(2)))
   }
 
   /// Nobody is served: the whole host is left alone, for longer each time, and given up in the end.

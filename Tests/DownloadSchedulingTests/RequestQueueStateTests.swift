@@ -252,7 +252,8 @@ private final class Simulation {
     let adaptive = Bool.random(using: &random) ? AdaptiveConcurrency(ceiling: widths.reduce(0, +)) : nil
     let retry = RetryPolicy(retries: [0, 2, 5].randomElement(using: &random) ?? 5)
     state = RequestQueueState(
-      ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive,
+      ceiling: ceiling, opening: Int.random(in: 1...8, using: &random), widths: widths, retry: retry,
+      adaptive: adaptive,
       ranking: RequestRanking(order: order, seed: seed), looksAhead: looksAhead)
     for (share, width) in widths.enumerated() { lanes += (0..<width).map { _ in (share, .free) } }
     self.random = random
@@ -471,6 +472,7 @@ private final class Simulation {
   private func finish(_ index: Int) -> String? {
     guard case .busy(let request, let failsFast) = lanes[index].lane else { return nil }
     let share = lanes[index].share
+    if Bool.random(using: &random) { state.hosts.answered(at: request.address.hostAndPort) }
     lanes[index].lane = .free
     out.remove(request.id)
     inUse[request.address.hostAndPort]?[share] -= 1

@@ -105,6 +105,26 @@ struct SteeringTests {
     }
   }
 
+  /// HTTP rule 56: a host that was never met gets eight. Meanwhile its silence says how many it is to get after that.
+  @Test func whatAnUnknownHostIsToGetIsKnownWhenItAnswers() throws {
+    var state = RequestQueueState(
+      ceiling: 64, opening: 8, widths: [32, 32], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 64))
+    var list = try (0..<100).map { try request($0) }[...]
+    for ticket in 1...64 { state.lanes.append(WaitingLane(ticket: ticket, share: ticket % 2)) }
+    var now = Duration.zero
+    func settle() -> Int { state.settle(at: now, received: { 0 }) { list.popFirst() }.count }
+    var begun = settle()
+    while let due = state.due(at: now) {
+      now = due
+      begun += settle()
+    }
+    #expect(begun == 8 && now < .milliseconds(20))
+    #expect(state.hosts.waits(at: now).map(\.limit) == [8])
+    for _ in 0..<8 { state.hosts.answered(at: "a") }
+    begun += settle()
+    #expect(begun == 64)
+  }
+
   // MARK: A pause
 
   private func request(_ id: Int) throws -> DownloadRequest {

@@ -1,4 +1,6 @@
+import DownloadModel
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -84,6 +86,85 @@ struct PolitenessTests {
     #expect(try place.names(in: "out").count == 200)
     let most = result.errorText.split(separator: " ").last { $0.hasPrefix("most=") }
     #expect(most.flatMap { Int($0.dropFirst(5)) }.map { (24...64).contains($0) } == true, "\(most ?? "")")
+  }
+
+  /// HTTP rule 56. Only what the user says of the host itself counts before it has answered.
+  @Test(
+    arguments: [
+      ([], 8), (["-j", "40"], 8), (["-j", "40", "--per-host", "20"], 20), (["-j", "40", "-s", "12"], 12),
+      (["-j", "5"], 5),
+    ] as [([String], Int)], ["1", "2"])
+  func anUnknownHostIsNotFlooded(row: ([String], Int), loops: String) async throws {
+    let (options, first) = row
+    let (origin, gate) = (try FaultyOrigin(), try Gate())
+    defer { origin.stop() }
+    for number in 0..<40 { origin.route("/f\(number)", .late([1], until: gate)) }
+    let place = try Workplace(["DLM_LOOPS": loops])
+    let list = try place.list((0..<40).map { origin.url("/f\($0)") })
+    let run = try place.start(["get", list, "-d", "out"] + options)
+    try await origin.wait(forRequests: first)
+    try await Task.sleep(for: .milliseconds(200))  // in which more would come
+    #expect(origin.log.count == first)
+    gate.open()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names(in: "out").count == 40)
+  }
+
+  /// What a host answers, and does not end, lets others begin as well: also bodies of unknown length.
+  @Test func anAnswerCountsBeforeItsEnd() async throws {
+    let (origin, gate) = (try FaultyOrigin(), try Gate())
+    defer { origin.stop() }
+    for number in 0..<20 {
+      let options = FileOptions(framing: .chunked(size: 100), ending: .stall(after: 1000, until: gate))
+      origin.route("/f\(number)", .file(Array(repeating: 1, count: 2000), options))
+    }
+    let place = try Workplace()
+    let list = try place.list((0..<20).map { origin.url("/f\($0)") })
+    let run = try place.start(["get", list, "-d", "out", "-j", "20"])
+    try await origin.wait(forRequests: 20)
+    gate.open()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+  }
+
+  /// A host that takes eight requests a second, and says so in each answer.
+  private final class Window: Sendable {
+    private let state = Lock<(begin: ContinuousClock.Instant?, numbers: [String: Int], count: Int)>((nil, [:], 0))
+
+    /// - Returns: whether a request has this number in its second; 1 is asked for first.
+    private func has(_ number: Int, _ target: String) -> Bool {
+      state.withLock { state in
+        if number > 1 { return state.numbers[target] == number }
+        if state.begin.map({ ContinuousClock.now - $0 >= .seconds(1) }) ?? true {
+          (state.begin, state.count) = (.now, 0)
+        }
+        state.count += 1
+        state.numbers[target] = state.count
+        return state.count == 1
+      }
+    }
+
+    var answer: OriginAnswer {
+      (1...8).reversed().reduce(OriginAnswer.status(429)) { others, number in
+        let fields = ["RateLimit: \"second\";r=\(8 - number);t=1"]
+        return .either(
+          { [self] target, _ in has(number, target) }, .file([1], FileOptions(headers: fields)),
+          else: others)
+      }
+    }
+  }
+
+  @Test func whatAnUnknownHostSaysIsHeededFromTheStart() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let window = Window()
+    for number in 0..<16 { origin.route("/f\(number)", window.answer) }
+    let place = try Workplace()
+    let list = try place.list((0..<16).map { origin.url("/f\($0)") })
+    let run = try await place.dlm("get", list, "-d", "out", "-j", "16")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(origin.log.count == 16, "none is refused, so none is asked for again")
   }
 
   /// A 429 holds back its whole host, not one file; another host goes on.

@@ -13,7 +13,7 @@ struct SleepingLaneTests {
     for number in 0..<60 { origin.route("/\(number)", .late([1], until: gate)) }
     let place = try Workplace(["DLM_LOOPS": loops])
     let run = try place.start(
-      ["get", "-", "--jobs", "auto", "--mode", mode, "--no-cache", "-d", "out"], input: .open)
+      ["get", "-", "--jobs", "auto", "--per-host", "64", "--mode", mode, "--no-cache", "-d", "out"], input: .open)
     run.write(Array((origin.url("/0") + "\n").utf8))
     try await origin.wait(forRequests: 1)
     run.write((1..<60).flatMap { Array((origin.url("/\($0)") + "\n").utf8) })

@@ -189,7 +189,7 @@ public actor Downloader {
     if let running = download.takeRunning() { return try await rest(of: running, download, for: request, share) }
     guard var next = try download.nextTransfer() else { return nil }
     next.waited = waited
-    next.onAllowance = { [host = request.source.hostAndPort] in share.allow($0, at: host) }
+    next.onAnswer = { [host = request.source.hostAndPort] in share.answered($0, at: host) }
     switch try await transport.run(next, into: download) {
     case .ended(let receipt): return receipt
     case .underWay(let running): return try await rest(of: running, download, for: request, share)

@@ -217,7 +217,8 @@ struct SegmentedDownload: Sendable {
 
   private func fetch(_ target: any SegmentTarget) async -> DownloadError? {
     do throws(DownloadError) {
-      while let next = try target.nextTransfer() {
+      while var next = try target.nextTransfer() {
+        next.onAnswer = { share.answered($0, at: host) }
         // A server may send less than was asked for (RFC 9110 §14.2).
         if try target.finish(try await transport.fetch(next, into: target)) { return nil }
       }

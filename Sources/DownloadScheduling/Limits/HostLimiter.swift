@@ -22,10 +22,14 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   let ceiling: Int
+  /// The most requests at a time while nothing is known of the host (HTTP rule 56).
+  private let opening: Int
   private(set) var lesson = Lesson()
   /// Those before and after it was asked for less because it had collapsed.
   private var (wide, narrow): (Lesson?, Lesson?) = (nil, nil)
   private(set) var inUse = 0
+  /// Requests that the host has answered, until it is known.
+  private var answers = 0
   /// What other processes have in flight.
   var elsewhere = 0
   /// Connections without a request, over all processes: the host counts them as well.
@@ -51,6 +55,8 @@ struct HostLimiter: Sendable, Equatable {
     var (left, until) = (Int.max, Duration.zero)
     /// The most that it ever said were left: a new time may have no more.
     var most = 0
+    /// The least that the host said of this period.
+    var least = 0
     /// How many of those in flight said so, and so are counted.
     var answered = 0
   }
@@ -68,7 +74,7 @@ struct HostLimiter: Sendable, Equatable {
 
   private static let quiet = Duration.seconds(60)
 
-  init(ceiling: Int) { self.ceiling = max(1, ceiling) }
+  init(ceiling: Int, opening: Int = .max) { (self.ceiling, self.opening) = (max(1, ceiling), opening) }
 
   /// Ceilings below are the user's, who counts idle connections, too.
   static let many = 64
@@ -77,6 +83,12 @@ struct HostLimiter: Sendable, Equatable {
 
   /// Whether idle connections count, because the host or the user allows only so many.
   var isLimited: Bool { limit < ceiling || ceiling < Self.many }
+
+  /// Whether it has neither served a file, nor answered as many requests as an unknown host gets, nor refused one.
+  var isUnknown: Bool { !hasServed && answers < opening && lesson == Lesson() }
+
+  /// At least one, because only its answer lets more begin.
+  var room: Int { isUnknown ? min(limit, max(1, opening - elsewhere)) : limit }
 
   var isPristine: Bool {
     inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero && allowed.left > 0
@@ -98,7 +110,7 @@ struct HostLimiter: Sendable, Equatable {
   var opensAt: Duration { allowed.left > 0 ? cooldownUntil : max(cooldownUntil, allowed.until) }
 
   func hasRoom(at now: Duration) -> Bool {
-    inUse < limit && now >= opensAt && (allowed.left > 0 || inUse <= allowed.most)
+    inUse < room && now >= opensAt && (allowed.left > 0 || inUse <= allowed.most)
   }
 
   mutating func begin() {
@@ -106,12 +118,20 @@ struct HostLimiter: Sendable, Equatable {
     allowed.left -= 1
   }
 
+  /// The host answered a request, whose body may take long.
+  mutating func answered() { if isUnknown { answers += 1 } }
+
   /// The host said how many more requests it takes; at worst it has seen none of those that it has not answered.
   mutating func allow(_ allowance: RequestAllowance, at now: Duration) {
     allowed.answered += 1
+    let until = now + allowance.time
+    // An answer that arrives behind that of a later request is old news.
+    if now < allowed.until, allowance.left > allowed.least, until + .seconds(1) > allowed.until { return }
     let known = now < allowed.until ? min(allowed.left, allowance.left) : .min
     allowed.left = max(known, allowance.left - max(0, inUse - allowed.answered))
-    (allowed.until, allowed.most) = (now + allowance.time, max(allowed.most, allowance.left))
+    allowed.until = until
+    allowed.most = max(allowed.most, allowance.left)
+    allowed.least = allowance.left
   }
 
   mutating func goOn(at now: Duration) {

@@ -124,9 +124,10 @@ struct RunLimiter {
   var isOpening: Bool { adaptive?.isOpening ?? false }
 
   /// Widens the limit if as many files are in flight as it allows, and none has ended for some time.
+  /// - Parameter held: files that start as soon as their hosts have answered for the first time.
   /// - Returns: when to call it again; nil where time alone changes nothing.
-  mutating func wait(at now: Duration, received: Int64) -> Duration? {
-    guard !isPaused, let limit = adaptive?.limit, total >= limit else { return nil }
+  mutating func wait(at now: Duration, received: Int64, held: Int = 0) -> Duration? {
+    guard !isPaused, let limit = adaptive?.limit, total + held >= limit else { return nil }
     return adaptive?.wait(at: now, received: received)
   }
 }

@@ -11,6 +11,7 @@ struct HostTable {
   private let ranking: RequestRanking
   private let ceiling: Int
   private let lowered: [String: Int]
+  private let opening: Int
   private let shares: Int
   private let sharing: HostSharing?
   private var hosts: [String: QueuedHost] = [:]
@@ -19,9 +20,15 @@ struct HostTable {
   /// Of these, the urgent ones.
   private(set) var heldUrgent = 0
   private var quotaChanges: [QuotaChange] = []
+  /// Whether some host may be unknown, so that each answer is to be reported.
+  private(set) var hasUnknown = false
 
-  init(ceiling: Int, lowered: [String: Int], shares: Int, ranking: RequestRanking, sharing: HostSharing? = nil) {
+  init(
+    ceiling: Int, lowered: [String: Int], opening: Int, shares: Int, ranking: RequestRanking,
+    sharing: HostSharing? = nil
+  ) {
     (self.ceiling, self.lowered, self.shares, self.ranking, self.sharing) = (ceiling, lowered, shares, ranking, sharing)
+    self.opening = opening
   }
 
   var all: some Collection<QueuedHost> { hosts.values }
@@ -33,11 +40,21 @@ struct HostTable {
   mutating func host(of request: DownloadRequest) -> QueuedHost {
     let name = request.source.hostAndPort
     if let host = hosts[name] { return host }
-    let limiter = HostLimiter(ceiling: lowered[name] ?? ceiling)
+    let limiter = HostLimiter(ceiling: lowered[name] ?? ceiling, opening: opening)
+    hasUnknown = true
     let host = QueuedHost(limiter, shares: shares, name, ranking, sharing: sharing, together: ceiling)
     hosts[name] = host
     return host
   }
+
+  /// A host answered a request.
+  mutating func answered(at name: String) {
+    hosts[name]?.limiter.answered()
+    hasUnknown = hosts.values.contains { $0.limiter.isUnknown }
+  }
+
+  /// Requests that may only wait for the first answers of their hosts.
+  var heldBack: Int { hasUnknown ? held : 0 }
 
   /// So memory does not grow with the number of hosts.
   mutating func forget(_ host: QueuedHost) {
@@ -114,7 +131,8 @@ struct HostTable {
     let waits = full.map { host in
       let pause = host.limiter.opensAt - now
       return HostWait(
-        host: host.name, limit: max(1, host.limit), isLearnt: host.isLearnt, waiting: host.requests.waitingCount,
+        host: host.name, limit: max(1, min(host.limit, host.limiter.room)), isLearnt: host.isLearnt,
+        waiting: host.requests.waitingCount,
         pause: pause > .zero ? pause : nil, isSpent: host.limiter.opensAt > host.limiter.cooldownUntil)
     }
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }

@@ -23,6 +23,8 @@ public final class RequestQueue: Sendable {
   private let alarms = AsyncStream<Duration>.makeStream()
   /// Whether there ever was advice on a request; without it, no file takes the lock for that. Written within the lock.
   fileprivate let hasHadAdvice = Atomic<Bool>(false)
+  /// Whether some host is unknown; without one, no answer takes the lock for that. Written within the lock.
+  fileprivate let hasUnknownHost = Atomic<Bool>(false)
   private let lastTicket = Atomic(0)
 
   /// What must be done after the lock is released.
@@ -34,6 +36,7 @@ public final class RequestQueue: Sendable {
 
   /// - Parameters:
   ///   - lowered: ceilings of hosts that are shared out among processes.
+  ///   - opening: requests at a time to a host of which nothing is known.
   ///   - adaptive: nil for as many files at a time as there are lanes.
   ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
   ///   - notes: by which hosts are shared with other processes; nil to share none.
@@ -41,7 +44,8 @@ public final class RequestQueue: Sendable {
   ///   - connections: how many each share has open to a host, idle ones included; as `received`.
   ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
   public init(
-    _ source: any RequestSource, ceiling: Int, lowered: [String: Int] = [:], widths: [Int] = [.max],
+    _ source: any RequestSource, ceiling: Int, lowered: [String: Int] = [:], opening: Int = .max,
+    widths: [Int] = [.max],
     adaptive: AdaptiveConcurrency? = nil, received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy,
     clock: any Clock<Duration>, random: @escaping @Sendable () -> Double, order: RequestOrder = .list,
     looksAhead: Bool = false, notes: (any HostNotes)? = nil, isBackground: Bool = false,
@@ -55,8 +59,8 @@ public final class RequestQueue: Sendable {
     let ranking = RequestRanking(order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
     state = Lock(
       RequestQueueState(
-        ceiling: ceiling, lowered: lowered, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking,
-        looksAhead: looksAhead,
+        ceiling: ceiling, lowered: lowered, opening: opening, widths: widths, retry: retry, adaptive: adaptive,
+        ranking: ranking, looksAhead: looksAhead,
         sharing: notes.map { HostSharing($0, isBackground: isBackground, connections: connections) }))
   }
 
@@ -217,6 +221,7 @@ public final class RequestQueue: Sendable {
     // What was decided without the time, just before another process was met, is decided again with it.
     if state.needsTime, !hadTime, !state.lanes.isEmpty { (state.alarm, effects.alarm) = (.zero, .zero) }
     if state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
+    hasUnknownHost.store(state.hosts.hasUnknown, ordering: .relaxed)
     effects.reads = state.window.takeReading(besides: state.hosts.held)
     // Before the lanes go on: a loop that lost a connection to another's should close it first.
     for change in state.hosts.takeQuotaChanges() { limitConnections(change.host, change.quotas) }
@@ -263,7 +268,14 @@ public struct RequestQueueShare: RequestSource {
 
   func goOn(with file: RestingFile) { queue.change { state, _ in state.refused.goOn(with: file) } }
 
-  func allow(_ allowance: RequestAllowance, at host: String) { queue.change { $0.allow(allowance, at: host, now: $1) } }
+  /// - Parameter allowance: how many more requests the host takes; nil if it did not say.
+  func answered(_ allowance: RequestAllowance?, at host: String) {
+    guard allowance != nil || queue.hasUnknownHost.load(ordering: .relaxed) else { return }
+    queue.change { state, now in
+      state.hosts.answered(at: host)
+      if let allowance { state.allow(allowance, at: host, now: now) }
+    }
+  }
 
   func rest(_ file: RestingFile, alongEqual: Bool) -> Bool {
     queue.change { [index] in $0.rest(file, share: index, until: alongEqual ? nil : $1 + file.delay) }

@@ -33,11 +33,13 @@ struct RequestQueueState {
   var alarm: Duration?
 
   init(
-    ceiling: Int, lowered: [String: Int] = [:], widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil,
-    ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false, sharing: HostSharing? = nil
+    ceiling: Int, lowered: [String: Int] = [:], opening: Int = .max, widths: [Int], retry: RetryPolicy,
+    adaptive: AdaptiveConcurrency? = nil, ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false,
+    sharing: HostSharing? = nil
   ) {
     (self.widths, self.retry) = (widths, retry)
-    hosts = HostTable(ceiling: ceiling, lowered: lowered, shares: widths.count, ranking: ranking, sharing: sharing)
+    hosts = HostTable(
+      ceiling: ceiling, lowered: lowered, opening: opening, shares: widths.count, ranking: ranking, sharing: sharing)
     window = RequestWindow(ranking, isOpen: looksAhead || ranking.order != .list)
     run = RunLimiter(widths: widths, adaptive: adaptive)
   }
@@ -242,10 +244,13 @@ struct RequestQueueState {
 
   /// Hands out requests until no lane that waits can begin one. Must follow every change.
   mutating func settle(at now: Duration, received: () -> Int64, _ source: AtOnce) -> [Handed] {
-    if run.isOpening { opens = run.wait(at: now, received: received()) }
-    let handed = handOut(at: now, source)
+    if run.isOpening { opens = run.wait(at: now, received: received(), held: hosts.heldBack) }
+    var handed = handOut(at: now, source)
     // What was handed out may have filled the run: from now on the clock counts.
-    if run.isOpening, !handed.isEmpty { opens = run.wait(at: now, received: received()) }
+    if run.isOpening, !handed.isEmpty {
+      opens = run.wait(at: now, received: received(), held: hosts.heldBack)
+      handed += handOut(at: now, source)
+    }
     return handed
   }
 
@@ -275,9 +280,10 @@ struct RequestQueueState {
 
   /// When time alone lets `settle` hand out more; nil for never, or while no lane waits.
   func due(at now: Duration) -> Duration? {
-    if run.isFull { return !lanes.isEmpty && run.isOpening && !run.isPaused ? opens : nil }
-    if lanes.isEmpty || !needsTime { return nil }
-    return [hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
+    if lanes.isEmpty { return nil }
+    let wider = run.isOpening && !run.isPaused ? opens : nil
+    if run.isFull || !needsTime { return wider }
+    return [wider, hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
   }
 
   /// Tells other processes what has changed. Must follow `settle`.
