@@ -44,6 +44,10 @@ http {{
 }}
 """
 
+# Debian's and Alpine's, Fedora's, and openSUSE's.
+SYSTEM_AUTHORITIES = [pathlib.Path(path) for path in (
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem")]
+
 
 class Nginx(Server):
     """A running server; `files` and `same_file` make what they serve when it is asked for first."""
@@ -54,7 +58,7 @@ class Nginx(Server):
         self.plain_port, tls_port, http2_port = free_ports(3)
         self.bases = {"plain": f"http://127.0.0.1:{self.plain_port}", "tls": f"https://127.0.0.1:{tls_port}",
                       "http2": f"https://127.0.0.1:{http2_port}"}
-        self.certificate = prefix / "certificate.pem"
+        self.certificate = prefix / "authorities.pem"  # for the tools
         self.digests = {}  # by folder, a list
         self.make_certificate()
         (prefix / "nginx.conf").write_text(CONFIGURATION.format(
@@ -70,8 +74,11 @@ class Nginx(Server):
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
              "-days", "30", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
-             "-keyout", str(self.prefix / "key.pem"), "-out", str(self.certificate)],
+             "-keyout", str(self.prefix / "key.pem"), "-out", str(self.prefix / "certificate.pem")],
             check=True, capture_output=True)
+        # A tool that parses the system's certificates for each connection shows it only if they are in the file.
+        system = [path.read_text() for path in SYSTEM_AUTHORITIES if path.exists()]
+        self.certificate.write_text("".join([*system[:1], (self.prefix / "certificate.pem").read_text()]))
 
     def prepare(self):
         self.wait_for(self.plain_port, self.prefix / "error.log")

@@ -140,6 +140,10 @@ static inline uint32_t dlm_epoll_event_mask(const struct epoll_event *event) { r
 // CURLVERSION_NOW is a macro over an enum, which Swift does not import.
 static inline const char *dlm_curl_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }
 
+// Where libcurl was built to look for certificates; NULL for nowhere.
+static inline const char *dlm_curl_ca_file(void) { return curl_version_info(CURLVERSION_NOW)->cainfo; }
+static inline const char *dlm_curl_ca_folder(void) { return curl_version_info(CURLVERSION_NOW)->capath; }
+
 static inline int dlm_curl_has_https_proxy(void) {
   return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTPS_PROXY) != 0;
 }

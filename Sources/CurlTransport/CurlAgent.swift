@@ -86,8 +86,10 @@ actor CurlAgent {
 
   /// libcurl has finished the request of a transfer: another one follows on the same easy handle, or this is the end.
   func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+    let reconnects = transfer.reconnects(after: code)
     guard transfer.goesOn else { return letGo(transfer, with: transfer.result(code)) }
-    if let host = transfer.host { note(transfer, of: host, hasAnswer: true) }
+    if let host = transfer.host { note(transfer, of: host, hasAnswer: !reconnects) }
+    if reconnects, let socket = transfer.answerWait.socket { loop.forgetIfClosed(socket) }
     do throws(CurlFailure) {
       try loop.remove(transfer.easy)
       try transfer.follow()

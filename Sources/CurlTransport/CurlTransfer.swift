@@ -124,6 +124,7 @@ final class CurlTransfer {
       try options.set(login, on: easy)
       run?.exchange.login = login
     case .redirect: run?.exchange.login = try firstLogin(request, at: destination)
+    case .reconnection: break
     }
     try options.set(request, to: destination, settings, on: easy)
     try options.set(isFresh: false, on: easy)
@@ -251,8 +252,20 @@ final class CurlTransfer {
 
   var goesOn: Bool { run?.exchange.goesOn == true }
 
+  /// Has the request follow once more over another kind of connection, if that may help.
+  /// - Returns: whether it does.
+  func reconnects(after code: CURLcode) -> Bool {
+    guard code != CURLE_OK, run?.exchange.isWaiting == true, let destination = run?.exchange.destination,
+      let way = TransferEnd(code, "", of: easy, isAnswered: false).remedy, !options.way.contains(way)
+    else { return false }
+    settings.ways[destination.hostAndPort, default: []].insert(way)
+    run?.exchange.reconnect()
+    return true
+  }
+
   func result(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
     guard let address = run?.exchange.request.address else { return .failure(.cancelled) }
+    if code == CURLE_OK, run?.postponed != nil { _ = settle([]) }
     lastBody = run?.exchange.received
     do throws(DownloadError) {
       let receipt = try run?.exchange.receipt(code) {

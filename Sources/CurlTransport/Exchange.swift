@@ -40,6 +40,8 @@ struct Exchange: ~Copyable {
     case redirect(Route)
     /// To the same server, which requires another kind of login.
     case login(LoginStage)
+    /// To the same server, over another kind of connection (`ConnectionWay`).
+    case reconnection
   }
 
   /// A longer body costs more than a new connection.
@@ -102,6 +104,8 @@ struct Exchange: ~Copyable {
     next = .login(login)
     return drain(isRefusal(head) ? .max : Self.announcedLength(head), at: now())
   }
+
+  mutating func reconnect() { next = .reconnection }
 
   /// - Throws: `.badResponse` if the body's end could not be recognised.
   mutating func final(

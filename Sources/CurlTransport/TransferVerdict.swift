@@ -79,6 +79,16 @@ struct TransferEnd {
     20: .unknownIssuer, 21: .unknownIssuer, 3: .unknownRevocation, 11: .unknownRevocation, 12: .unknownRevocation,
   ]
 
+  /// What may let the same request succeed at once; nil for nothing.
+  var remedy: ConnectionWay? {
+    switch code {
+    case CURLE_PEER_FAILED_VERIFICATION: .folder
+    // libcurl 7.88 does not say with which error the server ended the connection.
+    case CURLE_HTTP2 where !reusedConnection: .http1
+    default: nil
+    }
+  }
+
   private var isClosed: Bool {
     !isAnswered && [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING].contains(code)
   }

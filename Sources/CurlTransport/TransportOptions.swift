@@ -113,10 +113,14 @@ final class TransferSettings {
   private let otherLines: HeaderLines
   let given: GivenLines
   private(set) lazy var logins = LoginMemory()
+  /// By host and port; most hosts need no other.
+  var ways: [String: ConnectionWay] = [:]
+  private let authorityFolder: String?
 
   init(_ options: TransportOptions) throws(CurlFailure) {
     self.options = options
     given = GivenLines(options.headerLines)
+    authorityFolder = options.caFolder ?? dlm_curl_ca_folder().map { String(cString: $0) }
     // Without coding, the bytes on disk are the origin's own, so that a range of them can be requested later. The agent
     // is a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
     let own = ["Accept-Encoding: identity", "User-Agent: \(options.userAgent)"]
@@ -184,7 +188,7 @@ final class TransferSettings {
     // A name lookup that hangs must not hold up cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, 1)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
-    try easy.set(CURLOPT_HTTP_VERSION, asksForHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    try apply([], to: easy)
     // Otherwise libcurl searches the environment for six names with each transfer.
     try easy.set(CURLOPT_PROXY, "")
     // An https proxy's certificate is verified like a server's.
@@ -203,6 +207,14 @@ final class TransferSettings {
     try apply(options.tls, to: easy)
     try applyLines(true, to: easy)
     try applyGuarded(true, to: easy)
+  }
+
+  func apply(_ way: ConnectionWay, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    let usesHTTP2 = asksForHTTP2 && !way.contains(.http1)
+    try easy.set(CURLOPT_HTTP_VERSION, usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    let hasFile = options.caFile != nil || dlm_curl_ca_file() != nil
+    let folder = hasFile && !way.contains(.folder) ? nil : authorityFolder
+    for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { try easy.set(option, folder) }
   }
 
   private func apply(_ tls: TLSOptions, to easy: borrowing EasyHandle) throws(CurlFailure) {
@@ -269,6 +281,7 @@ struct TransferOptions: ~Copyable {
   /// CURLOPT_HTTPAUTH; libcurl's default is Basic.
   private var schemes = dlm_auth_basic
   private(set) var bufferSize = 0
+  private(set) var way: ConnectionWay = []
   /// The origin whose Digest challenge libcurl keeps in the handle.
   var challenger: String?
 
@@ -277,6 +290,9 @@ struct TransferOptions: ~Copyable {
   ) throws(CurlFailure) {
     try easy.set(CURLOPT_URL, address.wireText)
     try set(settings.options.proxies[address.scheme], on: easy)
+    let wantedWay = settings.ways.isEmpty ? [] : settings.ways[address.hostAndPort] ?? []
+    if wantedWay != way { try settings.apply(wantedWay, to: easy) }
+    way = wantedWay
     if let start = request.rangeStart {
       try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
     } else if hasRange {

@@ -13,11 +13,13 @@ public struct Trust: Sendable {
   public var cookies: [String] = []
   /// CURLOPT_CAINFO; nil for libcurl's default.
   public var caFile: String?
+  /// CURLOPT_CAPATH, searched where the file does not know an issuer; nil for libcurl's default.
+  public var caFolder: String?
   /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
   public var isInsecure = false
   public var tls = TLSOptions()
-  /// Hashes of the files of authorities, keys and revoked certificates, by their paths.
-  public var fileDigests: [String: String] = [:]
+  /// A hash of a file of authorities, keys or revoked certificates. Read only for requests over TLS.
+  public var fileDigest: @Sendable (_ path: String) -> String = { $0 }
 
   public init(userAgent: String = "") { self.userAgent = userAgent }
 

@@ -34,6 +34,37 @@ struct TLSTests {
     }
   }
 
+  /// libcurl keeps the certificates that it parsed only without a folder; one that is only there is found all the same.
+  @Test func aCertificateInTheFolder() async throws {
+    let authority = try await TestAuthority()
+    let other = try await TestAuthority()
+    try await authority.issue("server")
+    let hash = try await CommandRun.result(
+      of: "openssl", ["x509", "-hash", "-noout", "-in", authority.certificatePath])
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    try folder.write(authority.folder.read("ca.pem"), to: hash.outputText.filter { !$0.isNewline } + ".0")
+    let server = authority.folder
+    let origin = try await TLSOrigin(
+      ["/f": .body("x")], identity: (certificate: server.path("server.pem"), key: server.path("server.key")))
+    defer { origin.stop() }
+    try await withTransport({ options in
+      options.caFile = other.certificatePath
+      options.caFolder = folder.path
+    }) { transport, _ in
+      for _ in 0..<3 {
+        let (_, sink) = try await transport.fetch(try Address(origin.url("/f")))
+        #expect(sink.bytes == Array("x".utf8))
+      }
+    }
+    try await withTransport({ $0.caFile = other.certificatePath }) { transport, _ in
+      let error = try await #require(throws: DownloadError.self) {
+        _ = try await transport.fetch(try Address(origin.url("/f")))
+      }
+      #expect(error.code == .certificate)
+    }
+  }
+
   @Test func aDowngradeIsRefused() async throws {
     let plain = try FaultyOrigin()
     defer { plain.stop() }

@@ -277,9 +277,24 @@ struct ProofTests {
       "length")
     #expect(run.status == 0, "\(run.errorText)")
     for index in 0..<20 {
-      // As the origin makes them: a pattern of its number.
-      let expected = (0..<200_000).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ index) % 251) }
-      #expect(try place.file("out/\(index)") == expected, "\(how)/\(index)")
+      #expect(try place.file("out/\(index)") == Self.pattern(index), "\(how)/\(index)")
     }
+  }
+
+  /// As the HTTP/2 origin makes its bodies.
+  private static func pattern(_ index: Int) -> [UInt8] {
+    (0..<200_000).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ index) % 251) }
+  }
+
+  /// curl#22923. Not one retry is counted.
+  @Test func aHostThatRequiresHTTP1() async throws {
+    let origin = try await HTTP2Origin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    _ = try place.list((0..<20).map { origin.url("/old/\($0)") })
+    let run = try await place.dlm(
+      "get", "urls.txt", "--http2", "--cacert", origin.certificatePath, "-d", "out", "--retries", "0")
+    #expect(run.status == 0, "\(run.errorText)")
+    for index in 0..<20 { #expect(try place.file("out/\(index)") == Self.pattern(index)) }
   }
 }

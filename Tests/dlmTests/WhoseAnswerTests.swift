@@ -427,7 +427,11 @@ struct WhoseAnswerTests {
       "tls.identity.digest": { $0.tls.identity = other },
       "tls.pinnedKeys": { $0.tls.pinnedKeys = "sha256//a" },
       "tls.revocationList": { $0.tls.revocationList = "/crl" },
-      "fileDigests": { ($0.caFile, $0.fileDigests) = ("/ca", ["/ca": "1"]) },
+      "caFolder": { $0.caFolder = "/cas" },
+      "fileDigest": {
+        $0.caFile = "/ca"
+        $0.fileDigest = { _ in "1" }
+      },
     ]
     // A name is harmless, and what `Vary` may name of it is looked at; the file's text stands for its path;
     // versions say nothing of who answered; the pass phrase opens the same certificate.

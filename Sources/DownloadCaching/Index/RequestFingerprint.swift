@@ -4,8 +4,8 @@ import FileReceiving
 /// What a run's requests depend on beside their addresses (HTTP rules 18, 29 and 30), as hashes keyed by the user's
 /// secret, so that no credential is stored. Isolated state of one cache actor.
 final class RequestFingerprint {
-  /// `RequestFields.key` and `security` of requests.
-  private typealias Sent = (fields: String?, security: String?)
+  /// `RequestFields.key` of requests, and the client certificate.
+  private typealias Sent = (fields: String?, identity: String?)
 
   private let configuration: CacheConfiguration
   private let secret: UserSecret
@@ -19,24 +19,35 @@ final class RequestFingerprint {
     self.configuration = configuration
     self.secret = secret
     self.runNumber = runNumber
-    own = (configuration.fields.key, Self.security(configuration.trust))
+    own = (configuration.fields.key, configuration.trust.tls.identity.map { "certificate " + $0.digest })
     cookies = Dictionary(grouping: configuration.trust.cookies, by: Trust.cookieDomain)
       .mapValues { $0.sorted().joined(separator: "\n") }
     // Strangers get neither header lines nor a certificate, and lines that are not sent select no answer.
     var trust = configuration.trust
-    (trust.headerLines, trust.tls.identity) = ([], nil)
+    trust.headerLines = []
     let lacksLines = !configuration.trust.headerLines.isEmpty
-    strangers = (RequestFields(trust).key ?? (lacksLines ? "" : nil), Self.security(trust))
+    strangers = (RequestFields(trust).key ?? (lacksLines ? "" : nil), nil)
   }
 
-  /// Who the user is to servers over TLS, and how they are checked, as text; nil for what is usual.
-  private static func security(_ trust: Trust) -> String? {
-    func content(_ path: String) -> String { trust.fileDigests[path] ?? path }
-    let settings = [
+  /// How servers are checked over TLS, the files by their content.
+  private lazy var checks = listChecks(configuration.trust.fileDigest)
+  /// The same, with the files by their names: all that a request over plain HTTP may be redirected to, so that it need
+  /// not read them.
+  private lazy var namedChecks = listChecks { $0 }
+
+  private func listChecks(_ content: (String) -> String) -> [String] {
+    let trust = configuration.trust
+    return [
       trust.isInsecure ? "insecure" : nil, trust.caFile.map { "authorities " + content($0) },
-      trust.tls.pinnedKeys.map { "keys " + content($0) }, trust.tls.revocationList.map { "revoked " + content($0) },
-      trust.tls.identity.map { "certificate " + $0.digest },
+      trust.caFolder.map { "folder " + $0 },
+      trust.tls.pinnedKeys.map { "keys " + ($0.hasPrefix("sha256//") ? $0 : content($0)) },
+      trust.tls.revocationList.map { "revoked " + content($0) },
     ].compactMap(\.self)
+  }
+
+  /// Who the user is to servers over TLS, and how they are checked, as text; nil for the usual.
+  private func security(_ sent: Sent, _ isTLS: Bool) -> String? {
+    let settings = (isTLS ? checks : namedChecks) + [sent.identity].compactMap(\.self)
     return settings.isEmpty ? nil : settings.joined(separator: "\0")
   }
 
@@ -62,8 +73,8 @@ final class RequestFingerprint {
     let cookies = cookies(for: address.host)
     let lines = request.headerLines.isEmpty ? [] : [request.headerLines.joined(separator: "\n")]
     guard hasLogin || address.hasCredentials || cookies != nil || !lines.isEmpty else {
-      let usual = isStranger ? usualOfStrangers : usualOfOwn
-      return isTLS ? usual.tls : usual.plain
+      let usual = isTLS ? usualOverTLS : usualOverPlain
+      return isStranger ? usual.strangers : usual.own
     }
     let login = hasLogin ? logins?.login(for: address.host) : nil
     return trust(
@@ -84,12 +95,13 @@ final class RequestFingerprint {
   }
 
   /// Of requests without a login: nearly all, so that it is computed once.
-  private lazy var usualOfOwn = (tls: trust(own, [], true), plain: trust(own, [], false))
-  private lazy var usualOfStrangers = (tls: trust(strangers, [], true), plain: trust(strangers, [], false))
+  private lazy var usualOverTLS = (own: trust(own, [], true), strangers: trust(strangers, [], true))
+  private lazy var usualOverPlain = (own: trust(own, [], false), strangers: trust(strangers, [], false))
 
   private func trust(_ sent: Sent, _ secrets: [String?], _ isTLS: Bool) -> RequestTrust {
-    let redirected = mark([sent.security, sent.fields] + secrets)
-    let isWhole = isTLS || sent.security == nil
+    let security = security(sent, isTLS)
+    let redirected = mark([security, sent.fields] + secrets)
+    let isWhole = isTLS || security == nil
     return RequestTrust(own: isWhole ? redirected : mark([nil, sent.fields] + secrets), redirected: redirected)
   }
 

@@ -70,7 +70,7 @@ struct GetCommand: AsyncParsableCommand {
         DLM_…                        every setting: DLM_JOBS for --jobs; dlm config shows them all
         DLM_CERT_PASSPHRASE          the pass phrase of --cert
         http_proxy, https_proxy, all_proxy, no_proxy    as curl has them
-        CURL_CA_BUNDLE, SSL_CERT_FILE                   certificates to trust, without --cacert
+        CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR     certificates to trust, without --cacert
         NO_COLOR, CLICOLOR_FORCE, TERM, CI              how progress is shown
         TMPDIR                                          scratch files
       """)

@@ -2,6 +2,7 @@ import ArgumentParser
 import CurlTransport
 import DownloadModel
 import Glibc
+import SystemPackage
 
 struct ConnectionSettings {
   /// `Wiring` adds what is the run's own: its cookies and its width.
@@ -19,6 +20,7 @@ struct ConnectionSettings {
     transport.retryOn = options.retryOn
     transport.leastRate = options.minRate?.bytesPerSecond
     transport.caFile = try Self.authorities(options, sources)
+    if options.cacert == nil { transport.caFolder = sources.environment["SSL_CERT_DIR"] }
     transport.isInsecure = options.insecure
     transport.proxies = try Self.proxies(options.proxy, sources)
     transport.netrcFile = try Self.readable("netrc-file", options.netrcFile, sources)
@@ -31,12 +33,7 @@ struct ConnectionSettings {
         })
     }
     transport.tls = try Self.tls(options, sources)
-    for path in [transport.caFile, transport.tls.pinnedKeys, transport.tls.revocationList].compactMap(\.self)
-    where !path.hasPrefix("sha256//") {
-      do { transport.fileDigests[path] = try ContentDigest.ofFile(path).hex } catch {
-        throw ValidationError(UsageMessages.unreadable("The file", path, "\(error)"))
-      }
-    }
+    transport.fileDigest = Self.digest
     transport.usesHTTP2 = options.http2
     cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
@@ -74,6 +71,14 @@ struct ConnectionSettings {
       throw ValidationError(UsageMessages.unreadable(option, path, UsageMessages.notRegular))
     }
     return path
+  }
+
+  /// - Returns: of a file that is gone since the start, an error's text: libcurl refuses connections then.
+  private static func digest(ofFile path: String) -> String {
+    do {
+      let file = try FileDescriptor.open(path, .readOnly, options: .closeOnExec)
+      return try file.closeAfter { ContentHasher.digest(of: try file.bytes(upTo: 64 << 20)).hex }
+    } catch { return "\(error)" }
   }
 
   private static func tls(_ options: RunOptions, _ sources: SettingsSources) throws -> TLSOptions {

@@ -1,4 +1,5 @@
 import DownloadModel
+import Synchronization
 import SystemPackage
 import Testing
 
@@ -86,6 +87,23 @@ struct TrustMarkTests {
     #expect(Set(marks).count == marks.count && !marks.contains(.usual))
     #expect(try trust("http://u:p@host/a") == trust("http://u:p@host/b"))
     #expect(!marks.contains { $0.text.contains("u:p") })
+  }
+
+  /// A hash of the system's certificates takes half a millisecond, so plain HTTP does without it.
+  @Test func filesAreReadForTLSOnly() throws {
+    let read = Lock<[String]>([])
+    let change = { (trust: inout Trust) in
+      trust.caFile = "/ca"
+      trust.fileDigest = { path in
+        read.withLock { $0.append(path) }
+        return "1"
+      }
+    }
+    _ = try trust("http://host/", change)
+    let forPlain = read.withLock { $0 }
+    _ = try trust("https://host/", change)
+    let forTLS = read.withLock { $0 }
+    #expect(forPlain == [] && forTLS == ["/ca"])
   }
 
   /// Over plain HTTP nobody is checked, unless a redirect leads to where somebody is.

@@ -4,7 +4,8 @@
 
 It prints its port. /HOW/N is a file of 200,000 bytes, a pattern of N. The first request of each is answered by half of
 it and RST_STREAM: HOW is `length` (with Content-Length, NO_ERROR), `open` (without, NO_ERROR) or `error` (with,
-INTERNAL_ERROR). Every later one is answered right, ranges included.
+INTERNAL_ERROR). Every later one is answered right, ranges included. HOW `old` is answered over HTTP/1.1 only: over
+HTTP/2, GOAWAY with HTTP_1_1_REQUIRED ends the connection.
 """
 
 import socket
@@ -94,6 +95,12 @@ def serve(channel):
     while received := channel.recv(65536):
         for event in connection.receive_data(received):
             if isinstance(event, RequestReceived):
+                if dict(event.headers)[":path"].startswith("/old/"):
+                    connection.close_connection(ErrorCodes.HTTP_1_1_REQUIRED, last_stream_id=0)
+                    channel.sendall(connection.data_to_send())
+                    while channel.recv(65536):
+                        pass  # to close it now would reset it, and lose the GOAWAY
+                    return
                 answers[event.stream_id] = answer(connection, event.stream_id, dict(event.headers))
             elif isinstance(event, StreamReset):
                 answers.pop(event.stream_id, None)
@@ -103,10 +110,18 @@ def serve(channel):
         channel.sendall(connection.data_to_send())
 
 
+def serve_old(channel):
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += channel.recv(65536)
+    body = body_of(received.split()[1].decode())
+    channel.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
 def handle(plain, context):
     try:
         with context.wrap_socket(plain, server_side=True) as channel:
-            serve(channel)
+            (serve if channel.selected_alpn_protocol() == "h2" else serve_old)(channel)
     except OSError:
         pass  # the client went away, which is its right
 
@@ -114,7 +129,7 @@ def handle(plain, context):
 def main():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[1], sys.argv[2])
-    context.set_alpn_protocols(["h2"])
+    context.set_alpn_protocols(["h2", "http/1.1"])
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     print(listener.getsockname()[1], flush=True)
     while True:
