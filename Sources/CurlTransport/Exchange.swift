@@ -296,6 +296,10 @@ struct AnswerFraming {
         let detail = "its Content-Length is malformed or contradicts itself"
         throw DownloadError(.badResponse, detail, "reading the answer")
       }
+      if let length, length > ResponseHead.longestFile {
+        throw DownloadError(
+          .badResponse, "it claims \(length) bytes, and no file is that long", "reading the answer")
+      }
     }
   }
 

@@ -45,13 +45,17 @@ public struct ResponseHead: Sendable {
     }
   }
 
+  /// Bytes: 1 PiB, longer than any file. What a server claims beyond is no length.
+  public static let longestFile: Int64 = 1 << 50
+
   private static func length(_ field: String) -> Int64? {
     if !field.utf8.contains(UInt8(ascii: ",")) { return number(field[...]) }
     let lengths = Set(field.split(separator: ",").map { number(OptionalWhiteSpace.trimmed($0)) })
     return lengths.count == 1 ? lengths.first ?? nil : nil
   }
 
-  private static func number(_ text: Substring) -> Int64? {
+  /// Of digits alone, and so small that sums of several cannot overflow (HTTP rule 26).
+  fileprivate static func number(_ text: Substring) -> Int64? {
     text.utf8.count <= 18 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
   }
 
@@ -80,7 +84,7 @@ public struct ResponseHead: Sendable {
         ?? item(self["x-ratelimit-remaining"], self["x-ratelimit-reset"]), Int(self["age"] ?? "0") == 0
     else { return nil }
     let policies = Self.items(self["ratelimit-policy"] ?? "")
-    func number(_ text: Substring?) -> Int64? { text.flatMap { Int64($0.prefix { $0.isNumber }) } }
+    func number(_ text: Substring?) -> Int64? { text.flatMap { Self.number($0.prefix { $0.isNumber }) } }
     return Self.items(field).compactMap { item in
       let window = policies.first { $0[""] == item[""] }?["w"]
       guard let left = number(item["r"] ?? item["remaining"]),
@@ -88,9 +92,12 @@ public struct ResponseHead: Sendable {
       else { return nil }
       // GitHub and Zenodo say when, by a clock that their date shows; others in how many seconds. The sizes differ.
       if reset >= 1_000_000_000 { reset -= self["date"].flatMap { HTTPDate($0)?.seconds } ?? reset }
-      return reset > 0 ? (Int(left), .seconds(reset)) : nil
+      return (1...Self.longestReset).contains(reset) ? (Int(left), .seconds(reset)) : nil
     }.min { ($0.left, $1.time) < ($1.left, $0.time) }
   }
+
+  /// Seconds. To pace requests over more than a day helps nobody.
+  private static let longestReset: Int64 = 86_400
 
   /// Of a list or dictionary of structured fields (RFC 9651), each with its parameters, and its name under "".
   private static func items(_ field: String) -> [[Substring: Substring]] {
@@ -157,14 +164,15 @@ public struct ContentRange: Sendable, Equatable {
     guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
     let sides = parts[1].split(separator: "/", omittingEmptySubsequences: false)
     guard sides.count == 2 else { return nil }
-    completeLength = Int64(sides[1])
-    guard sides[1] == "*" || completeLength ?? -1 >= 0 else { return nil }
+    completeLength = ResponseHead.number(sides[1])
+    guard sides[1] == "*" || completeLength ?? .max <= ResponseHead.longestFile else { return nil }
     if sides[0] == "*" {
       range = nil
       return
     }
     let ends = sides[0].split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]), first >= 0, first <= last
+    guard ends.count == 2, let first = ResponseHead.number(ends[0]), let last = ResponseHead.number(ends[1]),
+      first <= last, last < ResponseHead.longestFile
     else { return nil }
     if let completeLength, last >= completeLength { return nil }
     range = first...last

@@ -68,7 +68,7 @@ struct AnswerFramingTests {
     #expect(framing.proof == proof)
   }
 
-  @Test(arguments: ["abc", "5\r\nContent-Length: 6", "-1"])
+  @Test(arguments: ["abc", "5\r\nContent-Length: 6", "-1", "1125899906842625", "999999999999999999"])
   func uselessLengths(text: String) {
     let error = #expect(throws: DownloadError.self) {
       _ = try AnswerFraming(ResponseHead(status: 200, block: Array("Content-Length: \(text)\r\n".utf8)))

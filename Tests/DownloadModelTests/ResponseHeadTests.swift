@@ -98,7 +98,8 @@ struct ResponseHeadTests {
   @Test(arguments: [
     "", "bytes", "items 0-9/100", "bytes 9-0/100", "bytes 0-100/100", "bytes 0-9", "bytes a-b/c",
     "bytes -1-5/9",
-    "bytes 0-9/-1", "bytes 0-9/100/1",
+    "bytes 0-9/-1", "bytes 0-9/100/1", "bytes 0-9/999999999999999999", "bytes 0-999999999999999999/*",
+    "bytes +0-9/100", "bytes 0-9223372036854775807/*", "bytes 0-9/9223372036854775807",
   ])
   func noContentRange(_ text: String) { #expect(ContentRange(text) == nil) }
 
