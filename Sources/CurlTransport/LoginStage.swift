@@ -12,21 +12,23 @@ enum LoginStage: Equatable {
   /// Digest (RFC 7616), with the challenge that the easy handle has.
   /// - isFresh: this transfer requested the challenge, so that a refusal means the login is wrong.
   case digest(isFresh: Bool)
-  /// SPNEGO (RFC 4559), with the user's ticket.
-  case negotiate
+  /// SPNEGO (RFC 4559), with the user's ticket, if there is one.
+  /// - isLast: the server has refused the login by Basic.
+  case negotiate(isLast: Bool)
   /// Basic, after a challenge that offers nothing better.
   case plainBasic
 
   /// - Returns: the next request for the same file, after a 401 that offers these; nil if the 401 is final.
   func next(_ offers: Set<LoginScheme>) -> LoginStage? {
     switch self {
-    case .basic: offers.contains(.digest) ? .probe : offers.contains(.negotiate) ? .negotiate : nil
+    case .basic: offers.contains(.digest) ? .probe : offers.contains(.negotiate) ? .negotiate(isLast: true) : nil
     case .probe where offers.contains(.digest): .digest(isFresh: true)
-    case .probe: offers.contains(.negotiate) ? .negotiate : offers.contains(.basic) ? .plainBasic : nil
+    case .probe where offers.contains(.negotiate): .negotiate(isLast: false)
+    case .probe, .negotiate(isLast: false): offers.contains(.basic) ? .plainBasic : nil
     // The challenge was good for other files: it has become stale, or belongs to another realm.
     case .digest(isFresh: false): offers.contains(.digest) ? .probe : offers.contains(.basic) ? .plainBasic : nil
     // Basic is not tried either: it would send in the clear a password that was kept off the network so far.
-    case .digest(isFresh: true), .negotiate, .plainBasic: nil
+    case .digest(isFresh: true), .negotiate(isLast: true), .plainBasic: nil
     }
   }
 
@@ -77,7 +79,7 @@ final class LoginMemory {
     return switch known[origin] {
     case nil: address.scheme == .https ? .basic : .probe
     case .digest?: challenger == origin ? .digest(isFresh: false) : .probe
-    case .negotiate?: .negotiate
+    case .negotiate?: .negotiate(isLast: false)
     case .basic?: .basic
     }
   }
@@ -89,11 +91,11 @@ final class LoginMemory {
     let (next, origin) = (stage.next(offers), Self.origin(address))
     switch next {
     // The origin accepts none of the user's tickets, so the next file begins anew.
-    case nil: if stage == .negotiate { known[origin] = nil }
+    case nil: if case .negotiate = stage { known[origin] = nil }
     case .probe, .digest(isFresh: true): known[origin] = .digest
     case .negotiate: known[origin] = .negotiate
     // Another realm of the origin may want more.
-    case .plainBasic: known[origin] = known[origin] ?? .basic
+    case .plainBasic: if known[origin] != .digest { known[origin] = .basic }
     case .basic, .digest: break
     }
     return next

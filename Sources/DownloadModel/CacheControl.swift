@@ -118,7 +118,7 @@ package struct CacheControl: Sendable, Equatable {
 
 /// A number of seconds in a header field (RFC 9111 §1.2.2).
 package enum DeltaSeconds {
-  static let largest: Int64 = 1 << 31
+  package static let largest: Int64 = 1 << 31
 
   /// - Returns: nil for anything but digits.
   package static func read(_ digits: some Collection<UInt8>) -> Int64? {

@@ -19,7 +19,7 @@ struct LoginStageTests {
     #expect(LoginStage.basic.next([.basic]) == nil)
     #expect(LoginStage.basic.next([]) == nil)
     #expect(LoginStage.basic.next([.basic, .digest]) == .probe)
-    #expect(LoginStage.basic.next([.negotiate]) == .negotiate)
+    #expect(LoginStage.basic.next([.negotiate]) == .negotiate(isLast: true))
     #expect(LoginStage.basic.next([.negotiate, .digest]) == .probe)
     #expect(LoginStage.probe.next([.digest]) == .digest(isFresh: true))
     #expect(LoginStage.probe.next([.basic]) == .plainBasic)
@@ -30,13 +30,15 @@ struct LoginStageTests {
   @Test func refused() {
     #expect(LoginStage.digest(isFresh: false).next([.digest]) == .probe)
     #expect(LoginStage.digest(isFresh: false).next([.basic]) == .plainBasic)
-    for last in [LoginStage.digest(isFresh: true), .negotiate, .plainBasic] {
+    for last in [LoginStage.digest(isFresh: true), .negotiate(isLast: true), .plainBasic] {
       #expect(last.next([.basic, .digest, .negotiate]) == nil)
     }
   }
 
   @Test func everyWayEnds() {
-    for start in [LoginStage.basic, .probe, .digest(isFresh: false), .digest(isFresh: true), .negotiate] {
+    for start in [
+      LoginStage.basic, .probe, .digest(isFresh: false), .digest(isFresh: true), .negotiate(isLast: false),
+    ] {
       for raw in UInt8(0)..<8 {
         var (stage, steps) = (Optional(start), 0)
         while let now = stage {
@@ -68,11 +70,24 @@ struct LoginStageTests {
       memory.next(after: .digest(isFresh: false), challenge: "Basic realm=\"y\"", at: one) == .plainBasic)
     #expect(stage(one, origin) == .digest(isFresh: false))
     #expect(stage(other, origin) == .probe)
-    #expect(memory.next(after: .probe, challenge: "Negotiate", at: other) == .negotiate)
-    #expect(stage(other) == .negotiate)
+    #expect(memory.next(after: .probe, challenge: "Negotiate", at: other) == .negotiate(isLast: false))
+    #expect(stage(other) == .negotiate(isLast: false))
     // There is no ticket that it takes.
-    #expect(memory.next(after: .negotiate, challenge: "Negotiate", at: other) == nil)
+    #expect(memory.next(after: .negotiate(isLast: false), challenge: "Negotiate", at: other) == nil)
     #expect(stage(other) == .probe)
+  }
+
+  /// git-lfs#4815: a server offers Negotiate beside Basic, there is no ticket, and netrc has a login.
+  @Test func negotiateWithoutATicket() throws {
+    let memory = LoginMemory()
+    let address = try Address("http://h/a")
+    let challenge = "Negotiate, Basic realm=\"x\""
+    let first = memory.next(after: .probe, challenge: challenge, at: address)
+    #expect(first == .negotiate(isLast: false))
+    #expect(memory.next(after: .negotiate(isLast: false), challenge: challenge, at: address) == .plainBasic)
+    #expect(memory.stage(at: address, challenger: nil) == .basic, "further files send the login at once")
+    // Over TLS, Basic was refused before.
+    #expect(LoginStage.basic.next([.negotiate, .basic]) == .negotiate(isLast: true))
   }
 
   /// Over TLS at once; over plain http from the first challenge on, and for the login that was asked for.

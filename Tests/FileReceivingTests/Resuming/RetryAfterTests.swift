@@ -5,11 +5,13 @@ import Testing
 
 @Suite("Retry-After (RFC 9110 §10.2.3), strong dates (§8.8.2.2)")
 struct RetryAfterTests {
-  @Test(arguments: [
-    ("120", 120), ("0", 0), ("-1", nil), ("1.5", nil), ("", nil), ("soon", nil), ("9999999999", nil),
-    ("Sun, 06 Nov 1994 08:49:47 GMT", 10), ("Sun, 06 Nov 1994 08:49:27 GMT", 0),
-  ])
-  func retryAfter(field: String, seconds: Int?) {
+  @Test(
+    arguments: [
+      ("120", 120), ("0", 0), ("-1", nil), ("5.4", 5.4), ("1.5s", nil), ("1.2.3", nil), (".", nil), ("1e5", nil),
+      ("nan", nil), ("", nil), ("soon", nil), ("9999999999", 2_147_483_648),
+      ("Sun, 06 Nov 1994 08:49:47 GMT", 10), ("Sun, 06 Nov 1994 08:49:27 GMT", 0),
+    ] as [(String, Double?)])
+  func retryAfter(field: String, seconds: Double?) {
     #expect(RetryAfter.duration(field, now: 784_111_777) == seconds.map { .seconds($0) })
   }
 
