@@ -248,9 +248,14 @@ struct HeadAssembler {
       return .more
     }
     if !line.isEmpty, line[0] != UInt8(ascii: "\r"), line[0] != UInt8(ascii: "\n") {
-      starts.append(block.count)
+      if OptionalWhiteSpace.contains(line[0]), !starts.isEmpty {
+        unfold()
+      } else {
+        starts.append(block.count)
+      }
       if Self.begins(line, with: "set-cookie:") { setsCookie = true }
       if Self.begins(line, with: "ratelimit") || Self.begins(line, with: "x-ratelimit") { limitsRate = true }
+      if Self.begins(line, with: "content-encoding:") { isCoded = true }
       block.append(contentsOf: line)
       return .more
     }
@@ -259,6 +264,11 @@ struct HeadAssembler {
     if [301, 302, 303, 307, 308].contains(status), head["location"]?.isEmpty == false { return .redirect }
     isFinal = true
     return .final
+  }
+
+  /// The next line goes on with the last field (RFC 9112 §5.2).
+  private mutating func unfold() {
+    while let last = block.last, last == UInt8(ascii: "\r") || last == UInt8(ascii: "\n") { block.removeLast() }
   }
 
   /// By C, since each line of each head comes here, and a comparison of sequences is ten times as slow.

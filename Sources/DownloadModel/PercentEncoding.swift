@@ -8,7 +8,7 @@ public enum PercentEncoding {
     return String(decoding: encoded(text.utf8) { !$0.isLetterOrDigit && !plain.contains($0) }, as: UTF8.self)
   }
 
-  static func encoded(_ text: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool) -> [UInt8] {
+  package static func encoded(_ text: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool) -> [UInt8] {
     text.flatMap { mustEncode($0) ? Array("%\([$0].hexadecimal.uppercased())".utf8) : [$0] }
   }
 
@@ -46,6 +46,15 @@ public enum PercentEncoding {
   }
 }
 
+package enum Base64 {
+  /// Blanks and line ends are skipped, and many senders leave out what fills the last four characters.
+  package static func octets(_ text: [UInt8]) -> [UInt8]? {
+    let digits = text.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }
+    let filled = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
+    return Data(base64Encoded: Data(filled)).map { Array($0) }
+  }
+}
+
 /// What a `data:` address holds (RFC 2397): `data:[TYPE][;base64],DATA`.
 public struct DataAddress: Sendable {
   public let mediaType: String
@@ -62,11 +71,8 @@ public struct DataAddress: Sendable {
       bytes = octets
       return
     }
-    // Many leave out what fills its last four characters.
-    let digits = octets.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }
-    let filled = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
-    guard let data = Data(base64Encoded: Data(filled)) else { return nil }
-    bytes = Array(data)
+    guard let data = Base64.octets(octets) else { return nil }
+    bytes = data
   }
 
   public static func isMeant(_ text: some StringProtocol) -> Bool { text.prefix(5).lowercased() == "data:" }

@@ -28,6 +28,17 @@ struct HeadAssemblerTests {
     #expect(assembler.head["trailer"] == nil)
   }
 
+  /// RFC 9112 §5.2: a user agent replaces each fold with blanks.
+  @Test func foldedFields() {
+    let (assembler, _) = steps([
+      "HTTP/1.1 200 OK\r\n", " before: any\r\n", "Content-Disposition: attachment;\r\n", "\tfilename=\"a b\r\n",
+      "  c.zip\"\r\n", "ETag: \"x\"\r\n", "\r\n",
+    ])
+    #expect(assembler.head["content-disposition"] == "attachment;\tfilename=\"a b  c.zip\"")
+    #expect(assembler.head["etag"] == "\"x\"")
+    #expect(assembler.head["before"] == nil)
+  }
+
   @Test func aRedirectWithoutLocationIsFinal() {
     let (_, steps) = steps(["HTTP/1.1 302 Found\r\n", "\r\n"])
     #expect(steps.last == .final)

@@ -3,7 +3,7 @@ import DownloadModel
 /// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form. Values without quotes
 /// may hold blanks and UTF-8, because frameworks send them so (HTTP rule 36).
 struct ContentDisposition: Equatable {
-  /// `filename*` if it can be decoded, otherwise `filename`.
+  /// `filename*` if it can be decoded, otherwise `filename`, otherwise a `filename*` in quotes, against the grammar.
   let filename: String?
 
   /// - Returns: nil if the field does not follow the grammar: such a field is ignored as a whole.
@@ -19,9 +19,12 @@ struct ContentDisposition: Equatable {
       let isQuoted = scanner.next() == UInt8(ascii: "\"")
       guard let value = isQuoted ? scanner.quotedString() : scanner.looseValue() else { return nil }
       // Two parameters of one name: the sender's mistake, which readers resolve differently.
-      guard values.updateValue(isQuoted && name == "filename*" ? "" : value, forKey: name) == nil else { return nil }
+      let key = isQuoted && name == "filename*" ? "filename* in quotes" : name
+      guard values.updateValue(value, forKey: key) == nil else { return nil }
     }
-    filename = values["filename*"].flatMap(Self.decodeExtended) ?? values["filename"]
+    filename =
+      values["filename*"].flatMap(Self.decodeExtended) ?? values["filename"].map { EncodedWords.decode($0) ?? $0 }
+      ?? values["filename* in quotes"].flatMap(Self.decodeExtended)
   }
 
   /// RFC 8187 §3.2: `charset'language'percent-encoded`; UTF-8 and, for old senders, ISO-8859-1.
@@ -30,11 +33,41 @@ struct ContentDisposition: Equatable {
     guard parts.count == 3, let octets = PercentEncoding.octets(Array(parts[2])[...], isStrict: true) else {
       return nil
     }
-    return switch Substring(parts[0]).lowercased() {
-    case "utf-8": String(validating: octets, as: UTF8.self)
+    return text(octets, in: Substring(parts[0]))
+  }
+
+  fileprivate static func text(_ octets: [UInt8], in charset: Substring) -> String? {
+    switch charset.lowercased() {
+    case "utf-8", "utf8": String(validating: octets, as: UTF8.self)
     case "iso-8859-1": String(decoding: octets.map { UInt16($0) }, as: UTF16.self)
     default: nil
     }
+  }
+}
+
+/// The encoded words of mail (RFC 2047), which some frameworks send in `filename=`, and browsers decode:
+/// `=?UTF-8?B?…?=`, `=?UTF-8?Q?…?=`. A blank only separates two of them.
+private enum EncodedWords {
+  private static let mark = UInt8(ascii: "=")
+
+  /// - Returns: nil unless the whole text is such words.
+  static func decode(_ text: String) -> String? {
+    let words = text.utf8.split(separator: 0x20)
+    let decoded = words.compactMap { word in
+      let parts = word.split(separator: UInt8(ascii: "?"), omittingEmptySubsequences: false)
+      return parts.count == 5 && [parts[0], parts[4]].allSatisfy { $0.elementsEqual([mark]) }
+        ? decode(parts[3], Substring(parts[2]).lowercased(), in: Substring(parts[1])) : nil
+    }
+    return decoded.count == words.count ? decoded.joined() : nil
+  }
+
+  private static func decode(_ content: Substring.UTF8View, _ kind: String, in charset: Substring) -> String? {
+    // `Q` is percent-encoding with another mark, and `_` for a blank.
+    let percent = UInt8(ascii: "%")
+    let percents = PercentEncoding.encoded(content) { $0 == percent }
+      .map { $0 == mark ? percent : $0 == UInt8(ascii: "_") ? 0x20 : $0 }
+    let octets = kind == "b" ? Base64.octets(Array(content)) : PercentEncoding.octets(percents[...], isStrict: true)
+    return octets.flatMap { ContentDisposition.text($0, in: charset) }
   }
 }
 

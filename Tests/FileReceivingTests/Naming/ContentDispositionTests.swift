@@ -36,6 +36,16 @@ struct ContentDispositionTests {
     ("attachment; filename=plain.txt; filename*=KOI8-R''a.txt", "plain.txt"),
     ("attachment; filename=plain.txt; filename*=\"UTF-8''quoted.txt\"", "plain.txt"),
     ("attachment; filename=plain.txt; filename*=UTF-8'a.txt", "plain.txt"),
+    // As other frameworks send them, and browsers or wget read them.
+    ("attachment; filename*=\"utf-8' 'x.zip\"", "x.zip"), ("attachment; filename*=UTF8''%C3%A9.txt", "é.txt"),
+    ("attachment; filename=\"=?UTF-8?B?w6kueGxzeA==?=\"", "é.xlsx"),
+    ("attachment; filename=\"=?utf-8?q?a_=C3=A9%41.txt?=\"", "a é%41.txt"),
+    ("attachment; filename==?ISO-8859-1?Q?=E9.txt?=", "é.txt"),
+    ("attachment; filename=\"=?UTF-8?B?w6k=?= =?UTF-8?Q?b.txt?=\"", "éb.txt"),
+    ("attachment; filename=\"=?UTF-8?B?Li4vLi4vZXRjL3Bhc3N3ZA==?=\"", "passwd"),
+    ("attachment; filename=\"=?UTF-8?B?!!!!?=\"", "=?UTF-8?B?!!!!?="),
+    ("attachment; filename=\"=?KOI8-R?B?AAAA?=\"", "=?KOI8-R?B?AAAA?="),
+    ("attachment; filename=\"what?.txt\"", "what?.txt"), ("attachment; filename=\"a?b?c?d?e\"", "a?b?c?d?e"),
     // Not decoded: percent signs in the plain form are percent signs.
     ("attachment; filename=\"a%20b.txt\"", "a%20b.txt"),
     // Paths, hidden files, dlm's own names.
