@@ -37,9 +37,11 @@ public struct ResponseHead: Sendable {
   }
 
   /// Whether the body is all that the server has to give: unknown codes of the class 2xx are as 200 (RFC 9110 §15), and
-  /// 203 is a 200 that a proxy changed.
+  /// 203 is a 200 that a proxy changed. A 202 with Retry-After is a notice that the file is not ready yet.
   public var isWhole: Bool {
     switch status {
+    case _ where isRefusal: false
+    case 202: self["retry-after"] == nil
     case 200...203, 209...225, 227...299: true
     default: false
     }
@@ -235,7 +237,7 @@ public enum HTTPStatus {
   /// origin for now, or not in time; its 526, that the origin's certificate is refused, which no retry mends.
   public static func isTransient(_ status: Int) -> Bool {
     switch status {
-    case 408, 425, 429: true
+    case 202, 408, 425, 429: true
     case 501, 505, 526: false
     default: status >= 500
     }
@@ -255,7 +257,7 @@ public struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {
   private let host: String?
   private var statuses: [ClosedRange<Int>] = []
 
-  /// - Parameter text: `403,5xx`, or `HOST=403`; nil for other statuses than of failures.
+  /// - Parameter text: `403,5xx`, or `HOST=202`; nil for a status that cannot end a download.
   public init?(_ text: String) {
     description = text
     let parts = text.lowercased().split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -264,7 +266,9 @@ public struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {
     for part in (parts.last ?? "").split(separator: ",", omittingEmptySubsequences: false) {
       let item = OptionalWhiteSpace.trimmed(part)
       let isClass = item.hasSuffix("xx")
-      guard let first = Int(isClass ? item.dropLast(2) + "00" : item), (400...599).contains(first) else { return nil }
+      guard let first = Int(isClass ? item.dropLast(2) + "00" : item),
+        (200...299).contains(first) || (400...599).contains(first)
+      else { return nil }
       statuses.append(first...(isClass ? first + 99 : first))
     }
   }

@@ -23,7 +23,8 @@ struct ResponseHeadTests {
       ("403", 403, true), ("403", 404, false), ("403,5xx", 599, true), ("403, 5xx", 500, true), ("4XX", 418, true),
       ("4xx", 500, false), ("H.example=403", 403, true), ("h.example:8080=403", 403, true), ("h=403", 403, false),
       ("h.example:80=403", 403, false),
-      ("", 403, nil), ("403,", 403, nil), ("200", 200, nil), ("600", 600, nil), ("3xx", 304, nil), ("xx", 400, nil),
+      ("202", 202, true), ("2xx,403", 204, true), ("h.example=202", 202, true),
+      ("", 403, nil), ("403,", 403, nil), ("199", 199, nil), ("600", 600, nil), ("3xx", 304, nil), ("xx", 400, nil),
       ("40x", 400, nil), ("=403", 403, nil), ("http://h/=403", 403, nil), ("403=h", 403, nil),
     ] as [(String, Int, Bool?)])
   func throttlingStatuses(text: String, status: Int, contains: Bool?) throws {
@@ -55,6 +56,19 @@ struct ResponseHeadTests {
     // Whose clock it is would be unknown.
     let isDated = fields.contains("1700000042")
     #expect(head(fields).allowance?.left == (isDated ? nil : left))
+  }
+
+  /// Sentinel's and Box's archives answer 202 while a file comes from tape.
+  @Test(
+    arguments: [
+      (200, "", true), (202, "", true), (202, "Retry-After: 9\r\n", false), (203, "Retry-After: 9\r\n", true),
+      (204, "", false), (206, "", false), (404, "", false),
+    ])
+  func whole(status: Int, block: String, isWhole: Bool) {
+    var head = ResponseHead(status: status, block: Array(block.utf8))
+    #expect(head.isWhole == isWhole)
+    head.isRefusal = true
+    #expect(!head.isWhole, "--retry-on names it")
   }
 
   /// Older servers, and frameworks in file names (HTTP rule 36).

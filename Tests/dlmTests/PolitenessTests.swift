@@ -165,6 +165,26 @@ struct PolitenessTests {
     let run = try await place.dlm("get", list, "-d", "out", "-j", "16")
     #expect(run.status == 0, "\(run.errorText)")
     #expect(origin.log.count == 16, "none is refused, so none is asked for again")
+
+  /// sentinelsat#233: the notice stood as the product. Files beside it are not held back.
+  @Test func aFileThatIsNotReadyYet() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let notice = OriginAnswer.status(202, headers: ["Retry-After: 1"])
+    origin.route("/S2A.zip", notice, notice, .file([1, 2, 3]))
+    origin.route("/later.zip", .status(202), .file([4]))
+    origin.route("/notice", .status(202))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/S2A.zip"))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("S2A.zip") == [1, 2, 3])
+    let retried = try await place.dlm("get", origin.url("/later.zip"), "--retry-on", "202")
+    #expect(retried.status == 0, "\(retried.errorText)")
+    #expect(try place.file("later.zip") == [4])
+    #expect(try await place.dlm("get", origin.url("/notice")).status == 0, "a 202 alone is an answer")
+    origin.route("/tape", notice)
+    let failed = try await place.dlm("get", origin.url("/tape"), "--retries", "0")
+    #expect(failed.status == 75 && failed.errorText.contains("still preparing the file"), "\(failed.errorText)")
   }
 
   /// A 429 holds back its whole host, not one file; another host goes on.

@@ -97,6 +97,7 @@ enum ResumeDecision: Equatable {
     isProvable: Bool = false, now: Int64
   ) -> ResumeDecision {
     switch head.status {
+    case _ where head.isRefusal: rejected(head.failure(now: now))
     // Some servers answer a range with exactly that range, and call it 200 (HTTP rule 2).
     case _ where head.isWhole && head.contentRange?.range == nil:
       wholeFile(asked: asked, held: held, isProvable: isProvable, head: head)

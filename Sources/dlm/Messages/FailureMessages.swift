@@ -228,6 +228,7 @@ struct FailureMessages {
     case _ where isBusy && wait > .seconds(60):
       "it asks to be left alone for \(Quantity.duration(wait)): try again then"
     case _ where isBusy: "it is busy: try again later, or with fewer --jobs"
+    case 202: "the server is still preparing the file: try again later, or allow more --retries"
     case 401: "it wants a login: give one with --netrc-file or --header"
     case 403: "access is denied: is a login or a header missing?"
     case 404, 410: "check the address"
@@ -240,7 +241,8 @@ struct FailureMessages {
 
   /// RFC 9110 §15, those that a download meets.
   private static let reasonPhrases = [
-    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    405: "Method Not Allowed",
     406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict",
     410: "Gone", 416: "Range Not Satisfiable", 421: "Misdirected Request", 425: "Too Early",
     429: "Too Many Requests", 451: "Unavailable For Legal Reasons", 500: "Internal Server Error",

@@ -170,7 +170,7 @@ enum OptionTable {
       { $1(&$0.shared.retries) }),
     values(
       "retry-on", "statuses",
-      "Treat these statuses like 429: wait, and ask the host again: 403,5xx, or HOST=403 for one; may be repeated",
+      "Treat these statuses like 429: wait, and ask the host again: 403,5xx, or HOST=202 for one; may be repeated",
       .own, { $1(&$0.shared.retryOn) }),
     value(
       "min-rate", "rate", "Retry, or use the mirror of, a file slower than this for 30 s: 50K", without: "any rate",
