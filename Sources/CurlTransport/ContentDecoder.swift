@@ -145,3 +145,38 @@ private final class CodingStage {
     return given
   }
 }
+
+extension ResponseHead.SeenCoding {
+  /// So many first bytes of a body show how it is coded.
+  static let enough = 1024
+
+  /// - Parameter start: at least `enough` bytes, or the whole body.
+  init(_ coding: ContentCoding, of start: [UInt8]) throws(DownloadError) {
+    let trial = try ContentDecoder(coding)
+    var decoded: [UInt8] = []
+    let isDamaged = start.withUnsafeBytes { bytes in
+      do throws(DownloadError) {
+        _ = try trial.decode(bytes, in: 0) { piece throws(DownloadError) in decoded += piece.prefix(8) }
+        return false
+      } catch { return !trial.isAtEnd }
+    }
+    self =
+      if start.isEmpty {
+        .once
+      } else if Self.begins(start, as: coding) {
+        Self.begins(decoded, as: coding) ? .twice : .once
+      } else {
+        // Brotli and bare DEFLATE data have no mark, but other bytes soon break their rules.
+        coding == .gzip || isDamaged ? .absent : .once
+      }
+  }
+
+  private static func begins(_ bytes: [UInt8], as coding: ContentCoding) -> Bool {
+    switch coding {
+    // RFC 1952 §2.3.1, RFC 1950 §2.2
+    case .gzip: bytes.starts(with: [0x1F, 0x8B, 8])
+    case .deflate: bytes.count > 1 && bytes[0] & 0x8F == 8 && (Int(bytes[0]) << 8 + Int(bytes[1])) % 31 == 0
+    default: false
+    }
+  }
+}

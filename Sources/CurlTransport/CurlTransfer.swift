@@ -30,6 +30,9 @@ final class CurlTransfer {
     var pace = Pace()
     /// Whether it is paused, as its body became more than one turn of the loop may decode.
     var isBehind = false
+    /// A head that waits for the first bytes of its coded body, which must show how it is coded (HTTP rule 35).
+    var postponed: ResponseHead?
+    var start: [UInt8] = []
   }
 
   init(_ settings: TransferSettings, on loop: CurlLoop) throws(CurlFailure) {
@@ -355,6 +358,11 @@ final class CurlTransfer {
       let head = assembler.head
       if passOver(head) { return true }
       serverDidAnswer(head)
+      if assembler.isCoded, head.isWhole, case .known = head.bodyCoding {
+        run?.exchange.beginBody()
+        run?.postponed = head
+        return true
+      }
       goesOn = (head.status == 401 ? answerChallenge(head) : nil) ?? judge(head)
     }
     if let deadline = drainDeadline { loop.look(at: deadline) }
@@ -419,18 +427,43 @@ final class CurlTransfer {
   /// - Returns: how many bytes were taken: fewer than all end the transfer, and after a pause they come again.
   fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
     let isOverdrawn = pay(for: bytes.count)
-    guard case .writing? = run?.exchange.phase, let sink = run?.exchange.sink else {
-      return run?.exchange.dropped(bytes.count) == true ? bytes.count : 0
-    }
-    run?.isBehind = isOverdrawn
-    if isOverdrawn {
+    if isOverdrawn, case .writing? = run?.exchange.phase {
+      run?.isBehind = true
       loop.isBehind = true
       return Int(CURL_WRITEFUNC_PAUSE)
+    }
+    run?.isBehind = false
+    guard let start = run?.start, run?.postponed != nil else { return write(bytes) }
+    if start.count + bytes.count < ResponseHead.SeenCoding.enough {
+      run?.start = start + bytes
+      return bytes.count
+    }
+    return settle(Array(bytes.prefix(ResponseHead.SeenCoding.enough))) ? write(bytes) : 0
+  }
+
+  /// Judges a postponed head by the first bytes of its body, and writes those that were kept.
+  /// - Parameter next: the bytes behind those, which are not written here.
+  /// - Returns: whether the transfer goes on.
+  private func settle(_ next: [UInt8]) -> Bool {
+    guard var head = run?.postponed, let start = run?.start, case .known(let codings) = head.bodyCoding else {
+      return false
+    }
+    run?.postponed = nil
+    run?.start = []
+    do throws(DownloadError) {
+      if let coding = codings.last { head.seenCoding = try ResponseHead.SeenCoding(coding, of: start + next) }
+    } catch { return run?.exchange.fail(error) == true }
+    return judge(head) && start.withUnsafeBytes { write($0, mayPause: false) } == start.count
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer, mayPause: Bool = true) -> Int {
+    guard case .writing? = run?.exchange.phase, let sink = run?.exchange.sink else {
+      return run?.exchange.dropped(bytes.count) == true ? bytes.count : 0
     }
     var goesOn = true
     do throws(DownloadError) {
       if let decoder = run?.exchange.decoder {
-        let isBehind = try !decode(bytes, decoder, into: sink)
+        let isBehind = try !decode(bytes, decoder, into: sink, mayPause: mayPause && !losesPausedBytes)
         run?.isBehind = isBehind
         if isBehind { return Int(CURL_WRITEFUNC_PAUSE) }
       } else if try sink.write(bytes) == .enough {
@@ -457,12 +490,12 @@ final class CurlTransfer {
 
   /// - Returns: false if the rest of it must wait for the next turn of the loop.
   private func decode(
-    _ bytes: UnsafeRawBufferPointer, _ decoder: ContentDecoder, into sink: any ByteSink
+    _ bytes: UnsafeRawBufferPointer, _ decoder: ContentDecoder, into sink: any ByteSink, mayPause: Bool
   ) throws(DownloadError) -> Bool {
     // A decoded body has only one transfer, which wants all of it.
     let take = { (piece: UnsafeRawBufferPointer) throws(DownloadError) in _ = try sink.write(piece) }
     if try decoder.decode(bytes, in: loop.turns, take) { return true }
-    if losesPausedBytes {
+    if !mayPause {
       if try decoder.decode(bytes, in: loop.turns, atMost: ContentDecoder.trusted, take) { return true }
       throw ContentDecoder.bomb
     }

@@ -118,15 +118,17 @@ struct Exchange: ~Copyable {
     return head
   }
 
+  mutating func beginBody() { phase = .writing }
+
   mutating func take(
     _ disposition: BodyDisposition, of head: ResponseHead, at now: @autoclosure () -> UInt64
   ) throws(DownloadError) -> Bool {
     switch disposition {
-    case .write, .splittable: phase = .writing
+    case .write, .splittable: beginBody()
     case .decode:
       // One layer, the last that was applied: each can multiply the one below it, and nobody asked for any.
       if case .known(let codings) = head.bodyCoding { decoder = try codings.last.map(ContentDecoder.init) }
-      phase = .writing
+      beginBody()
     case .drain: return drain(isRefusal(head) ? .max : framing?.length, at: now())
     case .enough: return satisfied()
     }
@@ -216,6 +218,7 @@ struct HeadAssembler {
   private var isFinal = false
   private(set) var setsCookie = false
   private(set) var limitsRate = false
+  private(set) var isCoded = false
   /// Bytes of the heads since the last `reset`.
   private(set) var size = 0
 
@@ -234,6 +237,7 @@ struct HeadAssembler {
     block.removeAll(keepingCapacity: true)
     starts.removeAll(keepingCapacity: true)
     (setsCookie, limitsRate) = (false, false)
+    isCoded = false
   }
 
   /// Takes one line as libcurl delivers it, with its line end.

@@ -245,6 +245,8 @@ public struct DownloadOutcome: Sendable, Equatable {
     case stillCoded = "still-coded"
     /// The server calls it HTML, and its name is of another type: it may be a login or error page.
     case page = "html"
+    /// Its server named a content coding, but the bytes are not in it; they are as they came.
+    case notCoded = "not-coded"
   }
 
   public var kind: Kind

@@ -353,6 +353,7 @@ public struct ProgressTally: Sendable, Equatable {
     public var decoded = 0
     /// HTML under names of other types.
     public var pages = 0
+    public var notCoded = 0
     /// Of `failed`, those that a retry cannot help, and the lines that were no request.
     public var failedForGood = 0
     public var rejected = 0
@@ -423,6 +424,7 @@ public struct ProgressTally: Sendable, Equatable {
     case .sameAsHere: remarks.sameAsHere += one
     case .noContent: remarks.withoutContent += one
     case .decoded: remarks.decoded += one
+    case .notCoded: remarks.notCoded += one
     case .stale: remarks.stale += one
     case .page:
       remarks.pages += one

@@ -5,6 +5,8 @@ public struct ResponseHead: Sendable {
   public var effectiveURL: String?
   /// Whether the host throttles with this status (`ThrottlingStatuses`).
   public var isRefusal = false
+  /// What the body shows of its last coding, where it has one (`bodyCoding`).
+  public var seenCoding = SeenCoding.once
   private let block: [UInt8]
   private let starts: [Int]
   /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values. Read
@@ -117,6 +119,15 @@ public struct ResponseHead: Sendable {
     /// The codings, in the order in which they were applied.
     case known([ContentCoding])
     case unknown
+  }
+
+  /// What the first bytes of a body show of the coding that its head names (HTTP rule 35).
+  public enum SeenCoding: Sendable {
+    /// They are not in it.
+    case absent
+    case once
+    /// They are in it, and so is what they decode to.
+    case twice
   }
 
   /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.

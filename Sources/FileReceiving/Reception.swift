@@ -59,7 +59,8 @@ struct Reception: ~Copyable {
     }
     // One layer of several was taken off.
     if part.version.isDecoded, part.version.encoding?.contains(",") != true { return .decoded }
-    return part.version.encoding == nil ? nil : .stillCoded
+    if part.version.encoding == nil { return nil }
+    return head?.seenCoding == .absent ? .notCoded : .stillCoded
   }
 
   private var known: KnownVersion? { plan.rules.refresh ? nil : plan.known }

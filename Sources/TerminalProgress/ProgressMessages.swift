@@ -84,6 +84,7 @@ enum OutcomeNote {
       case .stale: "stale: its server was not asked, or failed"
       case .noContent: "empty: the server answered 204 No Content"
       case .decoded: "decompressed: the server had compressed it unasked"
+      case .notCoded: "not compressed, though the server's Content-Encoding says so"
       case .stillCoded: "kept in the server's Content-Encoding"
       case .page: "the server calls it HTML: a login or error page?"
       case nil: nil

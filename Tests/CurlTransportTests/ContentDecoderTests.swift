@@ -55,6 +55,23 @@ struct ContentDecoderTests {
     #expect(isAtEnd)
   }
 
+  private static let plain = Array(CodedSample.plain.prefix(2000))
+
+  /// Of texts, of the coding, of what was coded twice, and of what was cut.
+  @Test(
+    arguments: [
+      (.gzip, plain, .absent), (.deflate, plain, .absent), (.brotli, plain, .absent), (.gzip, [1], .absent),
+      (.gzip, Array(CodedSample.plain.prefix(9)), .absent), (.deflate, Array("hello".utf8), .absent),
+      (.brotli, Array("<html><body>".utf8), .absent), (.gzip, [], .once), (.brotli, [], .once),
+      (.gzip, CodedSample.gzip, .once), (.deflate, CodedSample.zlib, .once), (.deflate, CodedSample.bareDeflate, .once),
+      (.brotli, CodedSample.brotli, .once), (.gzip, CodedSample.bomb, .twice),
+      (.gzip, Array(CodedSample.gzip.prefix(20)), .once),
+    ] as [(ContentCoding, [UInt8], ResponseHead.SeenCoding)])
+  func firstBytes(coding: ContentCoding, body: [UInt8], expected: ResponseHead.SeenCoding) throws {
+    #expect(try ResponseHead.SeenCoding(coding, of: body) == expected)
+    #expect(try ResponseHead.SeenCoding(coding, of: Array(body.prefix(ResponseHead.SeenCoding.enough))) == expected)
+  }
+
   @Test(arguments: samples.indices)
   func aCutHasNoEnd(sample: Int) throws {
     let (coding, bytes) = Self.samples[sample]

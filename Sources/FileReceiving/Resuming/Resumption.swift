@@ -211,11 +211,10 @@ enum CodedBody: Equatable {
     case .none: return .plain
     case .unknown: return .keep
     case .known where head.status == 204: return .plain
+    case .known where head.seenCoding == .absent: return .keep
+    case .known where head.seenCoding == .twice: return .decode
     case .known(let codings):
-      // The tag shows that the server compressed the file on the fly; so a file that is itself compressed is compressed
-      // twice, and one layer is the server's.
-      guard codings.count == 1, let own = codings.first.flatMap({ files[$0] }), !EntityTag.namesCoding(head["etag"])
-      else { return .decode }
+      guard codings.count == 1, let own = codings.first.flatMap({ files[$0] }) else { return .decode }
       let name = name()
       let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst().lowercased() } ?? ""
       let type = ExpectedTypes.name(head["content-type"] ?? "")

@@ -55,9 +55,6 @@ enum EntityTag {
     return tag
   }
 
-  /// Whether the server's tag says that it coded the answer on the fly.
-  static func namesCoding(_ tag: String?) -> Bool { tag.map { uncoded($0) != $0 } ?? false }
-
   private static let codings = ["gzip", "br", "deflate", "zstd"]
   private static let marks = Set("-;:".utf8)
 }

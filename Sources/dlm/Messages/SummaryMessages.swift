@@ -110,7 +110,8 @@ struct SummaryMessages {
     let others =
       Self.counted([
         (tally.sameAsHere, "of them the same as what was here"), (tally.withoutContent, "empty (204 No Content)"),
-        (tally.decoded, "decompressed (the server had compressed them unasked)"), (tally.fresh, "fresh"),
+        (tally.decoded, "decompressed (the server had compressed them unasked)"),
+        (tally.notCoded, "not compressed, though their Content-Encoding says so"), (tally.fresh, "fresh"),
         (tally.unchanged, "unchanged"), (tally.copied, "from cache"),
         (tally.replaced, "of them in place of what was here"),
         (tally.stale, "of them stale (not asked about, or their server failed)"),

@@ -20,8 +20,8 @@ struct CodedBodyTests {
       // Another coding than the file's.
       ("br", "f.tar.gz", nil, nil, .decode), ("gzip", "f.js.br", nil, nil, .decode),
       ("gzip", "gz", nil, nil, .decode),
-      // Compressed once more, on the fly.
-      ("gzip", "f.tar.gz", "application/gzip", "\"1-gzip\"", .decode),
+      // Once: a label, whatever the tag says.
+      ("gzip", "f.tar.gz", "application/gzip", "\"1-gzip\"", .keep),
       ("gzip", "f.tar.gz", "application/gzip", "\"1\"", .keep),
       // What dlm does not know, and what is none at all.
       ("zstd", "f.html", nil, nil, .keep), ("compress", "f.Z", nil, nil, .keep),
@@ -34,6 +34,19 @@ struct CodedBodyTests {
     let fields = [("Content-Encoding", coding), ("Content-Type", type), ("ETag", etag)]
     let block = fields.compactMap { field in field.1.map { "\(field.0): \($0)\r\n" } }.joined()
     let head = ResponseHead(status: 200, block: Array(block.utf8))
+    #expect(CodedBody.decide(head, name: name) == expected)
+  }
+
+  /// What the first bytes show counts before the name (HTTP rule 35).
+  @Test(
+    arguments: [
+      ("gzip", "f.html", .absent, .keep), ("gzip", "f.tar.gz", .twice, .decode), ("gzip", "f.tar.gz", .once, .keep),
+      ("gzip", "f.html", .once, .decode), ("br", "f.js", .absent, .keep), ("gzip", "f", .twice, .decode),
+      ("zstd", "f", .twice, .keep),
+    ] as [(String, String, ResponseHead.SeenCoding, CodedBody)])
+  func bytes(coding: String, name: String, seen: ResponseHead.SeenCoding, expected: CodedBody) {
+    var head = ResponseHead(status: 200, block: Array("Content-Encoding: \(coding)\r\nETag: \"1\"\r\n".utf8))
+    head.seenCoding = seen
     #expect(CodedBody.decide(head, name: name) == expected)
   }
 
