@@ -54,9 +54,8 @@ struct Freshness: Sendable, Equatable {
 
   /// §4.2.2: a tenth of the time for which the file had not changed.
   private static func guessed(_ validator: Validator, _ status: Int?, date: Int64) -> Int64 {
-    guard guessable.contains(status ?? 200), let changed = validator.lastModified.flatMap({ HTTPDate($0) })
-    else { return 0 }
-    return min(longestGuess, max(0, date - changed.seconds) / 10)
+    guard guessable.contains(status ?? 200), let changed = validator.changed else { return 0 }
+    return min(longestGuess, max(0, date - changed) / 10)
   }
 
   // MARK: Use

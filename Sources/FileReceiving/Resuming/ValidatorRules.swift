@@ -1,10 +1,19 @@
 import DownloadModel
 
 extension Validator {
+  /// When the file changed, in seconds since 1970; nil also for the first day of 1970: reproducible builds give every
+  /// version of a file the time 0, or 1 (Nix).
+  package var changed: Int64? {
+    lastModified.flatMap { HTTPDate($0) }.flatMap { $0.seconds < 86_400 ? nil : $0.seconds }
+  }
+
+  /// The line of a request for another version only (RFC 9110 §13.1); nil where no answer to it could be believed.
+  package var condition: String? { KnownVersion(validator: self).condition }
+
   /// Last-Modified, if it is a strong validator (RFC 9110 §8.8.2.2): no second change can hide in the same second.
   var strongDate: String? {
-    guard let lastModified, let date, let changed = HTTPDate(lastModified), let sent = HTTPDate(date),
-      sent.seconds - changed.seconds >= 1
+    guard let lastModified, let date, let changed, let sent = HTTPDate(date),
+      sent.seconds - changed >= 1
     else { return nil }
     return lastModified
   }

@@ -1,5 +1,6 @@
 import CurlTransport
 import DownloadModel
+import FileReceiving
 import Synchronization
 import SystemPackage
 
@@ -86,9 +87,7 @@ final class ListVersion: Sendable {
   var conditions: [String] { state.withLock { $0.read } }
 
   fileprivate func note(_ head: ResponseHead) {
-    let validator = Validator(head).fitForHeaders
-    let lines = [("If-None-Match", validator.etag), ("If-Modified-Since", validator.lastModified)]
-    state.withLock { $0.arriving = lines.compactMap { name, value in value.map { "\(name): \($0)" } } }
+    state.withLock { $0.arriving = [Validator(head).condition].compactMap(\.self) }
   }
 
   /// It has pages, of which each may change.

@@ -21,6 +21,9 @@ struct RetryAfterTests {
     ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:30 GMT", false),
     ("Sun, 06 Nov 1994 08:49:37 GMT", nil, false),
     (nil, "Sun, 06 Nov 1994 08:49:37 GMT", false),
+    ("Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 06 Nov 1994 08:49:38 GMT", false),
+    ("Thu, 01 Jan 1970 23:59:59 GMT", "Sun, 06 Nov 1994 08:49:38 GMT", false),
+    ("Fri, 02 Jan 1970 00:00:00 GMT", "Sun, 06 Nov 1994 08:49:38 GMT", true),
     ("yesterday", "Sun, 06 Nov 1994 08:49:37 GMT", false),
   ]
 
