@@ -11,6 +11,8 @@ struct CookieJarFile {
   /// The cookies of earlier runs, a line each.
   let lines: [String]
 
+  /// Bytes that a jar may have: else the next run refuses it.
+  static let largest = 16 << 20
   private static let heading = "# Netscape HTTP Cookie File"
 
   init(_ path: String) throws {
@@ -57,7 +59,7 @@ struct CookieJarFile {
     let bytes: [UInt8]
     do throws(UserFile.Refusal) {
       // Other users who can write it could choose as whom dlm logs in.
-      bytes = try UserFile.bytes(path.string, upTo: 16 << 20, behindLink: false, trustsRoot: false)
+      bytes = try UserFile.bytes(path.string, upTo: largest, behindLink: false, trustsRoot: false)
     } catch .system(.noSuchFileOrDirectory) {
       return []
     } catch .system(.tooManySymbolicLinkLevels) {
@@ -87,11 +89,20 @@ enum CookieLines {
     var merged = table(there)
     for (key, line) in new where old[key] != line { merged[key] = line }
     for key in old.keys where new[key] == nil { merged[key] = nil }
-    return merged.values.filter { line in
-      let end = fields(line).flatMap { Int64($0[4]) } ?? 0
-      return end == 0 || end > now
+    // Of a domain with too many the longest-lived stay, and of a jar that is too large those that the file had before.
+    let byEnd = Dictionary(grouping: merged.values) { line in fields(line).flatMap { Int64($0[4]) } ?? 0 }
+    let lasting = byEnd.keys.filter { $0 == 0 || $0 > now }.sorted(by: >).flatMap { byEnd[$0] ?? [] }
+    let kept = Dictionary(grouping: lasting, by: Trust.cookieDomain).values.flatMap { $0.prefix(mostPerDomain) }
+    let earlier = Set(there)
+    var room = CookieJarFile.largest - 1024
+    return (kept.filter(earlier.contains) + kept.filter { !earlier.contains($0) }).prefix { line in
+      room -= line.utf8.count + 1
+      return room >= 0
     }.sorted()
   }
+
+  /// libcurl sends no more; RFC 6265 §6.1 wants 50.
+  private static let mostPerDomain = 150
 
   private static func table(_ lines: [String]) -> [String: String] {
     Dictionary(lines.compactMap { line in key(line).map { ($0, line) } }) { $1 }

@@ -218,6 +218,19 @@ struct CookieLinesTests {
     #expect(Set(left) == [lines[1], lines[2]])
   }
 
+  /// A server that sets more and more cookies made a jar that the next run refused.
+  @Test func aJarIsBounded() {
+    let mine = (0..<10).map { line("n\($0)", "v", host: "mine.example") }
+    let long = String(repeating: "x", count: 4000)
+    let evil = (0..<10_000).map { line("n\($0)", long, end: $0 + 1000, host: "evil\($0 % 5000).example") }
+    let kept = CookieLines.merged(before: mine, after: mine + evil, there: mine, now: 100)
+    #expect(kept.joined(separator: "\n").utf8.count < CookieJarFile.largest)
+    #expect(Set(kept).isSuperset(of: mine) && kept.count > 3000)
+    let flood = (0..<5000).map { line("n\($0)", long, end: $0 + 1000, host: "evil.example") }
+    let left = CookieLines.merged(before: mine, after: mine + flood, there: mine, now: 100)
+    #expect(Set(left) == Set(mine + flood.suffix(150)))
+  }
+
   @Test func oneCookieHasOneLine() {
     let after = ["#HttpOnly_.H\tTRUE\t/\tTRUE\t0\tn\t2"]
     #expect(
