@@ -298,9 +298,8 @@ actor CurlAgent {
       guard let permits = permits[host] else { continue }
       let idle = loop.idleConnections(to: host)
       // Requests on connections that have brought no answer are about to be returned, so those do not count.
-      let busy = busyConnections(to: host)
-      let ended = loop.endedConnections(to: host)
-      for socket in ended + idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
+      let surplus = max(0, idle.count + busyConnections(to: host) - permits)
+      for socket in loop.endedConnections(to: host) + idle.prefix(surplus) { loop.end(idleConnection: socket) }
     }
   }
 

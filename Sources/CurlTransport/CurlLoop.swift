@@ -7,11 +7,11 @@ import Synchronization
 /// One thread, one epoll descriptor and one multi handle; the executor of `CurlAgent` and of the tasks that download. A
 /// download runs here from the strategy to the last byte on disk, so a file costs no thread hop.
 ///
-/// `@unchecked Sendable` is sound because: `inbox`, `openConnections` and `lateJobs` are Sendable and `owner` is an Atomic. Every other
-/// property is written before the thread starts, and after that is used on the thread alone: by its turns, by libcurl's
-/// callbacks, which the turns cause and which assert it (`assertOnLoop`), and by the agent, whose executor this is.
-/// Jobs of the agent that come after the thread's end run one at a time, and after everything that the thread did with
-/// these properties (the inbox's lock orders them).
+/// `@unchecked Sendable` is sound because: `inbox`, `openConnections` and `lateJobs` are Sendable and `owner` is an
+/// Atomic. Every other property is written before the thread starts, and after that is used on the thread alone: by its
+/// turns, by libcurl's callbacks, which the turns cause and which assert it (`assertOnLoop`), and by the agent, whose
+/// executor this is. Jobs of the agent that come after the thread's end run one at a time, and after everything that
+/// the thread did with these properties (the inbox's lock orders them).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   let inbox: LoopInbox
   let openConnections = OpenConnections()

@@ -54,7 +54,8 @@ struct Reception: ~Copyable {
 
   var remark: DownloadOutcome.Remark? {
     if (source?.status ?? head?.status) == 204 { return .noContent }
-    if UnlikelyPage.matches(head, named: part.name), plan.expectedTypes == nil, plan.userDigest(named: part.name) == nil {
+    if UnlikelyPage.matches(head, named: part.name), plan.expectedTypes == nil, plan.userDigest(named: part.name) == nil
+    {
       return .page
     }
     // One layer of several was taken off.

@@ -165,6 +165,7 @@ struct PolitenessTests {
     let run = try await place.dlm("get", list, "-d", "out", "-j", "16")
     #expect(run.status == 0, "\(run.errorText)")
     #expect(origin.log.count == 16, "none is refused, so none is asked for again")
+  }
 
   /// sentinelsat#233: the notice stood as the product. Files beside it are not held back.
   @Test func aFileThatIsNotReadyYet() async throws {

@@ -64,7 +64,7 @@ final class QueuedHost {
   // MARK: Other processes
 
   /// Whether one more may begin, as far as is known.
-  /// - Parameter share: which begins it, and looks at other processes where this one's part is used up; nil to not look.
+  /// - Parameter share: begins it, and looks at other processes where this one's part is used up; nil to not look.
   func hasRoom(at now: Duration, for share: Int? = nil) -> Bool {
     limiter.goOn(at: now)
     guard limiter.hasRoom(at: now), now >= looksAgain else { return false }
