@@ -53,11 +53,12 @@ public enum Redaction {
 
   private static let endings = [
     "token", "signature", "secret", "password", "apikey", "credential", "accesskey", "accesskeyid",
-    "secretkey", "privatekey", "passphrase", "passwd", "bearer", "ticket",
+    "secretkey", "privatekey", "authkey", "userkey", "licensekey", "downloadkey", "sessionkey", "passphrase", "passwd",
+    "bearer", "ticket",
   ]
   private static let names: Set<String> = [
     "sig", "policy", "keypairid", "hdnts", "hdnea", "hmac", "jwt", "auth", "authorization", "key", "pwd", "pw", "pass",
-    "session", "sessionid", "code", "authcode", "authorizationcode", "passcode", "otp",
+    "session", "sessionid", "sid", "s3sig", "code", "authcode", "authorizationcode", "passcode", "otp",
   ]
 
   // MARK: Scanning

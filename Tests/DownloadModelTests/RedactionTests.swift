@@ -41,6 +41,11 @@ struct RedactionTests {
     (
       "https://h/x?encode=1&a%zz=2&a[b]=3&postcode=4&%=5", "https://h/x?encode=1&a%zz=2&a[b]=3&postcode=4&%=5"
     ),
+    (
+      "https://h/x?auth_key=1&authkey=2&user_key=3&license_key=4&download_key=5&s3sig=6&sid=7",
+      "https://h/x?auth_key=…&authkey=…&user_key=…&license_key=…&download_key=…&s3sig=…&sid=…"
+    ),
+    ("https://h/x?side=1&sort_key=2&inside=3", "https://h/x?side=1&sort_key=2&inside=3"),
     ("\"https://h/x?token=1\" is no address", "\"https://h/x?token=…\" is no address"),
     ("https://h/x?page=1&monkeys=2&signatures=3", "https://h/x?page=1&monkeys=2&signatures=3"),
   ])
