@@ -92,6 +92,25 @@ struct HeadersOfLinesTests {
     #expect(try place.names() == ["d", "f", "g", "h", "other", "urls.txt"])
   }
 
+  /// Whoever names the URL first: a list at a URL takes no line of the user's away, and says no header lines for it.
+  @Test(arguments: ["", "\theader=A: list"])
+  func theUsersLineIsNotRefused(header: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let f = origin.url("/f")
+    origin.route("/f", .file([1]))
+    origin.route("/list", .file(Array("\(f)\(header)\n".utf8)))
+    _ = try place.list([f + "\theader=A: own"], name: "own.txt")
+    let run = try await place.dlm("get", origin.url("/list"), "own.txt", "--list", "-j", "1")
+    #expect(run.status == 0 && !run.errorText.contains("other header lines"), "\(run.errorText)")
+    #expect(origin.record.requests(to: "/f").contains { $0.headers["a"] == "own" })
+    // The other way round, the list's is.
+    _ = try place.list([f + "\theader=A: own"], name: "own.txt")
+    let turned = try await place.dlm("get", "own.txt", origin.url("/list"), "--list", "-j", "1", "-d", "turned")
+    if !header.isEmpty { #expect(turned.errorText.contains("other header lines"), "\(turned.errorText)") }
+  }
+
   @Test func aFailedLineSaysWhatItSaid() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -170,7 +170,7 @@ public final class NameNumbers: Sendable {
     var hasOtherHeaders = false
   }
 
-  private let tables = Lock((names: NameTable(), headers: NameTable()))
+  private let tables = Lock((names: NameTable(), headers: NameTable(), hasOthers: false))
 
   public init() {}
 
@@ -189,6 +189,12 @@ public final class NameNumbers: Sendable {
       }
       return place
     }
+      // What a list at a URL said before does not take the user's own line away.
+      if request.provenance != .user {
+        tables.hasOthers = true
+      } else if tables.hasOthers {
+        place.hasOtherHeaders = false
+      }
   }
 
   func last(of name: String, in folder: String?) -> Int {
