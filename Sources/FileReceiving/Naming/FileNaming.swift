@@ -40,9 +40,11 @@ public enum FileNaming {
   /// user chose them (HTTP rule 50). Nil if nothing is left.
   public static func cleaned(_ path: String, from provenance: Provenance = .stranger) -> String? {
     let names = path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
+    let isUsersWord = provenance == .user
     return self.path(
       names.compactMap { name in
-        isPlain(name) ? String(name) : NameSanitizer.sanitize(String(name), isUsersWord: provenance == .user)
+        if isPlain(name) || isUsersWord && !hasControls(String(name)) { return String(name) }
+        return NameSanitizer.sanitize(String(name), isUsersWord: isUsersWord)
       })
   }
 

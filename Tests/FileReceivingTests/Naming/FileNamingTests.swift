@@ -80,6 +80,7 @@ struct FileNamingTests {
   /// The user's own word: all but control characters.
   @Test(arguments: [
     (".ssh/-x", ".ssh/-x"), ("a\u{1B}[1m/\u{202E}b", "a[1m/b"), (".bash\nrc", ".bashrc"), ("plain/x", "plain/x"),
+    ("x.part/ a ", "x.part/ a "), ("e\u{301}", "e\u{301}"),
   ])
   func whatTheUserMayName(path: String, expected: String) {
     #expect(FileNaming.cleaned(path, from: .user) == expected)
