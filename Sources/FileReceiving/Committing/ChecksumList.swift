@@ -5,6 +5,9 @@ import Synchronization
 /// `./pool/x.deb`; where two lines give one name different checksums of one algorithm, neither is used.
 public final class ChecksumList: Sendable {
   private let entries: [ByteText: ContentDigest]
+  /// Of names beyond ASCII by canonical equivalence, where one alone is meant: a list made where names are decomposed
+  /// has another form of them.
+  private let alike: [String: ByteText]
   private let used = Lock<Set<ByteText>>([])
   /// Numbers, from 1, of lines that are neither checksums, comments nor blank.
   public let malformedLines: [Int]
@@ -29,6 +32,8 @@ public final class ChecksumList: Sendable {
     }
     for name in ambiguous { entries[name] = nil }
     self.entries = entries
+    alike = Dictionary(grouping: entries.keys.filter { !$0.text.utf8.allSatisfy { $0 < 0x80 } }, by: \.text)
+      .compactMapValues { $0.count == 1 ? $0[0] : nil }
     malformedLines = malformed
     ambiguousNames = ambiguous.sorted().map(\.text)
   }
@@ -37,7 +42,8 @@ public final class ChecksumList: Sendable {
 
   /// The checksum of a file, which counts as used.
   package func digest(of name: String) -> ContentDigest? {
-    let name = ByteText(name)
+    let exact = ByteText(name)
+    let name = entries[exact] == nil ? alike[name] ?? exact : exact
     guard let digest = entries[name] else { return nil }
     used.withLock { _ = $0.insert(name) }
     return digest

@@ -30,6 +30,15 @@ struct ChecksumListTests {
     #expect(ChecksumLine(line) == .entry(path: name, try #require(Self.digest(Self.one))))
   }
 
+  /// Two normal forms are two names; where the list has one of them alone, it is meant by the other, too.
+  @Test func normalForms() {
+    let both = ChecksumList(Array("\(Self.one)  \u{E9}\n\(Self.two)  e\u{301}\n".utf8))
+    #expect(both.count == 2 && both.ambiguousNames.isEmpty)
+    #expect(both.digest(of: "\u{E9}") == Self.digest(Self.one) && both.digest(of: "e\u{301}") == Self.digest(Self.two))
+    let decomposed = ChecksumList(Array("\(Self.one)  e\u{301}\n\(Self.two)  a\n".utf8))
+    #expect(decomposed.digest(of: "\u{E9}") == Self.digest(Self.one) && decomposed.unusedNames == ["a"])
+  }
+
   @Test(arguments: ["", "   ", "# a comment", "\r"])
   func nothing(_ line: String) { #expect(ChecksumLine(line) == .blank) }
 
