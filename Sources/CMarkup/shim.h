@@ -16,7 +16,10 @@ typedef struct {
   void (*endElement)(void *state, const char *name);
   void *reference;
   void (*characters)(void *state, const char *text, int length);
-  void *other18[7];
+  void (*ignorableWhitespace)(void *state, const char *text, int length);
+  void *processingInstruction;
+  void (*comment)(void *state, const char *text);
+  void *other21[4];
   void (*cdataBlock)(void *state, const char *text, int length);
   void *externalSubset;
   unsigned int initialized;  // 1: without namespaces
@@ -34,6 +37,8 @@ typedef struct {
   // for `<`, its attributes' names and values, each with a zero byte.
   uint8_t *bytes;
   size_t count, room;
+  // How often the parser told of anything: else it holds what it was given.
+  size_t told;
   void *parser;
   int is_html;
   int (*parse)(void *parser, const char *bytes, int count, int is_end);
@@ -58,6 +63,7 @@ static inline void dlm_markup_add(dlm_markup *markup, const void *bytes, size_t 
 }
 
 static inline void dlm_markup_head(dlm_markup *markup, char kind, size_t length) {
+  markup->told += 1;
   uint32_t numbers[2] = {(uint32_t)markup->line(markup->parser), (uint32_t)length};
   dlm_markup_add(markup, &kind, 1);
   dlm_markup_add(markup, numbers, sizeof numbers);
@@ -89,6 +95,10 @@ static void dlm_markup_text(void *state, const char *text, int length) {
   dlm_markup_add(state, text, (size_t)length);
 }
 
+static void dlm_markup_blank(void *state, const char *text, int length) { ((dlm_markup *)state)->told += 1; }
+
+static void dlm_markup_comment(void *state, const char *text) { ((dlm_markup *)state)->told += 1; }
+
 static inline void *dlm_markup_library(void) {
   void *library = dlopen("libxml2.so.2", RTLD_NOW);
   return library ? library : dlopen("libxml2.so.16", RTLD_NOW);  // 2.14 and newer
@@ -99,7 +109,7 @@ static inline dlm_markup *dlm_markup_new(int is_html) {
   void *library = dlm_markup_library();
   dlm_markup *markup = library ? calloc(1, sizeof *markup) : NULL;
   if (!markup) return NULL;
-  // They are all there since 2.6.
+  // They are all there since 2.6, unless the library was built without a part of them.
   *(void **)&markup->parse = dlsym(library, is_html ? "htmlParseChunk" : "xmlParseChunk");
   *(void **)&markup->release = dlsym(library, is_html ? "htmlFreeParserCtxt" : "xmlFreeParserCtxt");
   *(void **)&markup->line = dlsym(library, "xmlSAX2GetLineNumber");
@@ -110,10 +120,12 @@ static inline dlm_markup *dlm_markup_new(int is_html) {
   *(void **)&use = dlsym(library, is_html ? "htmlCtxtUseOptions" : "xmlCtxtUseOptions");
   dlm_sax sax = {
     .startElement = dlm_markup_start, .endElement = dlm_markup_end, .characters = dlm_markup_text,
-    .cdataBlock = dlm_markup_text, .initialized = 1,
+    .ignorableWhitespace = dlm_markup_blank, .comment = dlm_markup_comment, .cdataBlock = dlm_markup_text,
+    .initialized = 1,
   };
+  int is_whole = markup->parse && markup->release && markup->line && markup->last_error && create && use;
   markup->is_html = is_html;
-  markup->parser = create(&sax, markup, NULL, 0, NULL, 0);
+  markup->parser = is_whole ? create(&sax, markup, NULL, 0, NULL, 0) : NULL;
   if (!markup->parser) {
     free(markup);
     return NULL;

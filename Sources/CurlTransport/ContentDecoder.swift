@@ -5,8 +5,6 @@ public import DownloadModel
 /// libcurl decodes too, but takes a coded body that was cut short for a whole one.
 public final class ContentDecoder {
   private let stage: CodingStage
-  /// Not of lists, which are read as they are decoded: xz makes a fifteen hundredth of some.
-  private let isBounded: Bool
   private var decoded: Int64 = 0
   /// Bytes of the buffers that are decoded.
   private var coded: Int64 = 0
@@ -21,13 +19,13 @@ public final class ContentDecoder {
 
   /// How much a turn of the loop decodes of one body, so that everything else waits some milliseconds at most.
   public static let piece = 1 << 20
-  /// A body may become this many times as long, which is more than texts and disk images need, or `trusted` bytes.
+  /// A body or list may become this many times as long, which is more than texts and disk images need, or `trusted`
+  /// bytes.
   static let mostOfOne: Int64 = 200
   static let trusted = 64 << 20
 
   public init(_ coding: ContentCoding) throws(DownloadError) {
     stage = try CodingStage(coding)
-    isBounded = coding != .zstd && coding != .xz
   }
 
   /// Whether the body is whole: a coding marks its end. A body without a byte is an empty file.
@@ -46,7 +44,7 @@ public final class ContentDecoder {
     let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(used))
     let (count, isDone) = try stage.decode(rest, upTo: &room) { piece throws(DownloadError) in
       decoded += Int64(piece.count)
-      guard decoded <= most || !isBounded else { throw Self.bomb }
+      guard decoded <= most else { throw Self.bomb }
       try take(piece)
     }
     used += count

@@ -189,14 +189,14 @@ public final class NameNumbers: Sendable {
         let headers = tables.headers.next(name: name ^ folder ^ address, address: lines)
         place.hasOtherHeaders = headers.number > 0 || lines != 0 && place.isRepeat && !headers.isRepeat
       }
-      return place
-    }
       // What a list at a URL said before does not take the user's own line away.
       if request.provenance != .user {
         tables.hasOthers = true
       } else if tables.hasOthers {
         place.hasOtherHeaders = false
       }
+      return place
+    }
   }
 
   func last(of name: String, in folder: String?) -> Int {

@@ -17,6 +17,7 @@ actor ListReader: RequestSource {
   private let feed: ProgressFeed
   private let fetching: ListAtAddress.Fetching?
   private let wantsWholeLines: Bool
+  private let followsFiles: Bool
   private let onRead: @Sendable (Reading) -> Void
   private let onFormat: @Sendable (String) -> Void
   private let onReject: @Sendable (Rejection) -> Void
@@ -70,17 +71,20 @@ actor ListReader: RequestSource {
   ///   - names: numbers the names of the whole run.
   ///   - first: the number of its first request.
   ///   - wantsWholeLines: leaves out a last line without its end, since more of it may come.
+  ///   - followsFiles: reads no pipe, for which it would wait.
   ///   - onRead: called after each block, on the reader's thread.
   init(
     _ sources: [Source], _ marks: RequestMarks = RequestMarks(), feed: ProgressFeed = ProgressFeed(),
     fetching: ListAtAddress.Fetching? = nil, names: NameNumbers = NameNumbers(), first: Int = 0,
-    wantsWholeLines: Bool = false, spool: ListSpool? = nil, onRead: @escaping @Sendable (Reading) -> Void = { _ in },
+    wantsWholeLines: Bool = false, followsFiles: Bool = false, spool: ListSpool? = nil,
+    onRead: @escaping @Sendable (Reading) -> Void = { _ in },
     onFormat: @escaping @Sendable (_ said: String) -> Void = { _ in },
     onReject: @escaping @Sendable (Rejection) -> Void = { _ in }
   ) {
     (self.sources, self.feed, self.fetching) = (sources[...], feed, fetching)
     (self.wantsWholeLines, self.onRead, self.onFormat, self.onReject) = (wantsWholeLines, onRead, onFormat, onReject)
     self.names = names
+    self.followsFiles = followsFiles
     made = ListedRequests(marks, names, first, spool)
   }
 
@@ -227,6 +231,7 @@ actor ListReader: RequestSource {
     case .list(let path):
       // A pipe without a writer is waited for where that can be interrupted, and then read as any other.
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
+      if followsFiles, !file.isRegularFile { throw Errno.illegalSeek }
       _ = fcntl(file.rawValue, F_SETFL, 0)
       return OpenList(source: source, bytes: .file(file), form: made.form)
     case .listAt(let text):
@@ -350,8 +355,10 @@ actor ListReader: RequestSource {
   private func text(of name: String, beside list: OpenList) throws -> [UInt8]? {
     guard case .arriving(let arriving) = list.bytes else {
       let path = FilePath(list.source.name).removingLastComponent().appending(name)
-      guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec]) else { return nil }
-      return try? file.closeAfter { try file.bytes(upTo: WholeText.limit) }
+      // A pipe would be waited for, whatever signal comes.
+      guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
+      else { return nil }
+      return try? file.closeAfter { file.isRegularFile ? try file.bytes(upTo: WholeText.limit) : nil }
     }
     guard let fetching, let home = list.address, let address = arriving.bytes.page(at: name) else { return nil }
     let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, of: home, fetching))

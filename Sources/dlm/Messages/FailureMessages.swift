@@ -274,6 +274,8 @@ struct RejectionMessages {
     // A line of a list; what was typed is at hand.
     let remedy = rejection.line == nil ? "" : "; fix or remove it"
     switch rejection.reason {
+    // Of a list that is watched.
+    case .unreadable(ESPIPE): return "is not a regular file; it is read again once it is one"
     case .unreadable(let number):
       let isMaybeAddress = number == ENOENT && rejection.list.contains(".") && !rejection.list.hasPrefix(".")
       let other = number == EISDIR ? "name a file in it" : "check its name and permissions"

@@ -19,6 +19,11 @@ extension FileDescriptor {
     } catch { throw Errno(error) }
   }
 
+  var isRegularFile: Bool {
+    var status = Glibc.stat()
+    return fstat(rawValue, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
   /// Reads to the end of the file, or until there are more bytes than the limit.
   func bytes(upTo limit: Int = .max) throws(Errno) -> [UInt8] {
     var bytes: [UInt8] = []

@@ -89,7 +89,7 @@ struct ListWatcher: Sendable {
     var fetching = Wiring.listFetching(order.settings, order.environment)
     fetching.version = list.version
     let reader = ListReader(
-      [list.source], order.marks, fetching: fetching, wantsWholeLines: !believesLosses,
+      [list.source], order.marks, fetching: fetching, wantsWholeLines: !believesLosses, followsFiles: true,
       onReject: { one in rejected.withLock { $0.append(one) } })
     let requests = await reader.all()
     lines.note(downgrading: await reader.downgrading)

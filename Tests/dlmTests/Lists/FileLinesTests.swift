@@ -1,6 +1,7 @@
 import ArgumentParser
 import DownloadModel
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -155,6 +156,27 @@ struct FileLinesTests {
       #expect(run.errorText.contains("wrong checksum"), "\(run.errorText)")
       #expect(try place.names(in: "bag/data/sub") == ["b.txt.rejected"])
     }
+  }
+
+  /// A pipe in a manifest's place was waited for, and SIGTERM had no effect.
+  @Test func aManifestIsAFile() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/a", .file([1]))
+    _ = try place.folder.write(Array("\(origin.url("/a")) 1 a\n".utf8), to: "work/fetch.txt")
+    #expect(mkfifo("\(place.work)/manifest-sha512.txt", 0o600) == 0)
+    let run = try await place.dlm("get", "fetch.txt")
+    #expect(run.status == 0 && run.errorText.contains("without a manifest beside it"), "\(run.errorText)")
+  }
+
+  /// As many as a line may hold, and what ends a sentence around each.
+  @Test func manyOfALine() throws {
+    let text = (0..<1500).map { "(see http.https://h/\($0)_(\($0)).)" }.joined(separator: ", ") + "\n"
+    let found = try FormatReading.entries(of: Array(text.utf8), Self.form(.text))
+    #expect(found.count == 1500 && found.last == "https://h/1499_(1499)" && found.first == "https://h/0_(0)")
+    let end = String(repeating: ")", count: 60_000)
+    #expect(try FormatReading.entries(of: Array("http://h/(a\(end)\n".utf8), Self.form(.text)) == ["http://h/(a)"])
   }
 
   /// Its manifest is fetched as the list was; without one it goes on unchecked, as on the disk.

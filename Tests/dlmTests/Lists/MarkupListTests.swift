@@ -70,7 +70,7 @@ struct MarkupListTests {
   func otherNamesMeanNothing(ml: String, alternate: String) {
     let list = ReadList(Array(Self.fedora(ml, alternate).utf8)) { try MarkupList(isPage: false, accepted: []) }
     #expect(
-      list.entries == ["16: https://mirror/repodata/repomd.xml size=4245 out=repomd.xml sha256=\(Self.sum)"], "\(list)")
+      list.entries == ["15: https://mirror/repodata/repomd.xml size=4245 out=repomd.xml sha256=\(Self.sum)"], "\(list)")
     #expect(list.trouble == nil)
   }
 
@@ -219,6 +219,36 @@ struct MarkupListTests {
   ]) func damage(text: String, count: Int, trouble: String) {
     let list = ReadList(Array(text.utf8)) { try MarkupList(isPage: false, accepted: []) }
     #expect(list.entries.count == count && list.trouble?.contains(trouble) == true, "\(list)")
+  }
+
+  private static func attributes(_ count: Int) -> String { (0..<count).map { " a\($0)=\"\"" }.joined() }
+
+  /// The library compares each attribute with all others: a hundred thousand took minutes.
+  @Test(arguments: [false, true]) func attributesAreBounded(isPage: Bool) {
+    let (name, link) = isPage ? ("html", "<a href=http://h/a>") : ("urlset", "<url><loc>http://h/a</loc></url>")
+    let list = ReadList(Array("<\(name)>\(link)<b\(Self.attributes(100_000))>".utf8)) {
+      try MarkupList(isPage: isPage, accepted: [])
+    }
+    #expect(list.entries.count == 1 && list.trouble?.contains("too many attributes") == true, "\(list)")
+    let few = ReadList(Array("<\(name)>\(link)<b\(Self.attributes(1000))/>\(link)</\(name)>".utf8)) {
+      try MarkupList(isPage: isPage, accepted: [])
+    }
+    #expect(few.trouble == nil && few.entries.count == (isPage ? 1 : 2), "\(few)")
+  }
+
+  /// Neither a picture within a page nor a script, a comment or blanks are attributes.
+  @Test func longPartsOfPages() {
+    let blank = String(repeating: "x = ", count: 100_000)
+    let picture = "<img alt='' src='data:image/png;base64,\(String(repeating: "A", count: 500_000))'>"
+    let comment = "<!-- \(blank.prefix(50_000))-->"
+    let parts = [picture, "<script>\(blank)</script>", "<style>\(blank)</style>", comment, blank]
+    let text = "<html><a href=http://h/0>" + parts.enumerated().map { "\($1)<a href=http://h/\($0 + 1)>" }.joined()
+    let page = ReadList(Array(text.utf8), in: [4096]) { try MarkupList(isPage: true, accepted: []) }
+    #expect(page.trouble == nil && page.entries.filter { $0.contains("http://h/") }.count == 6, "\(page.entries)")
+    let xml =
+      "<urlset>\(comment)\(String(repeating: " \n", count: 100_000))<url><loc>http://h/a</loc></url></urlset>"
+    let list = ReadList(Array(xml.utf8), in: [4096]) { try MarkupList(isPage: false, accepted: []) }
+    #expect(list.trouble == nil && list.entries.count == 1, "\(list.entries) \(list.trouble ?? "")")
   }
 
   @Test func whatIsEndlessIsRefused() {

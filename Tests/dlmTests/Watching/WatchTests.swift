@@ -216,6 +216,23 @@ struct WatchTests {
     #expect(origin.log.map(\.path) == ["/a", "/d", "/b", "/c"])
   }
 
+  /// It was waited for as for a pipe, for good.
+  @Test func aListThatIsAPipeForAWhile() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for path in ["/a", "/b"] { origin.route(path, .file([1])) }
+    let place = try Workplace()
+    _ = try place.list([origin.url("/a")])
+    let run = try watch(place)
+    try await run.wait(forOutput: waiting)
+    #expect(mkfifo("\(place.work)/.pipe", 0o600) == 0 && rename("\(place.work)/.pipe", "\(place.work)/urls.txt") == 0)
+    try await run.wait(forOutput: "is not a regular file; it is read again once it is one")
+    try replace([origin.url("/a"), origin.url("/b")], place)
+    try await run.wait(forOutput: "\"how\":\"fetched\",\"id\":1")
+    _ = try await end(run, 0)
+    #expect(try place.names(in: "out") == ["a", "b"])
+  }
+
   @Test func theStatusIsThatOfTheLastList() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

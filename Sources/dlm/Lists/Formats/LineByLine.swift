@@ -65,21 +65,43 @@ final class WholeText: ListFormatReader, Sendable {
 /// The addresses in any text, each once a line.
 struct TextLines: LineRule {
   func take(_ text: String, base: Address?) -> [ListLine] {
-    var (found, rest) = ([String](), text[...])
-    while let start = ["http://", "https://"].compactMap({ rest.firstRange(of: $0)?.lowerBound }).min() {
-      var address = rest[start...].prefix { !$0.isWhitespace && !"<>\"`{}|\\^“”«»".contains($0) }
-      rest = rest[address.endIndex...]
-      // What ends the sentence around it, or closes a bracket before it.
-      func closes(_ mark: Character, _ opening: Character) -> Bool {
-        address.last == mark && address.count { $0 == mark } > address.count { $0 == opening }
+    var found: [ListLine] = []
+    var seen: Set<ByteText> = []
+    var rest = text[...]
+    // One search alone, as a second one might go to the end of the line each time.
+    while let start = rest.firstRange(of: "http")?.lowerBound {
+      rest = rest[start...]
+      guard rest.hasPrefix("http://") || rest.hasPrefix("https://") else {
+        rest = rest.dropFirst(4)
+        continue
       }
-      while let last = address.last, ".,;:!?'*’。，".contains(last) || closes(")", "(") || closes("]", "[") {
-        address.removeLast()
+      let word = rest.prefix { !$0.isWhitespace && !"<>\"`{}|\\^“”«»".contains($0) }
+      rest = rest[word.endIndex...]
+      let address = ByteText(Self.withoutEnd(word))
+      // What looks like one in prose and is none is no fault of the text's.
+      if seen.insert(address).inserted, case let line = ListLine(Array(address.text.utf8)), line.address != nil {
+        found.append(line)
       }
-      if !found.contains(String(address)) { found.append(String(address)) }
     }
-    // What looks like one in prose and is none is no fault of the text's.
-    return found.map { ListLine(Array($0.utf8)) }.filter { $0.address != nil }
+    return found
+  }
+
+  /// Without what ends the sentence around it, or closes a bracket before it.
+  private static func withoutEnd(_ word: Substring) -> Substring {
+    func surplus(_ closing: Character, _ opening: Character) -> Int {
+      word.count { $0 == closing } - word.count { $0 == opening }
+    }
+    var brackets = [Character(")"): surplus(")", "("), "]": surplus("]", "[")]
+    var word = word
+    while let last = word.last {
+      if let left = brackets[last], left > 0 {
+        brackets[last] = left - 1
+      } else if !".,;:!?'*’。，".contains(last) {
+        break
+      }
+      word.removeLast()
+    }
+    return word
   }
 }
 

@@ -11,6 +11,14 @@ final class MarkupParser {
   }
 
   private let parser: UnsafeMutablePointer<dlm_markup>
+  /// Blanks and equals signs since the library told of anything. It holds an element until its end is there, and then
+  /// compares each of its attributes with all others.
+  private var marks = 0
+  /// False in the texts of a page, which are held, too: behind a `>`.
+  private var isInTag = true
+
+  private static let mostMarks = 1 << 16
+  private static let pieceLength = 4096
 
   /// - Throws: where libxml2 is not installed.
   init(isHTML: Bool) throws(Rejection.NoList) {
@@ -25,7 +33,22 @@ final class MarkupParser {
   ///   - event: is called for each part, in order, with its line.
   /// - Returns: what is wrong with the document from there on; nil for nothing.
   func take(_ block: [UInt8], _ event: (Event, _ line: Int) throws -> Void) rethrows -> String? {
-    let trouble = block.withUnsafeBytes { dlm_markup_take(parser, $0.baseAddress, $0.count) }
+    if block.isEmpty { return try take(piece: block, event) }
+    for start in stride(from: 0, to: block.count, by: Self.pieceLength) {
+      if marks > Self.mostMarks { return "an element has too many attributes" }
+      let piece = Array(block[start...].prefix(Self.pieceLength))
+      let told = parser.pointee.told
+      if let trouble = try take(piece: piece, event) { return trouble }
+      let isHeld = parser.pointee.told == told
+      let bracket = piece.last { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: ">") }
+      if parser.pointee.is_html != 0, let bracket { isInTag = bracket == UInt8(ascii: "<") }
+      marks = isHeld && isInTag ? marks + piece.count { $0 <= 0x20 || $0 == UInt8(ascii: "=") } : 0
+    }
+    return nil
+  }
+
+  private func take(piece: [UInt8], _ event: (Event, _ line: Int) throws -> Void) rethrows -> String? {
+    let trouble = piece.withUnsafeBytes { dlm_markup_take(parser, $0.baseAddress, $0.count) }
     var rest = UnsafeRawBufferPointer(start: parser.pointee.bytes, count: parser.pointee.count)[...]
     // Each record is whole, since the shim writes it in one call.
     while rest.count >= 9 {
