@@ -14,7 +14,7 @@ struct TrustTests {
     "directory = elsewhere",
     "on-conflict = overwrite", "cookie-jar = none/jar", "cert = none.pem", "key = none.pem",
     "crlfile = none.pem",
-    "pinnedpubkey = none.pem", "tlsv1.3 = yes", "tls-max = 1.2",
+    "pinnedpubkey = none.pem", "tlsv1.3 = yes", "tls-max = 1.2", "watch = yes", "refresh-every = 1s",
   ])
   func keysThatDoNotCount(line: String) async throws {
     let origin = try FaultyOrigin()
@@ -47,6 +47,32 @@ struct TrustTests {
     #expect(run.status == 0)
     #expect(!run.errorText.contains("count"), "\(run.errorText)")
     #expect(try place.file("out/f") == [1])
+  }
+
+  /// A script's `dlm get LIST` would never end. The user's own file may say it.
+  @Test func aFolderDoesNotWatch() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    _ = try place.list([origin.url("/f")])
+    _ = try place.folder.write(Array("watch = yes\n".utf8), to: "work/.dlm.conf")
+    let run = try await place.start(["get", "urls.txt"]).waitForExit(within: .seconds(30))
+    #expect(run.status == 0 && run.errorText.contains("watch does not count"), "\(run.errorText)")
+    _ = try place.folder.write(Array("watch = no\n".utf8), to: "work/.dlm.conf")
+    let silent = try await place.dlm("get", "urls.txt")
+    #expect(silent.status == 0 && !silent.errorText.contains("count"), "\(silent.errorText)")
+    _ = try place.folder.write(Array("watch = yes\n".utf8), to: "home/config/dlm/dlm.conf")
+    let watching = try place.start(["get", "urls.txt"])
+    origin.route("/g", .file([1]))
+    _ = try place.list([origin.url("/f"), origin.url("/g")])
+    try await place.wait(forSize: 1, of: "g")
+    // Lists are looked at again only by a run that watches.
+    origin.route("/h", .file([1]))
+    _ = try place.list([origin.url("/f"), origin.url("/g"), origin.url("/h")])
+    try await place.wait(forSize: 1, of: "h")
+    watching.send(SIGINT)
+    #expect(try await watching.waitForExit().status == 0)
   }
 
   /// As a FIFO it once held dlm up for good.

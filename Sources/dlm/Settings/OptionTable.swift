@@ -269,11 +269,11 @@ enum OptionTable {
     flag(
       "no-compare", "Without a source: fetch only what is missing or has changed, even after a run in another mode.",
       .anywhere, once: true, { $1(&$0.own.noCompare) }),
-    flag("watch", "Follow the lists as they change, until Ctrl-C.", .anywhere, once: true, { $1(&$0.own.watch) }),
+    flag("watch", "Follow the lists as they change, until Ctrl-C.", .byOwner, once: true, { $1(&$0.own.watch) }),
     value(
       "refresh-every", "time",
       "With --watch: ask again about fetched files and lists at addresses this often: 30s, 10m, 6h", without: "never",
-      .anywhere, once: true, { $1(&$0.own.refreshEvery) }),
+      .byOwner, once: true, { $1(&$0.own.refreshEvery) }),
     flag(
       "dry-run", "Fetch nothing; show names, sizes, what is here, and room.", .nowhere, once: true,
       { $1(&$0.own.dryRun) }),

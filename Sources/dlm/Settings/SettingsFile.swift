@@ -118,7 +118,7 @@ struct SettingsFile {
 
   private static func saysNothing(_ key: String, _ value: String) -> Bool {
     switch key {
-    case "insecure", "tlsv1.2", "tlsv1.3": YesOrNo(argument: value)?.isOn == false
+    case "insecure", "tlsv1.2", "tlsv1.3", "watch": YesOrNo(argument: value)?.isOn == false
     case "directory": value == "."
     default: false
     }
@@ -150,7 +150,7 @@ struct SettingsFile {
 enum SettingRule {
   case nowhere
   case anywhere
-  /// Not in a working folder: whom dlm trusts, and where it writes.
+  /// Not in a working folder: whom dlm trusts, where it writes, and what never ends.
   case byOwner
   /// The smaller number is stricter; `auto` bounds nothing.
   case less
