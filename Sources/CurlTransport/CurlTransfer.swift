@@ -217,6 +217,8 @@ final class CurlTransfer {
       return nil
     }
     if run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit { return watch.failure }
+    // At the second look, so that short transfers cost nothing.
+    if gain != nil { do throws(DownloadError) { try run?.exchange.sink.save() } catch { return error } }
     guard let least = settings.options.leastRate, run?.exchange.isWaiting == false else { return nil }
     let position = meter?.position ?? bytes
     return run?.pace.look(position, after: time, least: least, over: settings.options.rateWindow)

@@ -101,6 +101,8 @@ public protocol ByteSink: Sendable {
   /// Takes the next bytes of the body, in order; the pointer is valid during the call only.
   /// - Returns: `.enough` when no more are wanted: the transfer ends without a failure.
   func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand
+  /// Called about once a second while a body comes, for the first time within two: what a kill is to leave is named.
+  func save() throws(DownloadError)
   /// The task that awaits the transfer was cancelled. A sink for which another task waits keeps the transfer: that task
   /// then awaits or cancels `running`, the same object each time.
   /// - Returns: false to have the transfer removed at once.
@@ -109,6 +111,7 @@ public protocol ByteSink: Sendable {
 
 extension ByteSink {
   public func keep(_ running: RunningTransfer) -> Bool { false }
+  public func save() {}
 }
 
 public enum SinkDemand: Sendable, Equatable { case more, enough }

@@ -181,6 +181,10 @@ extension FilledSegment {
     try download.access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
   }
 
+  public func save() throws(DownloadError) {
+    try download.access { reception throws(DownloadError) in try reception.save() }
+  }
+
   public func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
     try download.access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
   }

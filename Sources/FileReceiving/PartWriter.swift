@@ -17,7 +17,7 @@ struct PartWriter: ~Copyable {
   private var space: SpaceReservation
   private var digest = DigestCheck(nil)
 
-  /// A body of at most this length gets no metadata: after a SIGKILL it starts over.
+  /// A body of at most this length gets no metadata before it has taken two seconds: after a SIGKILL it starts over.
   static let worthMetadata: Int64 = 1 << 20
   /// The same for a body whose length is unknown. Pages made on the fly are mostly shorter.
   private static let worthMetadataUnmeasured: Int64 = 1 << 16
@@ -258,10 +258,16 @@ struct PartWriter: ~Copyable {
       if staged?.foundLength == 0 { try discard() }
       return 0
     }
-    // A part that could not be resumed is not worth a name; one that has its name keeps it.
-    let isResumable = TransferPlan.make(held: held, ifRangeIsRefused: false, known: nil).asked != .whole
-    if segments.isSplit || !isNamed && isResumable { try writeMetadata() }
+    if segments.isSplit { try writeMetadata() }
+    try save()
     return isNamed ? written : 0
+  }
+
+  /// Gives a part its name. One that could not be resumed is not worth a name; one that has its name keeps it.
+  mutating func save() throws(DownloadError) {
+    guard written > 0, !isNamed, TransferPlan.make(held: held, ifRangeIsRefused: false, known: nil).asked != .whole
+    else { return }
+    try writeMetadata()
   }
 
   mutating func release() { staged?.release() }

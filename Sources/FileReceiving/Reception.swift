@@ -340,6 +340,8 @@ struct Reception: ~Copyable {
 
   // MARK: Segments
 
+  mutating func save() throws(DownloadError) { if case .receiving = state.phase { try part.save() } }
+
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
     state.isClosed ? nil : try part.takeSegment(of: id, from: offset)
   }

@@ -27,6 +27,25 @@ struct KilledTests {
     }
   }
 
+  /// It once began anew, though it had taken long.
+  @Test func aShortFileThatTakesLong() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    let body = SplitMix64.bytes(count: 900_000, seed: 1)
+    origin.route("/f", .file(body, FileOptions(ending: .stall(after: 300_000, until: gate))), .file(body))
+    let place = try Workplace()
+    let run = try place.start(["get", origin.url("/f")])
+    try await place.wait(forSize: 300_000, of: "f.part")
+    run.send(SIGKILL)
+    _ = try await run.waitForExit()
+    gate.open()
+    let again = try await place.dlm("get", origin.url("/f"))
+    #expect(again.status == 0, "\(again.errorText)")
+    #expect(origin.log.last?.headers["range"] == "bytes=300000-")
+    #expect(try place.file("f") == body && place.names() == ["f"])
+  }
+
   @Test(arguments: 0..<8)
   func killed(_ seed: Int) async throws {
     let origin = try FaultyOrigin()

@@ -7,12 +7,12 @@ import SystemPackage
 /// The file in the output folder that receives a download's bytes, and its steps from nothing to a final name.
 ///
 /// **Life of a file on disk.** A file starts without a name (O_TMPFILE). It gets `NAME.part` only together with
-/// metadata: when it is long enough to be worth resuming after SIGKILL, or when its transfer ends early. So a `.part`
+/// metadata: when it is long enough, or has taken two seconds, or when its transfer ends early. So a `.part`
 /// without metadata is never dlm's, and is never touched. Both are the user's alone (0600) until the file is finished.
 ///
 /// | step | killed after it, there is | and the next run |
 /// |---|---|---|
-/// | 1 unnamed file opened, written | nothing | starts over; less than 1 MiB is lost |
+/// | 1 unnamed file opened, written | nothing | starts over; less than 1 MiB of 2 s is lost |
 /// | 2 `NAME.part.json` linked, under lock | metadata alone | finds no lock and no part: removes it |
 /// | 3 `NAME.part` linked, under lock | part and metadata | resumes, or starts over in place |
 /// | 4 draft of other metadata written | empty part; old metadata, a draft | removes the draft, starts over |
