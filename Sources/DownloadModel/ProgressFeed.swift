@@ -437,7 +437,7 @@ public struct ProgressTally: Sendable, Equatable {
     if outcome.proof == .nothing { remarks.unproven += one }
     if outcome.isNumbered {
       numbered += one
-      if numberedNames.count < 3 { numberedNames.append(outcome.name) }
+      if numberedNames.count < 3 { numberedNames.append(outcome.path) }
     }
     let sign = Int64(one)
     if let bytes = outcome.bodyBytes {

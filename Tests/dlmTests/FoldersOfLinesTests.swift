@@ -98,6 +98,30 @@ struct FoldersOfLinesTests {
     #expect(host.outputText.contains("./127.0.0.1:\(origin.port)/c.bin"), "\(host.outputText)")
   }
 
+  /// By chance, one of them failed.
+  @Test(arguments: [true, false])
+  func aFileAndAFolderOfOneName(fileFirst: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/clash", .file([1]))
+    origin.route("/clash/below", .file([2]))
+    let paths = fileFirst ? ["/clash", "/clash/below"] : ["/clash/below", "/clash"]
+    _ = try place.list(paths.map { origin.url($0) })
+    let run = try await place.dlm("get", "urls.txt", "--keep-paths", "-j", "1")
+    let numbered = fileFirst ? "clash.1/below" : "clash.1"
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(run.errorText.contains("Numbered, because the name was taken: \(numbered)"), "\(run.errorText)")
+    #expect(try place.file(numbered) == [fileFirst ? 2 : 1])
+    #expect(try place.file(fileFirst ? "clash" : "clash/below") == [fileFirst ? 1 : 2])
+    let again = try await place.dlm("get", "urls.txt", "--keep-paths", "-j", "2")
+    #expect(again.status == 0 && again.errorText.contains("2 unchanged"), "\(again.errorText)")
+    // A name that a line gives is exact.
+    _ = try place.list(["\(origin.url("/clash/below"))\tout=urls.txt/x"])
+    let refused = try await place.dlm("get", "urls.txt")
+    #expect(refused.status == 73 && refused.errorText.contains("move it away"), "\(refused.errorText)")
+  }
+
   @Test func aListAtAnAddressHidesNothing() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -126,7 +126,7 @@ package struct Commit: Sendable {
     guard let named else { return nil }
     row?.changed = named
     var outcome = outcome(.fetched, name, size: download.look { $0.length })
-    outcome.isNumbered = !FileNaming.areSame(name, wanted)
+    outcome.isNumbered = !FileNaming.areSame(name, wanted) || directory.isNumbered
     return Committed(outcome: outcome, name: name, row: row)
   }
 

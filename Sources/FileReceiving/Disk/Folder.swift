@@ -79,6 +79,18 @@ package final class Folder: Sendable {
     return FilePath(access(held, F_OK) == 0 ? held : path)
   }
 
+  /// The same under the next number if a file has the name.
+  func below(numbering name: String) throws(Errno) -> Folder {
+    var number = 0
+    while true {
+      let candidate = FileNaming.alternative(name, number)
+      do throws(Errno) { return try below(candidate) } catch {
+        guard error == .notDirectory, try identity(of: candidate)?.isRegularFile == true else { throw error }
+      }
+      number += 1
+    }
+  }
+
   /// The path without links and dots, by which the index knows the folder.
   package func canonicalPath() throws(Errno) -> String {
     guard let resolved = realpath(heldPath.string, nil) ?? realpath(path, nil) else { throw .last }

@@ -25,6 +25,8 @@ package final class OutputDirectory: Sendable {
   /// Inodes of files that this run gave to an address, where `give` was called, and the numbers of their keys.
   private let given = Lock<[Int64: Int]>([:])
   private let metadata = Lock(MetadataNames())
+  /// Whether it has another name than was wanted, since a file has that.
+  let isNumbered: Bool
   /// The output folder, if this is one below it: that knows the files of the whole run.
   private let root: OutputDirectory?
 
@@ -38,6 +40,7 @@ package final class OutputDirectory: Sendable {
     usesUnnamedFiles: Bool = true
   ) throws(DownloadError) {
     (self.secret, space, root) = (secret, SpaceLedger(), nil)
+    isNumbered = false
     let text = path.string
     let isCurrent =
       path.isEmpty || path.removingLastComponent().isEmpty && path.lastComponent?.kind == .currentDirectory
@@ -52,19 +55,26 @@ package final class OutputDirectory: Sendable {
   }
 
   /// A folder below the output folder, made where missing. No part of its path may be a link, which could lead out.
-  /// - Parameter path: as `FileNaming.isUsablePath` has it.
+  /// - Parameters:
+  ///   - path: as `FileNaming.isUsablePath` has it.
+  ///   - isExact: false to number a folder whose name a file has.
   /// - Throws: `.folder` with errno and path.
-  init(_ path: String, below root: OutputDirectory) throws(DownloadError) {
+  init(_ path: String, below root: OutputDirectory, isExact: Bool) throws(DownloadError) {
     (self.root, secret, space, opened) = (root, root.secret, root.space, root.opened)
-    prefix = root.prefix + path + "/"
-    canonicalPath = (root.canonicalPath.utf8.count > 1 ? root.canonicalPath : "") + "/" + path
     var folder = root.folder
     do throws(Errno) {
-      for name in path.utf8.split(separator: UInt8(ascii: "/")) { folder = try folder.below(String(Substring(name))) }
+      for segment in path.utf8.split(separator: UInt8(ascii: "/")) {
+        let name = String(Substring(segment))
+        folder = isExact ? try folder.below(name) : try folder.below(numbering: name)
+      }
     } catch .notDirectory {
       throw DownloadError(
         .folder, cause: .detail("a file or link is in the way"), path: root.path(of: path), activity: "opening a folder"
       )
+    let place = String(Substring(folder.path.utf8.dropFirst(root.folder.path.utf8.count + 1)))
+    isNumbered = !FileNaming.areSame(place, path)
+    prefix = root.prefix + place + "/"
+    canonicalPath = (root.canonicalPath.utf8.count > 1 ? root.canonicalPath : "") + "/" + place
     } catch { throw DownloadError(.folder, error, root.path(of: path), "opening a folder") }
     self.folder = folder
     numbers = OnFirstUse { [folder, opened] in NumberedNames(folder, opened: opened) }
@@ -207,15 +217,15 @@ package final class OpenFolders: Sendable {
   /// - Throws: `.folder` with its path, `.resources`.
   package func directory(of request: DownloadRequest) throws(DownloadError) -> OutputDirectory {
     guard let path = request.folder else { return root }
-    return try open(path)
+    return try open(path, isExact: request.outputName != nil)
   }
 
   @inline(never)
-  private func open(_ path: String) throws(DownloadError) -> OutputDirectory {
-    let key = Array(path.utf8)
+  private func open(_ path: String, isExact: Bool) throws(DownloadError) -> OutputDirectory {
+    let key = Array(path.utf8) + (isExact ? [0] : [])
     return try state.withLock { state throws(DownloadError) in
       if let directory = state.all[key]?.directory { return directory }
-      let directory = try OutputDirectory(path, below: root)
+      let directory = try OutputDirectory(path, below: root, isExact: isExact)
       if state.all.count >= state.forgetsAt {
         state.all = state.all.filter { $0.value.directory != nil }
         state.forgetsAt = max(1024, 2 * state.all.count)

@@ -191,6 +191,7 @@ struct FailureMessages {
       "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"
     case .folder: "choose another with --directory"
     case .digest: "check the checksum" + (error.path.map { "; what came is kept as \($0)" } ?? "")
+    case .folder where error.activity == "opening a folder": "move it away, or choose other names with dir= and out="
     case .unproven: "require less with --require-proof, or give its checksum"
     case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
     case .redirect where error.reason.contains("in a row"): "they lead in a circle: tell the server's owner"

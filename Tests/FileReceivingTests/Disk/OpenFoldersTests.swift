@@ -8,8 +8,8 @@ import Testing
 
 @Suite("Folders below the output folder")
 struct OpenFoldersTests {
-  private func request(_ folder: String?) throws -> DownloadRequest {
-    DownloadRequest(id: 0, address: try Address("http://h/x"), wishes: .init(folder: folder))
+  private func request(_ folder: String?, name: String? = nil) throws -> DownloadRequest {
+    DownloadRequest(id: 0, address: try Address("http://h/x"), wishes: .init(outputName: name, folder: folder))
   }
 
   @Test func areMadeAndShared() throws {
@@ -25,7 +25,10 @@ struct OpenFoldersTests {
     #expect(directory.space === folders.root.space && directory.opened == folders.root.opened)
     let file = FileIdentity(device: 1, inode: 2, size: 3, modified: 4)
     directory.give(file, to: RowKey(address: "a", directory: "d", requested: ""))
-    #expect(folders.root.isGiven(file, besides: RowKey(address: "b", directory: "d", requested: "")))
+    let other = RowKey(address: "b", directory: "d", requested: "")
+    #expect(folders.root.isGiven(file, besides: other))
+    // A file that another machine made since, with the number of one that is gone.
+    #expect(!folders.root.isGiven(FileIdentity(device: 1, inode: 2, size: 3, modified: 5), besides: other))
   }
 
   /// Two normal forms of one text are one text to Swift, and two names to the disk.
@@ -47,10 +50,24 @@ struct OpenFoldersTests {
     #expect(try folder.names().count == 3000)
   }
 
-  @Test(arguments: ["link", "link/a", "file", "file/a", "inside/link", "to-inside"])
-  func aLinkOrAFileIsNoFolder(path: String) throws {
+  @Test func aFolderWhoseNameAFileHasIsNumbered() throws {
+    let folder = try TemporaryFolder()
+    for name in ["a", "a.1", "b/c.d"] { _ = try folder.write([1], to: "out/\(name)") }
+    let folders = OpenFolders(try OutputDirectory(folder.filePath.appending("out")))
+    for (path, place) in [("a/x", "a.2/x"), ("b/c.d", "b/c.1.d"), ("b", "b")] {
+      let directory = try folders.directory(of: request(path))
+      #expect(directory.canonicalPath == folders.root.canonicalPath + "/\(place)")
+      #expect(directory.path(of: "f") == folders.root.path(of: "\(place)/f"))
+      #expect(directory.isNumbered == (path != place))
+      if path == place { continue }
+      let error = #expect(throws: DownloadError.self) { _ = try folders.directory(of: request(path, name: "f")) }
+      #expect(error?.code == .folder)
+    }
+  }
+
+  @Test(arguments: ["link", "link/a", "inside/link", "to-inside"])
+  func aLinkIsNoFolder(path: String) throws {
     let (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder())
-    _ = try folder.write([1], to: "file")
     _ = try folder.write([1], to: "inside/x")
     let manager = FileManager.default
     for name in ["link", "inside/link"] {
