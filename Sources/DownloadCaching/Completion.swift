@@ -26,7 +26,10 @@ struct Completion {
     if let pieces = plan.request.pieces, verdict != .match {
       verdict = try await resources.worker.value.verdict(verdict, on: download, by: pieces)
     }
-    guard let proof = try Verification.judge(verdict, proof, of: download) else { return nil }
+    let last = verdict.isWrong ? await index.row(Verification.rejectedKey(download), named: "") : nil
+    guard
+      let proof = try Verification.judge(verdict, proof, of: download, insteadOf: last, { index.addStored($0) })
+    else { return nil }
     if configuration.usesRemoteTime { try download.stamp() }
     // The data first: after a power cut, a name must not stand for bytes that were lost.
     if configuration.syncs { try await resources.syncer.value.sync(download) }
@@ -65,10 +68,13 @@ struct Completion {
       case .twinPossible:
         if let owners, let twin = try await resources.worker.value.adopt(for: commit, owners) { return twin }
         looksForTwin = false
+        // Only the answer may have named this address's own file.
+        let named = await index.row(plan.rowKey, named: commit.preferred)
+        if let named, named.name == commit.preferred { ownership = .known(named) }
       case .ownershipUnknown:
         if owners == nil { owners = await index.owners(in: plan.directory) }
         // The index was empty at the start, but this run has written rows since.
-        if ownership == .unknown { ownership = .known(await index.row(plan.rowKey)) }
+        if ownership == .unknown { ownership = .known(await index.row(plan.rowKey, named: commit.preferred)) }
       }
     }
   }

@@ -147,18 +147,18 @@ public actor DownloadCache: DownloadStore {
       do throws(ProcessClaims.ClaimedElsewhere) {
         claim = try claims.take(hash)
       } catch {
-        before = await index.known(rowKey, trust, in: directory)
+        before = await index.known(request, rowKey, trust, in: directory)
         claim = try await wait(for: error.process, request, claims, hash)
       }
     }
     // An asynchronous call that need not wait costs half a per cent of a small file's time.
-    var atOnce = reading { index.knownAtOnce(rowKey, trust, in: directory) }
+    var atOnce = reading { index.knownAtOnce(request, rowKey, trust, in: directory) }
     if atOnce == nil {
-      atOnce = await index.known(rowKey, trust, in: directory)
+      atOnce = await index.known(request, rowKey, trust, in: directory)
       if index.isReading { pauseReadingSoon() }
     }
     let known = atOnce ?? .nothing
-    if known.isNothing, isFetchedIfUnknown(request) {
+    if known.isNothing, known.written?.checksum == nil, isFetchedIfUnknown(request) {
       let plan = plan(request, rowKey, trust, known, directory)
       return .missing(FileDownload(plan, meter: meter, claim: claim))
     }
@@ -198,6 +198,8 @@ public actor DownloadCache: DownloadStore {
     up request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust, _ known: KnownFiles,
     before: KnownFiles?, _ claim: consuming ProcessClaims.Claim?, _ directory: OutputDirectory, _ meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+    let proven = await hits.proven(known, request, trust)
+    let known = try await placed(proven, request, rowKey, trust, directory)
     let lookup = try await hits.lookup(request, known, before: before)
     // Before a plan is made, which costs as much as the rest of a hit.
     if case .hit(let row, let basis) = lookup {
@@ -212,6 +214,9 @@ public actor DownloadCache: DownloadStore {
     if known.own == nil, plan.hasUserDigests, let outcome = try await hits.fileWithDigest(plan, meter) {
       return .answered(outcome)
     }
+    if let name = plan.certainName, let standing = try plan.fileToLeave(name) {
+      return .answered(plan.skipped(name, standing))
+    }
     let download = FileDownload(plan, meter: meter, claim: claim)
     switch lookup {
     case .fail(let error): throw error.at(request.address)
@@ -219,10 +224,30 @@ public actor DownloadCache: DownloadStore {
       if let outcome = try await completion.copyUnasked(row, basis, to: download) { return .answered(outcome) }
     case .ask, .hit: break
     }
-    if let name = plan.certainName, let standing = try plan.fileToLeave(name) {
-      return .answered(plan.skipped(name, standing))
-    }
     return .missing(download)
+  }
+
+  /// A file that once got a number is no answer under a policy that gives none: its bytes are, under the wanted name.
+  /// Unless another address has that.
+  private func placed(
+    _ known: KnownFiles, _ request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust,
+    _ directory: OutputDirectory
+  ) async throws(DownloadError) -> KnownFiles {
+    guard let written = known.written, !configuration.receiving.conflictPolicy(of: request).numbers else {
+      return known
+    }
+    let wanted = request.outputName ?? written.wanted
+    if FileNaming.areSame(written.name, wanted) { return known }
+    let plan = plan(request, rowKey, trust, known, directory)
+    let name = plan.preferred(wanted)
+    if FileNaming.areSame(written.name, name) { return known }
+    if let standing = try directory.standing(name),
+      plan.isOfAnotherAddress(standing, await index.owners(in: directory))
+    {
+      return known
+    }
+    let reuse = known.own == nil ? known.elsewhereReuse : known.ownReuse
+    return KnownFiles(.known(nil), elsewhere: known.own ?? known.elsewhere, reuse: (.asOwn, reuse))
   }
 
   // MARK: The way back
@@ -296,7 +321,8 @@ public actor DownloadCache: DownloadStore {
   /// - Throws: `.folder` when the output folder cannot be opened.
   public func standingPath(of request: DownloadRequest) async throws(DownloadError) -> String? {
     let directory = try outputFolders().directory(of: request)
-    return await index.row(RowKey(of: request, in: directory)).map { directory.path(of: $0.name) }
+    let row = await index.row(RowKey(of: request, in: directory), named: FileNaming.name(of: request))
+    return row.map { directory.path(of: $0.name) }
   }
 
   /// Forgets which files were finished or found last, so that they are looked up and asked about again.

@@ -47,6 +47,8 @@ final class Hits {
     else { return nil }
     let key = RowKey(of: request, in: directory)
     guard let known = index.ownAtOnce(key, trust, in: directory),
+      configuration.receiving.conflictPolicy(of: request).numbers
+        || known.own.map({ FileNaming.areSame($0.name, $0.wanted) }) == true,
       case .hit(let row, let basis) = CacheLookup.decide(known, question(of: request), freshness)
     else {
       ownFilesAnswer = false
@@ -88,7 +90,29 @@ final class Hits {
   var hasCompany: Bool { resources.claims?.hasCompany == true }
 
   private func expectedDigest(of row: CacheRow, _ request: DownloadRequest) -> ContentDigest? {
-    request.checksum ?? configuration.checksums?.digest(of: row.wanted)
+    request.checksum ?? configuration.checksums.flatMap { $0.digest(of: row.name) ?? $0.digest(of: row.wanted) }
+  }
+
+  /// A file that cannot be read proves nothing, so it is fetched.
+  private nonisolated(nonsending) func has(_ row: CacheRow, _ expected: ContentDigest) async -> Bool {
+    (try? await resources.worker.value.digest(of: row, expected.algorithm)) == expected
+  }
+
+  /// Reads a file of which only names or permissions changed, where its checksum is known: it is then intact again.
+  nonisolated(nonsending) func proven(
+    _ known: KnownFiles, _ request: DownloadRequest, _ trust: RequestTrust
+  ) async -> KnownFiles {
+    guard known.own == nil, !configuration.refresh, var row = known.written,
+      let expected = expectedDigest(of: row, request) ?? row.checksum.flatMap({ ContentDigest($0) }),
+      let file = StandingFile.of(path: row.path), row.isOwn(file)
+    else { return known }
+    row.changed = ChangeTime(of: file)
+    guard await has(row, expected) else { return known }
+    row.fields.digest = "\(expected)"
+    if index.records { index.addStored(row) }
+    return KnownFiles(
+      .known(row), own: row, elsewhere: known.elsewhere,
+      reuse: (index.fingerprint.reuse(of: row, under: trust), known.elsewhereReuse))
   }
 
   /// A file with the wanted name and the right checksum but no row, from before the cache was cleared or copied there
@@ -107,10 +131,7 @@ final class Hits {
       key: plan.rowKey, name: name, wanted: plan.nameByAddress, identity: standing.identity,
       changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.now(),
       freshness: FreshnessFields(), trust: plan.trust.own, digest: "\(expected)")
-    // A file that cannot be read proves nothing, so it is fetched.
-    guard let found = try? await resources.worker.value.digest(of: row, expected.algorithm), found == expected else {
-      return nil
-    }
+    guard await has(row, expected) else { return nil }
     plan.directory.give(standing.identity, to: plan.rowKey)
     if plan.isIndexed, index.add(row) { await index.flush() }
     return answer(row, plan.request, plan.trust, in: plan.directory, meter, .digest)

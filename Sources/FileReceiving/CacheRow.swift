@@ -89,6 +89,25 @@ package struct CacheRow: Sendable, Equatable {
 
   package mutating func change(_ change: (inout Fields) -> Void) { change(&fields) }
 
+  /// Whether this is the file that a request for the same address wants: the one of that name, however it came to it,
+  /// or the one that was renamed from it.
+  package func isFile(named name: String, of key: RowKey) -> Bool { self.key == key || hasName(name, in: key) }
+
+  package func hasName(_ name: String, in key: RowKey) -> Bool {
+    self.key.isUsers && FileNaming.areSame(self.name, name) && FileNaming.areSame(self.key.directory, key.directory)
+  }
+
+  /// This row in the place of one of the same file, whichever request that was for.
+  func keeping(_ old: CacheRow) -> CacheRow {
+    guard old.key != self.key else { return self }
+    var row = self
+    row.change { row in
+      row.key = old.key
+      row.wanted = old.wanted
+    }
+    return row
+  }
+
   func named(_ name: String) -> CacheRow {
     guard !FileNaming.areSame(self.name, name) else { return self }
     var row = self
@@ -175,7 +194,7 @@ package struct CacheRow: Sendable, Equatable {
   package func isSame(butForChange other: CacheRow) -> Bool { box === other.box || box.fields == other.box.fields }
 }
 
-/// The key of an index row: an address, as requested into one folder, whatever the file's name.
+/// The key of an index row: an address, as first requested into one folder, whatever the file's name.
 package struct RowKey: Sendable, Hashable {
   /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule 30).
   package var address: String { parts.address }
@@ -213,6 +232,15 @@ package struct RowKey: Sendable, Hashable {
   package static let stored = "/"
   package var isStored: Bool { requested == Self.stored }
 
+  /// The key of what was set aside because its checksum was wrong.
+  package init(rejected name: String, of key: RowKey) {
+    parts = Parts(key.address, key.directory, Self.stored + name, key.parts.hash)
+  }
+
+  package var isRejected: Bool { !isUsers && !isStored }
+  /// Whether the file is one that the user wants.
+  package var isUsers: Bool { requested.utf8.first != UInt8(ascii: "/") }
+
   /// By bytes, as SQLite and file systems compare.
   package static func == (left: RowKey, right: RowKey) -> Bool {
     let (left, right) = (left.parts, right.parts)
@@ -227,13 +255,8 @@ package struct RowKey: Sendable, Hashable {
     if !requested.isEmpty { hasher.combine(requested) }
   }
 
-  /// Of the whole key, in this process: for tables of millions that should not hold addresses.
-  var number: Int {
-    var hasher = Hasher()
-    hasher.combine(self)
-    hasher.combine(directory)
-    return hasher.finalize()
-  }
+  /// Of the address, in this process: for tables of millions that should not hold addresses.
+  package var owner: Int { parts.hash }
 
   /// Identifies the request among all processes of this user: the same for all folders, so that a process copies what
   /// another fetches elsewhere. A run without an index could not find that, so its folder and name count.

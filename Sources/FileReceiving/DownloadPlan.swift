@@ -46,6 +46,9 @@ package final class DownloadPlan: Sendable {
   package var own: CacheRow? { files.own }
   package var elsewhere: CacheRow? { files.elsewhere }
   var rules: ReceivingRules { shared.rules }
+  var conflictPolicy: ConflictPolicy { rules.conflictPolicy(of: request) }
+  /// Whether a taken name leads to a numbered one. A name that the user or the list gives is exact.
+  var mayNumber: Bool { conflictPolicy.numbers || conflictPolicy != .fail && request.outputName == nil }
   package var address: Address { request.address }
   package var expectedTypes: ExpectedTypes? { request.expectedTypes ?? rules.expectedTypes }
 
@@ -78,17 +81,33 @@ package final class DownloadPlan: Sendable {
     [Provenance.user, .stranger].contains { FileNaming.areSame(FileNaming.name(of: address, from: $0), name) }
   }
 
+  /// Whether a file is another address's, in this run or an earlier one. An exact name does not give way to what an
+  /// earlier run downloaded.
   package func isOfAnotherAddress(_ file: StandingFile, _ owners: FileOwners) -> Bool {
-    owners.isOwned(file.identity, besides: rowKey) || directory.isGiven(file.identity, besides: rowKey)
+    directory.isGiven(file.identity, besides: rowKey)
+      || request.outputName == nil && owners.owner(of: file.identity).map { $0 != rowKey.owner } ?? false
   }
 
   /// What stands under a name and is to be left alone (`--on-conflict skip`).
   package func fileToLeave(_ name: String) throws(DownloadError) -> StandingFile? {
-    guard rules.conflictPolicy == .skip, own.map({ FileNaming.areSame($0.name, name) }) != true,
+    guard conflictPolicy == .skip, own.map({ FileNaming.areSame($0.name, name) }) != true,
       let standing = try directory.standing(name),
       !isOfAnotherAddress(standing, owners ?? FileOwners())
     else { return nil }
     return standing
+  }
+
+  /// - Parameter length: of the file that wants the name, in bytes; nil if unknown.
+  /// - Throws: `.conflict` if a file of another length has an exact name.
+  func refuse(_ name: String, length: Int64?) throws(DownloadError) {
+    guard conflictPolicy == .fail, let length, own?.name != name, let standing = try directory.standing(name),
+      standing.identity.size != length, files.written?.isOwn(standing) != true
+    else { return }
+    throw taken(name)
+  }
+
+  func taken(_ name: String) -> DownloadError {
+    DownloadError(.conflict, path: directory.path(of: name), activity: "replacing")
   }
 
   package func skipped(_ name: String, _ standing: StandingFile?) -> DownloadOutcome {
@@ -111,8 +130,9 @@ package final class DownloadPlan: Sendable {
     address.scheme == .https && held.effectiveURL?.utf8.starts(with: "http://".utf8) == true
   }
 
+  /// By the numbered name first, as dlm itself writes a list of checksums.
   package func userDigest(named name: @autoclosure () -> String) -> ContentDigest? {
-    request.checksum ?? rules.checksums?.digest(of: name())
+    request.checksum ?? rules.checksums.flatMap { $0.digest(of: preferred(name())) ?? $0.digest(of: name()) }
   }
 
   /// The checksum to meet, in the order of trust (HTTP rule 23): the user's, the list's, that of its pieces, which is
@@ -124,7 +144,7 @@ package final class DownloadPlan: Sendable {
 
 /// What the index knows about one request.
 package final class KnownFiles: Sendable {
-  /// The file that this very request wrote here, intact.
+  /// The file that this address has here under the wanted name, or was given another name instead, intact.
   package let own: CacheRow?
   /// The same address's file elsewhere, intact and worth asking the server about.
   package let elsewhere: CacheRow?
@@ -138,6 +158,8 @@ package final class KnownFiles: Sendable {
   package static let nothing = KnownFiles(.known(nil))
 
   package var isNothing: Bool { own == nil && elsewhere == nil }
+  /// The file that this address has here, intact or not.
+  package var written: CacheRow? { if case .known(let row) = ownership { row } else { nil } }
 
   package init(
     _ ownership: DownloadPlan.Ownership, own: CacheRow? = nil, elsewhere: CacheRow? = nil,
@@ -150,24 +172,26 @@ package final class KnownFiles: Sendable {
   }
 }
 
-/// Which file of one folder belongs to which request, by the index, read once a run: a file has one address, in every
-/// run. `OutputDirectory.isGiven` knows the files of this one.
+/// Which file belongs to which address: those of one folder by the index, read once a run, and those of this run
+/// (`OutputDirectory.isGiven`).
 package struct FileOwners: Sendable {
-  private var owned: [Int64: (identity: FileIdentity, key: Int)] = [:]
+  private var owned: [Int64: (identity: FileIdentity, owner: Int)] = [:]
 
   package init() {}
 
-  package mutating func add(_ identity: FileIdentity, of key: RowKey) { owned[identity.inode] = (identity, key.number) }
+  package mutating func add(_ identity: FileIdentity, of key: RowKey) { owned[identity.inode] = (identity, key.owner) }
 
-  /// Whether a file is, untouched, what was written for a request other than this.
-  package func isOwned(_ file: FileIdentity, besides key: RowKey) -> Bool {
-    owned[file.inode].map { $0.identity == file && $0.key != key.number } ?? false
+  /// `RowKey.owner` of an untouched file's address; nil for no address. An inode alone proves nothing: file systems
+  /// use the number of a removed file again at once.
+  package func owner(of file: FileIdentity) -> Int? {
+    owned[file.inode].flatMap { $0.identity == file ? $0.owner : nil }
   }
 }
 
 /// What every file of a run must meet, and how it gets its name. Each of its Bools is an option of the user's.
 public struct ReceivingRules: Sendable {
-  public var conflictPolicy = ConflictPolicy.rename
+  /// Nil for `fail` where the user or the list gives the name, otherwise `rename`.
+  public var conflictPolicy: ConflictPolicy?
   /// Whether a server may choose a file's name (RFC 6266).
   public var useContentDisposition = true
   /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
@@ -190,6 +214,10 @@ public struct ReceivingRules: Sendable {
   public var now: @Sendable () -> Int64 = WallClock.seconds
 
   public init() {}
+
+  package func conflictPolicy(of request: DownloadRequest) -> ConflictPolicy {
+    conflictPolicy ?? (request.outputName == nil ? .rename : .fail)
+  }
 }
 
 /// The rules behind a reference, because they are large and every download holds them.
@@ -216,4 +244,8 @@ public enum ConflictPolicy: String, Sendable, CaseIterable {
   case overwrite
   /// As `rename`, and the person at the terminal is asked afterwards (`DownloadCache.carryOut`).
   case ask
+  /// The download fails.
+  case fail
+
+  package var numbers: Bool { self == .rename || self == .ask }
 }

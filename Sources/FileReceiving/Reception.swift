@@ -184,6 +184,7 @@ struct Reception: ~Copyable {
     if let name = plan.wantedName(head) { part.name = name }
     if try standsAside() { return .drain }
     try checkLength(total)
+    try plan.refuse(plan.preferred(part.name), length: total)
     guard expectDigest(head) else { return .drain }
     part.segments.total = total
     try part.reserve(total.map { $0 - offset - part.segments.writtenFurther })
@@ -204,6 +205,7 @@ struct Reception: ~Copyable {
     // The length that the server gave is that of the coded body.
     let total = coded == .decode ? nil : total
     try checkLength(total)
+    try plan.refuse(plan.preferred(part.name), length: total)
     try giveUpHeld()
     let version = HeldPart(
       validator: Validator(head), total: total, encoding: coded == .plain ? nil : head["content-encoding"],
@@ -249,7 +251,7 @@ struct Reception: ~Copyable {
 
   /// Whether the policy is to leave what stands under the final name (`--on-conflict skip`).
   private mutating func standsAside() throws(DownloadError) -> Bool {
-    guard plan.rules.conflictPolicy == .skip, try plan.fileToLeave(plan.preferred(part.name)) != nil else {
+    guard plan.conflictPolicy == .skip, try plan.fileToLeave(plan.preferred(part.name)) != nil else {
       return false
     }
     state.refuse(.skipped)
@@ -338,9 +340,9 @@ struct Reception: ~Copyable {
     if part.segments.total == nil { try part.growUnmeasured(to: position) }
   }
 
-  // MARK: Segments
-
   mutating func save() throws(DownloadError) { if case .receiving = state.phase { try part.save() } }
+
+  // MARK: Segments
 
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
     state.isClosed ? nil : try part.takeSegment(of: id, from: offset)

@@ -10,12 +10,33 @@ struct RowKeyTests {
     RowKey(address: "http://a/x", directory: "/d", requested: requested)
   }
 
-  @Test func anotherNameIsAnotherOwner() {
+  /// The address owns the file, whichever name was asked for. A number that the file system uses again is another file.
+  @Test func theAddressOwnsTheFile() {
     let file = FileIdentity(device: 1, inode: 2, size: 3, modified: 4)
     var owners = FileOwners()
     owners.add(file, of: key)
-    #expect(!owners.isOwned(file, besides: key))
-    #expect(owners.isOwned(file, besides: Self.key(requested: "chosen")))
+    #expect(owners.owner(of: file) == Self.key(requested: "chosen").owner)
+    #expect(owners.owner(of: file) != RowKey(address: "http://a/y", directory: "/d", requested: "").owner)
+    #expect(owners.owner(of: FileIdentity(device: 1, inode: 2, size: 3, modified: 5)) == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("", "x", nil, true), ("x", "x", nil, true), ("y", "y", nil, false), ("x", "x.1", nil, false),
+      ("", "report.pdf", nil, true), ("", "x", "x", true), ("", "x.1", "x", false), ("x", "x.1", "x", true),
+      ("", "x.1", "x.1", true), ("/", "x", nil, false), ("/x.rejected", "x.rejected", "x.rejected", false),
+    ] as [(String, String, String?, Bool)])
+  func whoseFileItIs(requested: String, name: String, wanted: String?, isIt: Bool) throws {
+    let directory = try Bench().directory
+    let request = DownloadRequest(id: 0, address: try Address("http://a/x"), wishes: .init(outputName: wanted))
+    let key = RowKey(of: request, in: directory)
+    for folder in [directory.canonicalPath, "/elsewhere"] {
+      let row = CacheRow(
+        key: RowKey(address: "http://a/x", directory: folder, requested: requested), name: name, wanted: "x",
+        identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4), changed: ChangeTime(number: 1),
+        validator: Validator(), fetchedAt: 1, freshness: FreshnessFields())
+      #expect(row.isFile(named: FileNaming.name(of: request), of: key) == (isIt && folder != "/elsewhere"))
+    }
   }
 
   /// Swift's texts are equal where file systems see two names.

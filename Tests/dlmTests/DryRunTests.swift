@@ -65,7 +65,7 @@ struct DryRunTests {
     #expect(objects[4]["size"] is NSNull && objects[4]["path"] as? String == "out/a.2.tar.gz")
     #expect(objects[7]["type"] as? String == "dry-run" && objects[7]["unsized"] as? Int == 1)
     #expect(objects[7]["bytes"] as? Int == 3 + 5000 - kept + 1024 + 4)
-    #expect((objects[7]["files"] as? [String: Int]) == ["fetch": 5, "resume": 1, "here": 1, "skip": 0])
+    #expect((objects[7]["files"] as? [String: Int]) == ["fetch": 5, "resume": 1, "here": 1, "skip": 0, "fail": 0])
   }
 
   @Test(

@@ -28,6 +28,82 @@ struct OneAddressOneFileTests {
     #expect(bodies.contains([1, 2, 3]) && bodies.contains([4, 5, 6, 7]), "\(bodies)")
   }
 
+  /// How a list names its files.
+  enum Naming: CaseIterable {
+    case plain, out, column, sums, written
+
+    func arguments(_ place: Workplace, _ origin: FaultyOrigin, _ bodies: [String: [UInt8]]) throws -> [String] {
+      let names = bodies.keys.sorted()
+      func write(_ lines: [String], _ file: String) throws -> String {
+        _ = try place.folder.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: file)
+        return "../\(file)"
+      }
+      func sum(_ name: String) -> String { ContentDigest.of(bodies[name] ?? []) }
+      switch self {
+      case .plain: return ["get", try write(names.map { origin.url("/\($0)") }, "plain")]
+      case .out: return ["get", try write(names.map { "\(origin.url("/\($0)"))\tout=\($0)" }, "out")]
+      case .column:
+        let rows = names.map { "\($0),\(origin.url("/\($0)"))" }
+        return ["get", try write(["name,link"] + rows, "t.csv"), "--url-field", "link", "--name-field", "name"]
+      case .sums: return ["get", try write(names.map { "\(sum($0))  \($0)" }, "SHA256SUMS"), "--base", origin.url("/")]
+      case .written:
+        let lines = names.map {
+          "\(origin.url("/\($0)"))\tout=\($0)\tsize=\(bodies[$0]?.count ?? 0)\tsha256=\(sum($0))"
+        }
+        return ["get", try write(lines, "written")]
+      }
+    }
+  }
+
+  /// A list that was fetched plain, and then by its checksums, stood there twice: `a` and `a.1`.
+  @Test(arguments: Naming.allCases)
+  func whicheverWayTheyWereNamed(first: Naming) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    var bodies: [String: [UInt8]] = [:]
+    func serve(_ version: UInt64) {
+      for (index, name) in ["a", "b.bin"].enumerated() {
+        let body = SplitMix64.bytes(count: 1000, seed: version * 10 + UInt64(index))
+        bodies[name] = body
+        origin.route("/\(name)", .file(body, FileOptions(etag: "\"\(version)\"", revalidates: true)))
+      }
+    }
+    serve(0)
+    let before = try await place.start(first.arguments(place, origin, bodies)).waitForExit()
+    #expect(before.status == 0, "\(before.errorText)")
+    for (version, changes) in [(0, false), (1, true)] as [(UInt64, Bool)] {
+      for (round, second) in Naming.allCases.enumerated() {
+        if changes { serve(version + UInt64(round)) }
+        let sent = origin.record.bodyBytesSent.values.reduce(0, +)
+        let run = try await place.start(second.arguments(place, origin, bodies) + ["--no-compare"]).waitForExit()
+        #expect(run.status == 0, "\(second): \(run.errorText)")
+        #expect(try place.names() == ["a", "b.bin"], "\(second)")
+        for (name, body) in bodies { #expect(try place.file(name) == body) }
+        #expect(origin.record.bodyBytesSent.values.reduce(0, +) - sent == (changes ? 2000 : 0), "\(second)")
+        if !changes { #expect(run.errorText.contains("2 unchanged"), "\(second): \(run.errorText)") }
+        let verifies = second == .sums || second == .written
+        #expect(run.errorText.contains("2 verified by checksum") == verifies, "\(second): \(run.errorText)")
+      }
+    }
+  }
+
+  /// The second `a` was once compared with the checksum of the first.
+  @Test func numberedNamesHaveChecksumsOfTheirOwn() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for (index, path) in ["/x/a", "/y/a"].enumerated() { origin.route(path, .file([UInt8(index)])) }
+    let place = try Workplace()
+    _ = try place.list([origin.url("/x/a"), origin.url("/y/a")])
+    let first = try await place.dlm("get", "urls.txt", "--write-checksums", "SHA256SUMS")
+    #expect(first.status == 0, "\(first.errorText)")
+    for folder in [".", "again"] {
+      let run = try await place.dlm("get", "urls.txt", "--checksums", "SHA256SUMS", "-d", folder)
+      #expect(run.status == 0 && run.errorText.contains("2 verified by checksum"), "\(run.errorText)")
+    }
+    #expect(try place.names(in: "again") == ["a", "a.1"])
+  }
+
   /// Each loop's cache knows its own files only. A request that was equal to one of another loop went to whichever had
   /// a lane: it was fetched twice, and under a policy that looks at foreign files the first was taken for one.
   @Test(arguments: [[], ["--no-cache"], ["--on-conflict", "skip"], ["--on-conflict", "overwrite"]])

@@ -53,9 +53,57 @@ struct OutputPathTests {
     #expect(symlink("real/target", "\(place.work)/name") == 0)
     #expect(try await place.dlm("get", origin.url("/f"), "-o", "folder/x").status == 0)
     #expect(try place.file("real/x") == Self.body)
-    #expect(try await place.dlm("get", origin.url("/f"), "-o", "name").status == 0)
+    #expect(try await place.dlm("get", origin.url("/f"), "-o", "name").status == 1)
+    #expect(try place.names() == ["folder", "name", "real"])
+    #expect(try await place.dlm("get", origin.url("/f"), "-o", "name", "--on-conflict", "overwrite").status == 0)
     #expect(try place.file("real/target") == [1])
-    #expect(try place.file("name.1") == Self.body)
+    #expect(try place.file("name") == Self.body)
+  }
+
+  /// A script went on with the old image: dlm had written out.1.iso beside it, with status 0.
+  @Test(arguments: [["-o", "out.iso", "/f"], ["list"]])
+  func theNameIsExact(how: [String]) async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    _ = try place.folder.write([1], to: "work/out.iso")
+    _ = try place.list(["\(origin.url("/f"))\tout=out.iso"])
+    let arguments = how == ["list"] ? ["urls.txt"] : how.map { $0 == "/f" ? origin.url($0) : $0 }
+    func get(_ more: String...) async throws -> CommandResult {
+      try await place.start(["get", "-q"] + arguments + more).waitForExit()
+    }
+    let refused = try await get()
+    #expect(refused.status == 1 && refused.errorText.contains("another file has this name (out.iso)"))
+    #expect(refused.errorText.contains("to replace it: --on-conflict overwrite"), "\(refused.errorText)")
+    #expect(origin.record.bodyBytesSent["/f", default: 0] < Self.body.count, "its length tells")
+    let plan = try await place.start(["get", "--dry-run"] + arguments).waitForExit()
+    #expect(plan.outputText.hasSuffix("\tfail\n"), "\(plan.outputText)")
+    // What the user says counts.
+    #expect(try await get("--on-conflict", "rename").status == 0)
+    #expect(try place.file("out.1.iso") == Self.body && place.file("out.iso") == [1])
+    // A number of the past is no answer to an exact name, and what is said later has its effect.
+    #expect(try await get().status == 1)
+    #expect(try place.names() == ["out.1.iso", "out.iso", "urls.txt"])
+    let skipped = try await get("--on-conflict", "skip", "--no-compare", "--summary-json", "-")
+    #expect(skipped.status == 0 && skipped.outputText.contains("\"skipped\":1"), "\(skipped.outputText)")
+    #expect(try place.file("out.iso") == [1])
+    #expect(try await get("--on-conflict", "overwrite").status == 0)
+    #expect(try place.file("out.iso") == Self.body)
+    #expect(try await get().status == 0)
+    #expect(try place.names() == ["out.1.iso", "out.iso", "urls.txt"])
+  }
+
+  /// The file of another URL gives way like any other.
+  @Test func anotherAddressHadTheName() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/g", .file([1, 2, 3]))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", origin.url("/f"), "-o", "x").status == 0)
+    #expect(try await place.dlm("get", origin.url("/g"), "-o", "x").status == 1)
+    #expect(try place.file("x") == Self.body)
+    #expect(try await place.dlm("get", origin.url("/g"), "-o", "x", "--on-conflict", "overwrite").status == 0)
+    #expect(try place.file("x") == [1, 2, 3] && place.names() == ["x"])
   }
 
   @Test(arguments: [

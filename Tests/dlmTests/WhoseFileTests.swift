@@ -1,3 +1,4 @@
+import DownloadModel
 import Foundation
 import Glibc
 import TestSupport
@@ -158,6 +159,34 @@ struct ChangedFileTests {
     // Known again.
     let again = try await place.dlm("get", origin.url("/x"))
     #expect(again.errorText.contains("unchanged"), "\(again.errorText)")
+  }
+
+  /// Where its checksum is known, the file is read, not fetched; and is known again.
+  @Test(arguments: acts, [true, false])
+  func bytesAreReadWhereTheirChecksumIsKnown(act: String, isGivenAgain: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/x", .file(Self.old, FileOptions(etag: "\"v1\"", revalidates: true)))
+    let place = try Workplace()
+    let checksum = ["--checksum", "sha256:\(ContentDigest.of(Self.old))"]
+    let first = try await place.start(["get", origin.url("/x")] + checksum).waitForExit()
+    #expect(first.status == 0, "\(first.errorText)")
+    for command in [["get", origin.url("/x")] + (isGivenAgain ? checksum : []), ["cache", "verify"]] {
+      #expect(try await place.start("sh", ["-c", act]).waitForExit().status == 0)
+      for _ in 0..<2 {
+        let run = try await place.start(command).waitForExit()
+        let words = command[0] == "get" ? "1 unchanged" : "1 proven"
+        #expect(run.status == 0 && run.errorText.contains(words), "\(run.errorText)")
+      }
+    }
+    #expect(origin.record.bodyBytesSent["/x"] == Self.old.count)
+    // A change whose time was set back is found, and mended.
+    let edit = "cp -p x saved; printf 'version 1!!' > x; touch -r saved x; rm saved"
+    #expect(try await place.start("sh", ["-c", edit]).waitForExit().status == 0)
+    let found = try await place.dlm("cache", "verify")
+    #expect(found.status == 1 && found.errorText.contains("1 corrupt"), "\(found.errorText)")
+    #expect(try await place.dlm("get", origin.url("/x")).status == 0)
+    #expect(try place.file("x") == Self.old)
   }
 
   /// The store gives a file a further name, and takes it: neither counts as the user's doing.

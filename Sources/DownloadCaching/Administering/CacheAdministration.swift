@@ -47,17 +47,22 @@ public struct CacheAdministration: Sendable {
     try await asking { try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map { CacheEntry($0) } }
   }
 
-  /// The same, after reading every file whose checksum is known and that looks untouched.
+  /// The same, after reading every file whose checksum is known and of which at most names and permissions changed.
   package func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError) -> [CacheEntry] {
     var entries: [CacheEntry] = []
     let rows = try await asking { try $0.rows(after: entry?.key, limit: limit) }
-    for row in rows {
+    for var row in rows where !row.key.isRejected {
       var entry = CacheEntry(row)
-      if entry.condition == .intact, let digest = row.digest.flatMap({ ContentDigest($0) }) {
+      if let digest = row.digest.flatMap({ ContentDigest($0) }), let file = StandingFile.of(path: row.path),
+        row.isOwn(file)
+      {
+        let isNews = entry.condition == .touched
+        if isNews { row.changed = ChangeTime(of: file) }
         do throws(DownloadError) {
           // Nil where the file was touched since its row was read.
           let found = try await worker.digest(of: row, digest.algorithm)
           if let found { entry.condition = found == digest ? .proven : .corrupt } else { entry = CacheEntry(row) }
+          if isNews, found == digest { try await asking("writing the index") { [row] in $0.noteChange([row]) } }
         } catch {
           if error.code == .cancelled { throw error }
           (entry.condition, entry.failure) = (.unreadable, error)
@@ -70,7 +75,7 @@ public struct CacheAdministration: Sendable {
 
   /// Everything that is known of these addresses' files, in every folder, with and without logins, by one look.
   package func entries(of addresses: [String]) async throws(DownloadError) -> [CacheEntry] {
-    try await asking { try $0.rows(of: addresses).map { CacheEntry($0) } }
+    try await asking { try $0.rows(of: addresses).filter { !$0.key.isRejected }.map { CacheEntry($0) } }
   }
 
   /// Forgets files that are gone or touched.
@@ -119,7 +124,7 @@ public struct CacheAdministration: Sendable {
     return found
   }
 
-  /// Removes unfinished files that are dlm's own and that no living process has in use.
+  /// Removes unfinished files that are dlm's own and that no living process has in use, and rejected ones.
   public func removeUnfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> Freed {
@@ -134,6 +139,10 @@ public struct CacheAdministration: Sendable {
         }
       }
     }
+    let rejected = try await remove(addresses) { $0.isRejected }
+    freed.parts += rejected.files
+    freed.partBytes += rejected.fileBytes
+    freed.failures += rejected.failures
     return freed
   }
 
@@ -153,8 +162,15 @@ public struct CacheAdministration: Sendable {
 
   /// Removes finished files that stand untouched as dlm wrote them, and forgets all others.
   public func removeWritten(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
+    try await remove(addresses) { _ in true }
+  }
+
+  private func remove(
+    _ addresses: [String]?, _ isMeant: (RowKey) -> Bool
+  ) async throws(DownloadError) -> Freed {
     var freed = Freed()
     try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
+      let rows = rows.filter { isMeant($0.key) }
       var gone = rows.filter(\.key.isStored).map(\.key)
       for row in rows where !row.key.isStored {
         do throws(Errno) {

@@ -45,7 +45,7 @@ package struct CacheEntry: Sendable, Equatable {
   package var isKeyed: Bool { row.trust != .usual }
   package var isStored: Bool { row.key.isStored }
   /// The name that the user chose (`--output`); nil if the server or the address gave it.
-  package var chosenName: String? { row.key.requested.isEmpty || row.key.isStored ? nil : row.key.requested }
+  package var chosenName: String? { row.key.requested.isEmpty || !row.key.isUsers ? nil : row.key.requested }
   package var digest: String? { row.checksum }
 }
 

@@ -263,7 +263,7 @@ actor CacheIndex {
     }
   }
 
-  /// Returns how many users' files were forgotten: those of the store are nobody's but the cache's.
+  /// - Returns: how many users' files were forgotten, without what the store has and what was rejected.
   func forget(_ keys: [RowKey]) throws -> Int {
     guard !keys.isEmpty else { return 0 }
     return try database.use { connection in
@@ -271,7 +271,7 @@ actor CacheIndex {
         let statement = try connection.statement(CacheSchema.delete)
         return try keys.reduce(0) { count, key in
           try statement.execute(key.values)
-          return key.isStored ? count : count + connection.changes
+          return key.isUsers ? count + connection.changes : count
         }
       }
     }

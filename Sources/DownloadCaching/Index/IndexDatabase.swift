@@ -238,7 +238,7 @@ enum CacheSchema {
   private static let select = "SELECT \(columns) FROM file"
   /// Of a file of the cache's own store (`RowKey.stored`).
   private static let isStored = "requested = '/'"
-  private static let isUsers = "requested <> '/'"
+  private static let isUsers = "requested NOT LIKE '/%'"
   private static let isOfKey = "address = ? AND directory = ? AND requested = ?"
 
   static let insert = "INSERT OR REPLACE INTO file VALUES (\(RowColumn.all.map { _ in "?" }.joined(separator: ", ")))"

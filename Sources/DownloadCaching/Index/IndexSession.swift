@@ -67,19 +67,21 @@ final class IndexSession {
   }
 
   /// What is known of a request's files, if that can be told without waiting.
-  func knownAtOnce(_ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory) -> KnownFiles? {
+  func knownAtOnce(
+    _ request: DownloadRequest, _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory
+  ) -> KnownFiles? {
     guard let place else { return .nothing }
-    if let pending = batch?[key] { return judge([pending], key, trust, directory) }
+    if let pending = batch?[key] { return judge([pending], request, key, trust, directory) }
     guard resources.claims?.hasCompany == true else {
       // An index that was empty when this run began has nothing but what this actor knows.
       if place.wasEmpty, !configuration.servesManyRuns { return .notAsked }
-      return reader?.rows(key).map { judge($0, key, trust, directory) }
+      return reader?.rows(key).map { judge($0, request, key, trust, directory) }
     }
-    let journaled = journaled(key, place, directory)
-    if let journaled, journaled.key == key { return own(journaled, trust) }
+    let journaled = journaled(request, key, place, directory)
+    if let journaled, journaled.isFile(named: FileNaming.name(of: request), of: key) { return own(journaled, trust) }
     // A transaction from before the journals were read may not know a row that has moved since.
     reader?.endTransaction()
-    return reader?.rows(key).map { judge((journaled.map { [$0] } ?? []) + $0, key, trust, directory) }
+    return reader?.rows(key).map { judge((journaled.map { [$0] } ?? []) + $0, request, key, trust, directory) }
   }
 
   /// The request's own file, intact, if the index alone can tell it at once; nil also where more is to be asked. It
@@ -94,9 +96,9 @@ final class IndexSession {
   }
 
   nonisolated(nonsending) func known(
-    _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory
+    _ request: DownloadRequest, _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory
   ) async -> KnownFiles {
-    if let known = knownAtOnce(key, trust, in: directory) { return known }
+    if let known = knownAtOnce(request, key, trust, in: directory) { return known }
     guard let place else { return .nothing }
     if !readerWasOpened {
       let path = await ask { $0.openPath() }
@@ -105,19 +107,21 @@ final class IndexSession {
         readerWasOpened = true
         reader = IndexReader(path: path)
       }
-      if let known = knownAtOnce(key, trust, in: directory) { return known }
+      if let known = knownAtOnce(request, key, trust, in: directory) { return known }
     }
-    let journaled = resources.claims?.hasCompany == true ? journaled(key, place, directory) : nil
-    if let journaled, journaled.key == key { return own(journaled, trust) }
+    let journaled = resources.claims?.hasCompany == true ? journaled(request, key, place, directory) : nil
+    if let journaled, journaled.isFile(named: FileNaming.name(of: request), of: key) { return own(journaled, trust) }
     let rows = await ask { $0.rows(key) } ?? []
-    return judge((journaled.map { [$0] } ?? []) + rows, key, trust, directory)
+    return judge((journaled.map { [$0] } ?? []) + rows, request, key, trust, directory)
   }
 
   /// The row of a living process, which may be in its journal only. Asked before the database, since a row moves there.
-  private func journaled(_ key: RowKey, _ place: IndexFolder, _ directory: OutputDirectory) -> CacheRow? {
-    guard let row = place.index.value.journals.row(key, made: resources.claims?.journalsMade),
-      row.isIntact(in: directory),
-      row.key == key || row.mayAnswer
+  private func journaled(
+    _ request: DownloadRequest, _ key: RowKey, _ place: IndexFolder, _ directory: OutputDirectory
+  ) -> CacheRow? {
+    let name = FileNaming.name(of: request)
+    guard let row = place.index.value.journals.row(key, named: name, made: resources.claims?.journalsMade),
+      row.isIntact(in: directory), row.mayAnswer || row.isFile(named: name, of: key)
     else { return nil }
     return row
   }
@@ -128,13 +132,17 @@ final class IndexSession {
   func pauseReading() { reader?.endTransaction() }
 
   private func judge(
-    _ rows: [CacheRow], _ key: RowKey, _ trust: RequestTrust, _ directory: OutputDirectory
+    _ rows: [CacheRow], _ request: DownloadRequest, _ key: RowKey, _ trust: RequestTrust, _ directory: OutputDirectory
   ) -> KnownFiles {
-    let written = rows.first { $0.key == key }
-    let own = written.flatMap { $0.isIntact(in: directory) ? $0 : nil }
+    let name = FileNaming.name(of: request)
+    let wanted = rows.filter { $0.isFile(named: name, of: key) }
+    let intact = wanted.filter { $0.isIntact(in: directory) }
+    // The file of a given name goes before one that was renamed from it.
+    let own = intact.first { request.outputName == nil || $0.hasName(name, in: key) } ?? intact.first
+    let written = own ?? wanted.first
     var (elsewhere, worth): (CacheRow?, Reuse) = (nil, .asOwn)
     // That of a request like this one first, then a living process's, then the youngest.
-    for row in rows where row.key != key && row.mayAnswer {
+    for row in rows where row.key != written?.key && row.mayAnswer {
       let found = fingerprint.reuse(of: row, under: trust)
       guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: directory) else { continue }
       (elsewhere, worth) = (row, found)
@@ -145,10 +153,11 @@ final class IndexSession {
       reuse: (own.map { fingerprint.reuse(of: $0, under: trust) } ?? .asOwn, worth))
   }
 
-  /// The row of a request, intact or not.
-  nonisolated(nonsending) func row(_ key: RowKey) async -> CacheRow? {
+  /// The row of the file that has a name, or else of the key, intact or not.
+  nonisolated(nonsending) func row(_ key: RowKey, named name: String) async -> CacheRow? {
     if let pending = batch?[key] { return pending }
-    return await ask { $0.rows(key).first { $0.key == key } }
+    let rows = await ask { $0.rows(key) } ?? []
+    return rows.first { $0.hasName(name, in: key) } ?? rows.first { $0.key == key }
   }
 
   /// Read once a run for each folder.
@@ -194,7 +203,7 @@ final class IndexSession {
   }
 
   nonisolated(nonsending) func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
-    guard var row = await row(key), row.name == old else { return }
+    guard var row = await row(key, named: old), row.name == old else { return }
     (row.fields.name, row.changed) = new
     addStored(row)
     if isFull { await flush() }

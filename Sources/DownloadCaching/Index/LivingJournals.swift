@@ -65,7 +65,7 @@ final class LivingJournals: Sendable {
 
   /// The row of a request; else the youngest of the same address, in whatever folder.
   /// - Parameter made: how many journals were ever made, read under the claim; nil to list the folder anyway.
-  func row(_ key: RowKey, made: UInt64?) -> CacheRow? {
+  func row(_ key: RowKey, named name: String, made: UInt64?) -> CacheRow? {
     state.withLock { state in
       update(&state, made: made)
       var (own, like): ([CacheRow], [CacheRow]) = ([], [])
@@ -76,7 +76,7 @@ final class LivingJournals: Sendable {
           state.journals[name] = nil
           continue
         }
-        own += rows.last { $0.key == key }.map { [$0] } ?? []
+        own += rows.last { $0.isFile(named: name, of: key) }.map { [$0] } ?? []
         like += rows.suffix(1)
       }
       return (own.isEmpty ? like : own).max { $0.fetchedAt < $1.fetchedAt }

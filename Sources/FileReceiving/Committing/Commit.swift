@@ -25,7 +25,7 @@ package struct Commit: Sendable {
   let download: FileDownload
   let proof: Proof
   private let wanted: String
-  private let preferred: String
+  package let preferred: String
   private var plan: DownloadPlan { download.plan }
   private var directory: OutputDirectory { plan.directory }
   /// Whether the list gives the name to this address alone. What came to stand there during the run is then of another
@@ -46,15 +46,15 @@ package struct Commit: Sendable {
   package func attempt(
     _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool, _ beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Attempt {
-    let policy = plan.rules.conflictPolicy
+    let policy = plan.conflictPolicy
     let row = plan.isIndexed ? try row() : nil
     // Before the file is visible: another loop may look at the same name at this moment.
-    if policy != .rename || plan.rules.names != nil && !isOfLine { try give() }
+    if policy != .rename && policy != .fail || plan.rules.names != nil && !isOfLine { try give() }
     // The file was intact at the check; a change between the check and the rename would be lost, as in any program.
-    if case .known(let own?) = ownership, FileNaming.areSame(own.wanted, wanted),
+    if case .known(let own?) = ownership,
+      FileNaming.areSame(own.wanted, wanted) || FileNaming.areSame(own.name, preferred),
       isToReplace(own, looksForTwin: looksForTwin),
-      policy != .overwrite || FileNaming.areSame(own.name, preferred),
-      let committed = try take(own.name, replacing: true, row, beforeNaming)
+      let committed = try take(own.name, replacing: true, row?.keeping(own), beforeNaming)
     {
       return .committed(committed)
     }
@@ -71,6 +71,11 @@ package struct Commit: Sendable {
       return .committed(Committed(outcome: outcome, name: preferred))
     default:
       if looksForTwin { return .twinPossible }
+      guard plan.mayNumber else {
+        // What was received is kept for a run that may replace the file; a copy is not.
+        if download.look({ $0.source != nil }) { try discard() }
+        throw plan.taken(preferred)
+      }
       return .committed(try number(row, displacedBy: isOfAnotherAddress ? nil : preferred, beforeNaming))
     }
   }
@@ -79,7 +84,7 @@ package struct Commit: Sendable {
   /// now (`chmod +x`): where it has the same bytes, it stays.
   private func isToReplace(_ own: CacheRow, looksForTwin: Bool) -> Bool {
     guard let standing = StandingFile.of(path: own.path), own.isOwn(standing) else { return false }
-    return own.isIntact(standing) || (!looksForTwin && plan.rules.conflictPolicy != .skip)
+    return own.isIntact(standing) || (!looksForTwin && plan.conflictPolicy != .skip)
   }
 
   private func replace(
@@ -198,6 +203,7 @@ package struct Commit: Sendable {
     // The preferred name first, so that two runs over the same files give the same names.
     let standing = try twin(preferred, owners, length: length, mayBeYoung: isOfLine || plan.mayStandAlready)
     if let standing { return try adopt(standing, as: preferred) }
+    guard plan.mayNumber else { return nil }
     let likeness = try download.access { reception throws(DownloadError) in
       try reception.part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
     }
@@ -233,8 +239,7 @@ package struct Commit: Sendable {
       let standing = try other.standing()
       guard standing.identity.isRegularFile, standing.identity.size == length,
         mayBeYoung || standing.changed < directory.opened,
-        !directory.isGiven(standing.identity, besides: plan.rowKey),
-        !owners.isOwned(standing.identity, besides: plan.rowKey)
+        !plan.isOfAnotherAddress(standing, owners)
       else { return nil }
       return try download.sameBytes(as: other)
     } catch .canceled {
@@ -299,20 +304,31 @@ package enum DigestVerdict: Sendable, Equatable {
   init(expected: ContentDigest, found: ContentDigest) {
     self = expected == found ? .match : .mismatch(expected: expected, found: found)
   }
+
+  package var isWrong: Bool {
+    switch self {
+    case .mismatch, .wrongPieces: true
+    default: false
+    }
+  }
 }
 
 /// Whether a whole file is accepted, by its checksum and the proof that is required.
 package enum Verification {
+  /// - Parameters:
+  ///   - last: the row of what was rejected last.
+  ///   - note: called with the row of wrong bytes that are set aside.
   /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched past every cache.
   /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
   package static func judge(
-    _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload
+    _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload, insteadOf last: CacheRow? = nil,
+    _ note: (CacheRow) -> Void = { _ in }
   ) throws(DownloadError) -> Proof? {
     switch verdict {
     case .match: return .digest
     case .mismatch(let expected, let found):
-      return try reject(download, [], "wanted \(expected.algorithm):\(expected.hex), got \(found.hex)")
-    case .wrongPieces(let ranges, let what): return try reject(download, ranges, what)
+      return try reject(download, [], "wanted \(expected.algorithm):\(expected.hex), got \(found.hex)", last, note)
+    case .wrongPieces(let ranges, let what): return try reject(download, ranges, what, last, note)
     case .none, .unread:
       let required = download.plan.rules.requiredProof
       guard proof >= required else { throw unproven(proof, required) }
@@ -321,7 +337,8 @@ package enum Verification {
   }
 
   private static func reject(
-    _ download: FileDownload, _ ranges: [Range<Int64>], _ what: String
+    _ download: FileDownload, _ ranges: [Range<Int64>], _ what: String, _ last: CacheRow?,
+    _ note: (CacheRow) -> Void
   ) throws(DownloadError) -> Proof? {
     // Wrong from one address alone: the next is asked, and nothing of these bytes is kept, except good pieces.
     let goesOn =
@@ -333,7 +350,7 @@ package enum Verification {
     }
     throw DownloadError(
       .digest, cause: .detail(what), address: download.plan.address.key,
-      path: download.plan.rules.reader == nil && !goesOn ? try setAside(download) : nil,
+      path: download.plan.rules.reader == nil && !goesOn ? try setAside(download, last, note) : nil,
       activity: "comparing checksums")
   }
 
@@ -353,14 +370,33 @@ package enum Verification {
     }
   }
 
+  /// The key of the file to which wrong bytes go.
+  package static func rejectedKey(_ download: FileDownload) -> RowKey {
+    RowKey(rejected: download.look { $0.finalName } + ".rejected", of: download.plan.rowKey)
+  }
+
   /// Sets wrong bytes aside under a name of their own, and returns the path.
-  private static func setAside(_ download: FileDownload) throws(DownloadError) -> String {
-    let wanted = download.look { $0.finalName }
+  /// - Parameter last: the file of the bytes that were rejected last, which is replaced where it is intact.
+  private static func setAside(
+    _ download: FileDownload, _ last: CacheRow?, _ note: (CacheRow) -> Void
+  ) throws(DownloadError) -> String {
+    let directory = download.plan.directory
+    let last = last.flatMap { $0.isIntact(in: directory) ? $0 : nil }
+    let key = rejectedKey(download)
+    let wanted = String(key.requested.dropFirst())
     var number = 0
     while true {
-      let name = wanted + (number == 0 ? ".rejected" : ".rejected.\(number)")
-      let named = try download.access { reception throws(DownloadError) in try reception.take(name, replacing: false) }
-      if named != nil { return download.plan.directory.path(of: name) }
+      let name = last?.name ?? (number == 0 ? wanted : "\(wanted).\(number)")
+      let changed = try download.access { reception throws(DownloadError) in
+        try reception.take(name, replacing: last != nil)
+      }
+      if let changed, download.plan.isIndexed, let file = try directory.standing(name) {
+        note(
+          CacheRow(
+            key: key, name: name, wanted: wanted, identity: file.identity, changed: changed, validator: Validator(),
+            fetchedAt: download.plan.rules.now(), freshness: FreshnessFields()))
+      }
+      if changed != nil { return directory.path(of: name) }
       number += 1
     }
   }

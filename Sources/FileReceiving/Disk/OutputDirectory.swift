@@ -22,8 +22,8 @@ package final class OutputDirectory: Sendable {
   let mayClone = Atomic<Bool>(true)
   /// The folder as the user wrote it, with the slash; empty for the current one.
   private let prefix: String
-  /// Inodes of files that this run gave to an address, where `give` was called, and the numbers of their keys.
-  private let given = Lock<[Int64: Int]>([:])
+  /// Files that this run gave to an address, where `give` was called.
+  private let given = Lock(FileOwners())
   private let metadata = Lock(MetadataNames())
   /// Whether it has another name than was wanted, since a file has that.
   let isNumbered: Bool
@@ -71,12 +71,12 @@ package final class OutputDirectory: Sendable {
       throw DownloadError(
         .folder, cause: .detail("a file or link is in the way"), path: root.path(of: path), activity: "opening a folder"
       )
+    } catch { throw DownloadError(.folder, error, root.path(of: path), "opening a folder") }
+    self.folder = folder
     let place = String(Substring(folder.path.utf8.dropFirst(root.folder.path.utf8.count + 1)))
     isNumbered = !FileNaming.areSame(place, path)
     prefix = root.prefix + place + "/"
     canonicalPath = (root.canonicalPath.utf8.count > 1 ? root.canonicalPath : "") + "/" + place
-    } catch { throw DownloadError(.folder, error, root.path(of: path), "opening a folder") }
-    self.folder = folder
     numbers = OnFirstUse { [folder, opened] in NumberedNames(folder, opened: opened) }
     route = root.route == nil ? nil : folder.routeForUnnamedFiles()
   }
@@ -145,11 +145,11 @@ package final class OutputDirectory: Sendable {
   /// Notes that this run gave the file to an address. Called for files with another number or name than the list gave,
   /// for adopted ones, and, unless the policy is to rename, for all: with a usual list memory does not grow.
   package func give(_ file: FileIdentity, to key: RowKey) {
-    (root ?? self).given.withLock { $0[file.inode] = key.number }
+    (root ?? self).given.withLock { $0.add(file, of: key) }
   }
 
   func isGiven(_ file: FileIdentity, besides key: RowKey) -> Bool {
-    (root ?? self).given.withLock { $0[file.inode].map { $0 != key.number } ?? false }
+    (root ?? self).given.withLock { $0.owner(of: file) }.map { $0 != key.owner } ?? false
   }
 
   package func standing(_ name: String) throws(DownloadError) -> StandingFile? {

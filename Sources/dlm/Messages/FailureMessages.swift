@@ -97,6 +97,7 @@ struct FailureMessages {
     case .cache where error.activity.hasPrefix("answering"): error.reason
     case .cancelled: "cancelled"
     case .skipped: "skipped by you"
+    case .conflict where error.activity == "replacing": "another file has this name"
     default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
     }
   }
@@ -180,6 +181,7 @@ struct FailureMessages {
       "run the same command again: what was compressed on its way starts over"
     case .reset, .shortBody, .stalled, .skipped: "run the same command again: what has come is kept"
     case .conflict where error.activity == "resuming": "start over: it has changed, or its server knows no ranges"
+    case .conflict where error.activity == "replacing": "to replace it: --on-conflict overwrite"
     case .badResponse, .longBody, .range: "check the address; if it is right, tell the server's owner"
     case .tooLarge: "allow more with --max-filesize"
     case .tooSlow: "the downloaded part is saved: run the same command again, or allow less with --min-rate"
@@ -189,9 +191,9 @@ struct FailureMessages {
     case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
     case .diskFull:
       "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"
+    case .folder where error.activity == "opening a folder": "move it away, or choose other names with dir= and out="
     case .folder: "choose another with --directory"
     case .digest: "check the checksum" + (error.path.map { "; what came is kept as \($0)" } ?? "")
-    case .folder where error.activity == "opening a folder": "move it away, or choose other names with dir= and out="
     case .unproven: "require less with --require-proof, or give its checksum"
     case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
     case .redirect where error.reason.contains("in a row"): "they lead in a circle: tell the server's owner"

@@ -8,7 +8,7 @@ import TerminalProgress
 /// What a run would do, as far as that is known without the network (`--dry-run`).
 struct DryRun {
   /// What is left to do; a server may be asked about what is here, too.
-  enum Step: String, CaseIterable { case fetch, resume, here, skip }
+  enum Step: String, CaseIterable { case fetch, resume, here, skip, fail }
 
   struct File {
     let address: String
@@ -85,16 +85,14 @@ struct DryRun {
     let (address, path) = (request.address, renamed[request.key] ?? output.path(of: request))
     let size = request.expectedSize ?? known.max { $0.fetchedAt < $1.fetchedAt }?.size
     var file = File(address: address.redacted, path: path, size: size)
-    if let own = known.first(where: {
-      isHere($0.path, request) && $0.chosenName.map(ByteText.init) == request.outputName.map(ByteText.init)
-    }),
-      own.condition == .intact, request.allows(size: own.size)
-    {
+    let policy = output.cache.receiving.conflictPolicy(of: request)
+    if let own = known.first(where: { $0.condition == .intact && isOwn($0, request) }), request.allows(size: own.size) {
       file.path = output.path(of: request, named: own.path.lastComponent?.string)
       if !output.cache.refresh { (file.size, file.here, file.step) = (own.size, own.size, .here) }
-    } else if output.cache.conflictPolicy == .skip, stands(path) {
-      file.step = .skip
-    } else if output.cache.conflictPolicy != .overwrite, renamed[request.key] == nil, stands(path) {
+      // Only reading it would tell whether it has the checksum.
+    } else if policy == .skip || policy == .fail && request.checksum == nil, stands(path) {
+      file.step = policy == .skip ? .skip : .fail
+    } else if policy.numbers, renamed[request.key] == nil, stands(path) {
       let name = request.outputName ?? FileNaming.name(of: address, from: request.provenance)
       let names = sequence(first: request.nameNumber + 1) { $0 + 1 }.lazy.map { FileNaming.alternative(name, $0) }
       file.path = names.map { [output] in output.path(of: request, named: $0) }.first { !stands($0) } ?? path
@@ -109,6 +107,12 @@ struct DryRun {
       if let size = file.size { toCome.add(size - file.here) } else { unsized += 1 }
     }
     return file
+  }
+
+  private func isOwn(_ entry: CacheEntry, _ request: DownloadRequest) -> Bool {
+    isHere(entry.path, request)
+      && (entry.chosenName == request.outputName
+        || FileNaming.areSame(entry.path.lastComponent?.string ?? "", FileNaming.name(of: request)))
   }
 
   private func isHere(_ path: FilePath, _ request: DownloadRequest) -> Bool {

@@ -91,14 +91,15 @@ enum OptionTable {
       { $1(&$0.own.directory) }),
     value(
       "output", letter: "o", "path",
-      "A single file's name or path, or - for standard output; a relative path is below --directory",
+      "A single file's exact name or path, or - for standard output; a relative path is below --directory",
       without: "by address or server", .nowhere, { $1(&$0.own.output) }),
     flag(
       "keep-paths", "Keep the addresses' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere,
       { $1(&$0.lists.keepPaths) }),
     flag("prefix-host", "Put each host's files into a folder of its name.", .anywhere, { $1(&$0.lists.prefixHost) }),
     value(
-      "on-conflict", "policy", "What to do with a file that dlm did not write", usually: "rename", .keeping,
+      "on-conflict", "policy", "What to do with a file that dlm did not write",
+      without: "rename; --output and out= fail", .keeping,
       { $1(&$0.own.onConflict) }),
     value(
       "max-filesize", "size", "Fail files larger than this: 500K, 2G", without: "any size", .less,

@@ -27,7 +27,7 @@ struct OutputSettings {
     directory = place?.folder ?? output.directory ?? usual
     asksNames = output.askNames
     cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
-    cache.conflictPolicy = output.onConflict ?? .rename
+    cache.conflictPolicy = output.onConflict
     (cache.refresh, cache.offline) = (output.refresh, output.offline)
     cache.freshness = FreshnessPolicy(
       revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge.map { Int(clamping: $0) },

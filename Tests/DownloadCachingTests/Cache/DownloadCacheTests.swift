@@ -165,6 +165,62 @@ struct DownloadCacheTests {
     #expect(try folder.names(in: "out") == ["x", "y"])
   }
 
+  /// How the first run named a file, and how the second wants it named. The same name is the same file.
+  @Test(
+    arguments: [(nil, "x"), ("x", nil), ("x", "x"), ("y", nil), (nil, "y"), ("y", "x")] as [(String?, String?)],
+    [false, true])
+  func namesOfTwoRuns(names: (first: String?, second: String?), changes: Bool) async throws {
+    let (first, second) = (names.first ?? "x", names.second ?? "x")
+    _ = try await Run(in: folder, server).getAndClose(Self.address, output: names.first)
+    let body = changes ? pattern(7000) : Self.body
+    if changes { server.put(Self.address, body, etag: "\"v2\"") }
+    let outcome = try await Run(in: folder, server).getAndClose(Self.address, output: names.second)
+    #expect(outcome.name == second && (outcome.transferred > 0) == changes)
+    #expect(try folder.names(in: "out") == Set([first, second]).sorted())
+    #expect(try folder.read("out/\(second)") == body)
+    for output in [names.first, names.second] {
+      let again = try await Run(in: folder, server).getAndClose(Self.address, output: output)
+      #expect(again.name == output ?? "x" && again.transferred == 0)
+    }
+    #expect(try folder.names(in: "out") == Set([first, second]).sorted())
+  }
+
+  /// The same where the server chooses the name, which a request without one learns by the answer.
+  @Test(arguments: [false, true])
+  func namesOfTheServer(givenFirst: Bool) async throws {
+    let outputs: [String?] = givenFirst ? ["report.pdf", nil] : [nil, "report.pdf", nil]
+    for (version, output) in outputs.enumerated() {
+      let body = pattern(5000 + version)
+      server.put(Self.address, body, etag: "\"v\(version)\"", disposition: "attachment; filename=report.pdf")
+      #expect(try await Run(in: folder, server).getAndClose(Self.address, output: output).kind == .fetched)
+      #expect(try folder.names(in: "out") == ["report.pdf"] && folder.read("out/report.pdf") == body)
+    }
+    let last = try await Run(in: folder, server).getAndClose(Self.address, output: "report.pdf")
+    #expect(last.kind == .unchanged)
+  }
+
+  /// A checksum that comes with another name is compared with the file that is there.
+  @Test(arguments: [true, false])
+  func aChecksumUnderAnotherName(isRight: Bool) async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    let digest = ContentHasher.digest(of: isRight ? Self.body : [])
+    let request = DownloadRequest(
+      id: 0, address: try Address(Self.address), wishes: .init(outputName: "x", checksum: digest))
+    let run = Run(in: folder, server)
+    let get = { [server] in
+      try await run.get(request) { download throws(DownloadError) in try server.fetch(download) }
+    }
+    if isRight {
+      let outcome = try await get()
+      #expect(outcome.kind == .unchanged && outcome.proof == .digest && server.requests.count == 1)
+    } else {
+      let error = await #expect(throws: DownloadError.self) { _ = try await get() }
+      #expect(error?.code == .digest)
+    }
+    _ = await run.cache.close()
+    #expect(try folder.names(in: "out") == (isRight ? ["x"] : ["x", "x.rejected"]))
+  }
+
   @Test func anotherFolderIsCopiedInto() async throws {
     let large = pattern(3 << 20)
     server.put(Self.address, large, disposition: "attachment; filename=report.pdf")

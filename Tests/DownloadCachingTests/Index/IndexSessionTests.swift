@@ -26,9 +26,10 @@ struct IndexSessionTests {
     }
 
     /// - Returns: the folder of the file that could be copied.
-    func folderElsewhere(of key: RowKey) async -> String? {
+    func folderElsewhere(of request: DownloadRequest) async -> String? {
       hasAsked = true
-      return await session.known(key, .usual, in: directory).elsewhere?.key.directory
+      let key = RowKey(of: request, in: directory)
+      return await session.known(request, key, .usual, in: directory).elsewhere?.key.directory
     }
 
     func hold(_ isHeld: DispatchSemaphore, until mayGo: DispatchSemaphore) {
@@ -67,7 +68,7 @@ struct IndexSessionTests {
     row.fields.freshness = FreshnessFields()
     let journal = CommitJournal(in: index.folder, resources.secret, other)
     let place = try #require(journal.append(row))
-    let key = RowKey(address: row.key.address, directory: directory.canonicalPath, requested: "")
+    let request = DownloadRequest(id: 0, address: try Address(row.key.address))
 
     // The loop asks the index, which stands still; then the loop does, and the index answers.
     let (indexIsHeld, indexMayGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -79,7 +80,7 @@ struct IndexSessionTests {
       }
     }
     await Self.wait(for: indexIsHeld)
-    async let found = loop.folderElsewhere(of: key)
+    async let found = loop.folderElsewhere(of: request)
     while await !loop.hasAsked { await Task.yield() }
     let holdLoop = Task { await loop.hold(loopIsHeld, until: loopMayGo) }
     await Self.wait(for: loopIsHeld)

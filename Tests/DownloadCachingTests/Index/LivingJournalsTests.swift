@@ -27,8 +27,12 @@ struct LivingJournalsTests {
     return row
   }
 
+  private func found(of key: RowKey) -> CacheRow? {
+    journals.row(key, named: "none", made: claims.journalsMade)
+  }
+
   private func find(_ name: String, _ directory: String = "/d") -> CacheRow? {
-    journals.row(Self.row(name, directory).key, made: claims.journalsMade)
+    found(of: Self.row(name, directory).key)
   }
 
   @Test func eachLineIsSeenAsItComes() throws {
@@ -87,7 +91,7 @@ struct LivingJournalsTests {
     // Of each journal its last line counts: lines are written in the order of time.
     #expect(find("a", "/four")?.fetchedAt == 4)
     let chosen = Self.row("a", "/two").key.with(requested: "name")
-    #expect(journals.row(chosen, made: claims.journalsMade)?.key.requested == "")
+    #expect(found(of: chosen)?.key.requested == "")
   }
 
   @Test(arguments: ["a\tb", "a\nb", "a\\b", "\\0", "", "日本"])
@@ -98,7 +102,7 @@ struct LivingJournalsTests {
     let journal = CommitJournal(in: folder, secret, claims)
     for other in ["p", "q"] { try journal.note(Self.row(other)) }
     try journal.note(row)
-    #expect(journals.row(row.key, made: claims.journalsMade) == row)
+    #expect(found(of: row.key) == row)
   }
 
   /// More than are kept open, so that some are opened for each look.

@@ -40,6 +40,31 @@ struct ConflictTests {
     #expect(try bench.folder.names() == ["x"])
   }
 
+  /// A name that the user or the list gives is exact, unless the user says otherwise.
+  @Test(
+    arguments: [
+      (nil, nil, true), (nil, "x", false), (.fail, nil, false), (.fail, "x", false), (.rename, "x", true),
+      (.ask, "x", true),
+    ] as [(ConflictPolicy?, String?, Bool)])
+  func exactNames(policy: ConflictPolicy?, requested: String?, isNumbered: Bool) throws {
+    // By the length, before the body comes, and by the bytes.
+    for standing in [Array("mine".utf8), pattern(5000, seed: 9)] {
+      let bench = try Bench()
+      try bench.folder.write(standing, to: "x")
+      let file = FileDownload(try bench.plan(requested: requested) { $0.conflictPolicy = policy })
+      let get = { try file.commit(try FakeAnswer.ok(Self.body).give(to: file).1) }
+      if isNumbered {
+        #expect(try get().path.hasSuffix("/x.1"))
+      } else {
+        let error = #expect(throws: DownloadError.self) { _ = try get() }
+        #expect(error?.code == .conflict && error?.path?.hasSuffix("/x") == true)
+        #expect(file.look { $0.transferred } == (standing.count == 4 ? 0 : 5000))
+      }
+      #expect(try bench.folder.read("x") == standing)
+      #expect(try bench.folder.names().contains("x.1") == isNumbered)
+    }
+  }
+
   @Test func aFolderIsNeverOverwritten() throws {
     let bench = try Bench()
     try bench.folder.makeFolder("x")
