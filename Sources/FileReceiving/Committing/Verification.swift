@@ -1,0 +1,90 @@
+package import DownloadModel
+
+/// Whether a whole file is accepted, by its checksum and the proof that is required.
+package enum Verification {
+  /// - Parameters:
+  ///   - last: the row of what was rejected last.
+  ///   - note: called with the row of wrong bytes that are set aside.
+  /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched past every cache.
+  /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
+  package static func judge(
+    _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload, insteadOf last: CacheRow? = nil,
+    _ note: (CacheRow) -> Void = { _ in }
+  ) throws(DownloadError) -> Proof? {
+    switch verdict {
+    case .match: return .digest
+    case .mismatch(let expected, let found):
+      return try reject(download, [], "wanted \(expected.algorithm):\(expected.hex), got \(found.hex)", last, note)
+    case .wrongPieces(let ranges, let what): return try reject(download, ranges, what, last, note)
+    case .none, .unread:
+      let required = download.plan.rules.requiredProof
+      guard proof >= required else { throw unproven(proof, required) }
+      return proof
+    }
+  }
+
+  private static func reject(
+    _ download: FileDownload, _ ranges: [Range<Int64>], _ what: String, _ last: CacheRow?,
+    _ note: (CacheRow) -> Void
+  ) throws(DownloadError) -> Proof? {
+    // Wrong from one address alone: the next is asked, and nothing of these bytes is kept, except good pieces.
+    let goesOn =
+      download.plan.request.atNextSource != nil
+      && download.look { $0.source == nil && ($0.resumed == 0 || !ranges.isEmpty) }
+    if download.plan.shared.mayAsk, goesOn || !download.look({ $0.doubts.contains(.caches) }) {
+      try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes(in: ranges) }
+      if !goesOn { return nil }
+    }
+    throw DownloadError(
+      .digest, cause: .detail(what), address: download.plan.address.key,
+      path: download.plan.rules.reader == nil && !goesOn ? try setAside(download, last, note) : nil,
+      activity: "comparing checksums")
+  }
+
+  package static func wrongSize(_ declared: Int64, _ found: String, _ activity: String) -> DownloadError {
+    DownloadError(.wrongSize, "expected \(declared) bytes, got \(found)", activity)
+  }
+
+  package static func unproven(_ proof: Proof, _ required: Proof) -> DownloadError {
+    DownloadError(.unproven, cause: .detail(lack(proof, required)), activity: "proving")
+  }
+
+  package static func lack(_ proof: Proof, _ required: Proof) -> String {
+    switch (required, proof) {
+    case (.digest, _): "no checksum is known for it"
+    case (_, .nothing): "the server gave no length and just hung up"
+    default: "the server gave no length"
+    }
+  }
+
+  /// The key of the file to which wrong bytes go.
+  package static func rejectedKey(_ download: FileDownload) -> RowKey {
+    RowKey(rejected: download.look { $0.finalName } + ".rejected", of: download.plan.rowKey)
+  }
+
+  /// Sets wrong bytes aside under a name of their own, and returns the path.
+  /// - Parameter last: the file of the bytes that were rejected last, which is replaced where it is intact.
+  private static func setAside(
+    _ download: FileDownload, _ last: CacheRow?, _ note: (CacheRow) -> Void
+  ) throws(DownloadError) -> String {
+    let directory = download.plan.directory
+    let last = last.flatMap { $0.isIntact(in: directory) ? $0 : nil }
+    let key = rejectedKey(download)
+    let wanted = String(key.requested.dropFirst())
+    var number = 0
+    while true {
+      let name = last?.name ?? (number == 0 ? wanted : "\(wanted).\(number)")
+      let changed = try download.access { reception throws(DownloadError) in
+        try reception.take(name, replacing: last != nil)
+      }
+      if let changed, download.plan.isIndexed, let file = try directory.standing(name) {
+        note(
+          CacheRow(
+            key: key, name: name, wanted: wanted, identity: file.identity, changed: changed, validator: Validator(),
+            fetchedAt: download.plan.rules.now(), freshness: FreshnessFields()))
+      }
+      if changed != nil { return directory.path(of: name) }
+      number += 1
+    }
+  }
+}
