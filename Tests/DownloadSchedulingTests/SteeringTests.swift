@@ -125,6 +125,17 @@ struct SteeringTests {
     #expect(begun == 64)
   }
 
+  /// Files that are here already came from the host in an earlier run.
+  @Test func aHostWhoseFilesAreHereIsNotUnknown() throws {
+    var state = RequestQueueState(ceiling: 64, opening: 8, widths: [64], retry: RetryPolicy())
+    var list = try (0..<100).map { try request($0) }[...]
+    for ticket in 1...64 { state.lanes.append(WaitingLane(ticket: ticket, share: 0)) }
+    func settle() -> Int { state.settle(at: .zero, received: { 0 }) { list.popFirst() }.count }
+    #expect(settle() == 8)
+    for id in 0..<8 { _ = state.ended(try request(id), share: 0, wasAsked: false) }
+    #expect(settle() == 56)
+  }
+
   // MARK: A pause
 
   private func request(_ id: Int) throws -> DownloadRequest {

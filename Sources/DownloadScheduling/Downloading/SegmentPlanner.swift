@@ -97,10 +97,10 @@ struct SegmentPlanner: Sendable, Equatable {
   }
 
   /// How much is asked for at a time: a sixteenth of the first further segment, a quarter while the number may still
-  /// grow, so that others find bytes that none has asked for; then half. No less than is worth a round trip, in which
-  /// nothing comes.
+  /// grow, so that others find bytes that none has asked for; then half. No less than one round trip brings, because
+  /// nothing arrives during the round trip of the next request.
   var requestSize: RequestSize {
-    let time = mayGrowSoon ? delay * 4 : max(delay * 10, Self.leastWorthwhile)
+    let time = mayGrowSoon ? delay : max(delay * 10, Self.leastWorthwhile)
     let divisor: Int64 = if !mayGrowSoon { 2 } else if wanted <= 2 { 16 } else { 4 }
     return RequestSize(divisor: divisor, least: Int64(rateOfOne * (time / .seconds(1))))
   }

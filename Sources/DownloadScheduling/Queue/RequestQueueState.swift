@@ -330,7 +330,13 @@ struct RequestQueueState {
     // A host with anything in flight is not forgotten.
     guard let host = hosts.known(request) else { return measures }
     end(request, share, host)
-    if wasAsked { host.limiter.end() } else { host.limiter.drop() }
+    if wasAsked {
+      host.limiter.end()
+    } else {
+      // What is answered from the disk was downloaded in an earlier run: the host is not unknown.
+      host.limiter.answered()
+      host.limiter.drop()
+    }
     hosts.noteQuotas(of: host)
     hosts.forget(host)
     return measures
