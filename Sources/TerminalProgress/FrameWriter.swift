@@ -1,5 +1,9 @@
 /// From the cells that stand to the cells that should: one buffer, one write. Between frames the cursor rests at the
 /// first cell of the region, so that "erase below" removes it even after a narrower window has broken its lines.
+///
+/// The window may shrink, and cut off the region's last rows, before the terminal reads a frame of the old size. Then
+/// `CSI B` stops at the window's edge, and as many rows up lead above the region, where the next frame erases lines. So
+/// the way back is the saved cursor or, where rows are added, that of newlines, which never stop.
 struct FrameWriter: Sendable {
   /// Without the blanks at the ends of its lines.
   private var region: [CellLine] = []
@@ -44,9 +48,9 @@ struct FrameWriter: Sendable {
   private mutating func insert(_ lines: [String], _ size: TerminalSize) -> String {
     if !region.isEmpty, region.count + lines.count <= size.rows {
       // Where in the window the region stands is not known: room is made below it first, by scrolling if need be.
-      let last = region.count - 1
-      return ControlSequence.down(last) + String(repeating: ControlSequence.newLine, count: lines.count)
-        + ControlSequence.up(last + lines.count) + ControlSequence.insertLines(lines.count)
+      let rows = region.count - 1 + lines.count
+      return String(repeating: ControlSequence.newLine, count: rows) + ControlSequence.up(rows)
+        + ControlSequence.insertLines(lines.count)
         + lines.map { $0 + ControlSequence.newLine }.joined()
     }
     var text = lines.map { $0 + ControlSequence.eraseToLineEnd + ControlSequence.newLine }.joined()
@@ -65,7 +69,7 @@ struct FrameWriter: Sendable {
   }
 
   private func redraw(_ next: [CellLine]) -> [UInt8] {
-    var pen = CellPen()
+    var pen = CellPen(savesCursor: next.count <= region.count)
     for (index, line) in next.enumerated() {
       if index > 0, index >= region.count { pen.addRow(index) }
       pen.change(row: index, from: index < region.count ? region[index] : CellLine(), to: line)
@@ -96,10 +100,14 @@ struct FrameWriter: Sendable {
 /// Moves a pen over the region and writes what is to stand there: cursor, style and text, with few bytes.
 struct CellPen {
   private(set) var bytes: [UInt8] = []
+  /// Where no row is added: so nothing scrolls, and the cursor returns to where it was.
+  private let savesCursor: Bool
   private var row = 0
   /// Nil where it depends on the terminal.
   private var column: Int? = 0
   private var tone = CellLine.Tone.plain
+
+  init(savesCursor: Bool = false) { self.savesCursor = savesCursor }
 
   mutating func change(row target: Int, from old: CellLine, to new: CellLine) {
     guard old != new else { return }
@@ -139,9 +147,14 @@ struct CellPen {
   /// Where the cursor rests between frames: the first cell of the region.
   mutating func home() {
     set(.plain)
-    if column != 0 || row > 0 { send("\r") }
-    if row > 0 { send(row == 1 ? "\u{1B}[A" : ControlSequence.up(row)) }
-    (row, column) = (0, 0)
+    if row > 0, savesCursor {
+      send(ControlSequence.restoreCursor)
+    } else {
+      if column != 0 || row > 0 { send("\r") }
+      send(ControlSequence.up(row))
+    }
+    row = 0
+    column = 0
   }
 
   private func stands(_ new: CellLine, _ old: CellLine, _ index: Int) -> Bool {
@@ -159,9 +172,14 @@ struct CellPen {
 
   private mutating func move(to target: Int, _ goal: Int) {
     if target > row {
-      let lines = target - row
-      send(lines == 1 ? ControlSequence.newLine : "\r" + ControlSequence.down(lines))
-      (row, column) = (target, 0)
+      if savesCursor {
+        if row == 0 { send("\r" + ControlSequence.saveCursor) }
+        send("\r" + ControlSequence.down(target - row))
+      } else {
+        send(String(repeating: ControlSequence.newLine, count: target - row))
+      }
+      row = target
+      column = 0
     }
     guard column != goal else { return }
     send(goal == 0 ? "\r" : "\u{1B}[\(goal + 1)G")
@@ -198,13 +216,15 @@ private enum ControlSequence {
   static let wrapOff = "\u{1B}[?7l"
   static let wrapOn = "\u{1B}[?7h"
   static let resetStyle = "\u{1B}[0m"
+  static let saveCursor = "\u{1B}7"
+  static let restoreCursor = "\u{1B}8"
   static let eraseToLineEnd = "\u{1B}[K"
   /// From the first cell of a line on. Not `CSI J` there: at the window's top tmux keeps what that erases.
   static let eraseBelow = "\u{1B}[K\u{1B}[C\u{1B}[J\r"
   /// The descriptor may be in raw mode, where a line feed alone does not return.
   static let newLine = "\r\n"
 
-  static func up(_ lines: Int) -> String { lines > 0 ? "\u{1B}[\(lines)A" : "" }
-  static func down(_ lines: Int) -> String { lines > 0 ? "\u{1B}[\(lines)B" : "" }
+  static func up(_ lines: Int) -> String { lines > 0 ? "\u{1B}[\(lines == 1 ? "" : "\(lines)")A" : "" }
+  static func down(_ lines: Int) -> String { "\u{1B}[\(lines == 1 ? "" : "\(lines)")B" }
   static func insertLines(_ lines: Int) -> String { "\u{1B}[\(lines)L" }
 }

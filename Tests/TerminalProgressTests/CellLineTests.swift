@@ -55,13 +55,17 @@ struct CellLineTests {
     #expect(plain.text == "a")
   }
 
-  @Test func rowsBelowOneAnother() {
-    var pen = CellPen()
+  @Test(
+    arguments: [
+      (true, "\r\u{1B}7\r\u{1B}[Bnew\r\u{1B}[3Bnew\u{1B}8"), (false, "\r\nnew\r\n\r\n\r\nnew\r\u{1B}[4A"),
+    ])
+  func rowsBelowOneAnother(savesCursor: Bool, bytes: String) {
+    var pen = CellPen(savesCursor: savesCursor)
     let (old, new) = (CellLine("old"), CellLine("new"))
     pen.change(row: 1, from: old, to: new)
     pen.change(row: 4, from: old, to: new)
     pen.home()
-    #expect(String(decoding: pen.bytes, as: UTF8.self) == "\r\nnew\r\u{1B}[3Bnew\r\u{1B}[4A")
+    #expect(String(decoding: pen.bytes, as: UTF8.self) == bytes)
   }
 
   @Test("a line that is appended keeps its wide and its uncertain characters")

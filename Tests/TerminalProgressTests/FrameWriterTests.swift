@@ -75,7 +75,7 @@ struct FrameWriterTests {
     #expect(writer.frame(region: ["one", "two", "total"], size: size).isEmpty)
     let bytes = writer.frame(region: ["one", "2", "total"], size: size)
     let text = String(decoding: bytes, as: UTF8.self)
-    #expect(text.contains("\r\n2\u{1B}[K") && !text.contains("one") && !text.contains("total"))
+    #expect(text.contains("\r\u{1B}[B2\u{1B}[K") && !text.contains("one") && !text.contains("total"))
     terminal.feed(bytes)
     #expect(terminal.lines == ["one", "2", "total"])
   }
@@ -121,6 +121,25 @@ struct FrameWriterTests {
     #expect(terminal.lines == ["c"] && terminal.erasedFromTop == 0)
     terminal.feed(writer.close())
     #expect(terminal.lines.isEmpty && terminal.erasedFromTop == 0)
+  }
+
+  /// The writer learns of a new size some frames late. Rows of the region may scroll away then, but no line is lost.
+  @Test("a window that shrinks while frames are on their way loses no line above the region", arguments: 1...40)
+  mutating func shrinksMeanwhile(seed: UInt64) {
+    var random = Random(seed: seed)
+    var told = TerminalSize(columns: 20, rows: 8)
+    var written: [String] = []
+    for frame in 0..<120 {
+      if random.next(6) == 0 { terminal.resize(columns: 20 + random.next(20), rows: 3 + random.next(14)) }
+      if random.next(4) == 0 { told = TerminalSize(columns: terminal.columns, rows: terminal.rows) }
+      let above = (0..<(random.next(3) == 0 ? random.next(6) : 0)).map { "done \(frame).\($0)" }
+      let region = (0..<min(told.rows - 1, 1 + random.next(9))).map { "row \($0) \(random.next(3))" }
+      written += above
+      terminal.feed(writer.frame(above: above, region: region.map { CellLine($0) }, size: told))
+    }
+    let kept = (terminal.scrolledOff + terminal.lines).filter { $0.hasPrefix("done") }
+    #expect(kept == written)
+    #expect(terminal.unknown.isEmpty)
   }
 
   @Test("a resize alone is reason enough to draw")

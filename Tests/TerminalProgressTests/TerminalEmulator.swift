@@ -14,6 +14,7 @@ struct TerminalEmulator {
   private var style = ""
   private(set) var scrolledOff: [String] = []
   private(set) var cursor = (row: 0, column: 0)
+  private var savedCursor = (row: 0, column: 0)
   private(set) var isCursorShown = true
   private(set) var wrapsLines = true
   private(set) var marksPastes = false
@@ -149,6 +150,8 @@ struct TerminalEmulator {
       while let next = rest.popFirst(), next != "\u{1B}" { command.append(next) }
       if rest.popFirst() != "\\" { unknown.append("OSC without end") }
       operatingSystemCommands.append(String(command))
+    case "7": savedCursor = cursor
+    case "8": cursor = (min(savedCursor.row, rows - 1), min(savedCursor.column, columns - 1))
     default: unknown.append("ESC")
     }
   }

@@ -145,8 +145,9 @@ public final class TerminalRun: Sendable {
     try await ask(["op": "type", "keys": Data(keys.utf8).base64EncodedString()])
   }
 
-  public func resize(columns: Int, rows: Int) async throws {
-    try await ask(["op": "resize", "columns": columns, "rows": rows])
+  /// - Parameter isTold: false for a window that has changed, of which the command does not know yet.
+  public func resize(columns: Int, rows: Int, isTold: Bool = true) async throws {
+    try await ask(["op": "resize", "columns": columns, "rows": rows, "told": isTold])
   }
 
   /// Writes to the terminal as the job's shell would.

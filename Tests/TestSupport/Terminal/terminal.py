@@ -234,9 +234,10 @@ class Terminal:
         if op == "type":
             os.write(self.master, base64.b64decode(request["keys"]))
         elif op == "resize":
-            # The kernel tells the foreground's processes (SIGWINCH).
             self.screen.resize(request["rows"], request["columns"])
-            self.set_size(request["columns"], request["rows"])
+            # The kernel tells the foreground's processes (SIGWINCH).
+            if request["told"]:
+                self.set_size(request["columns"], request["rows"])
         elif op == "order":
             os.write(self.orders, (request["order"] + "\n").encode())
         elif op == "print":

@@ -97,6 +97,30 @@ struct WholeRunTests {
     }
   }
 
+  /// Frames of the old size reach a window that has shrunk already, as on a loaded machine. Rows of the region may
+  /// scroll away, but no line above it is lost.
+  @Test func inAWindowThatShrinksMeanwhile() async throws {
+    let servers = try Servers()
+    defer { servers.stop() }
+    let terminal = try TerminalRun(servers.place, servers.arguments)
+    defer { terminal.stop() }
+    try await terminal.wait(for: "failed")
+    for rows in [12, 9] {
+      try await terminal.resize(columns: 80, rows: rows, isTold: false)
+      let frames = try await terminal.screen().frames
+      try await terminal.wait(forFrames: frames + 3)
+      try await terminal.resize(columns: 80, rows: rows)
+      // Between two frames, it would not be seen.
+      try await terminal.wait(forFrames: frames + 5)
+      try await terminal.resize(columns: 80, rows: 24)
+    }
+    try await terminal.wait(for: "210/241", everywhere: true)
+    servers.gate.open()
+    let end = try await terminal.waitForEnd()
+    #expect(end.status == 1)
+    Self.expectTold(end.everything, mark: "✓ ")
+  }
+
   private static func isRest(_ lines: ArraySlice<String>) -> Bool {
     let said = lines.filter { !$0.isEmpty }
     return said.isEmpty || said == ["  ? shows the keys"]
