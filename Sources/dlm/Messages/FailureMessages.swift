@@ -361,7 +361,8 @@ enum TroubleMessages {
   }
 
   static func moved(_ path: String) -> String {
-    "dlm: the scratch folder \(path) was renamed while dlm used it; it is empty now, so remove it"
+    "dlm: the scratch folder \(path) was renamed while dlm used it, and what stands there now is not dlm's; choose a "
+      + "folder that only you can write"
   }
 
   static func outputLost(_ error: Errno) -> String {
