@@ -56,7 +56,8 @@ struct HooksTests {
     defer { origin.stop() }
     origin.route("/a", .file([1, 2, 3]))
     let place = try Workplace()
-    let run = try await place.dlm("get", origin.url("/a"), "--on-complete", command)
+    // Quiet, so that none of dlm's own lines is between those of the command.
+    let run = try await place.dlm("get", "-q", origin.url("/a"), "--on-complete", command)
     #expect(run.status == 0 && run.errorText.contains(words), "\(run.errorText)")
   }
 
