@@ -208,11 +208,12 @@ struct ListChange: Equatable {
   var started: Int { lines.count { $0 == .started } }
   var restarted: Int { lines.count { if case .restarted = $0 { true } else { false } } }
 
-  /// With credentials and signatures: under new ones, what failed is asked for again.
+  /// With credentials, signatures and the declared size: under new ones, what failed is asked for again.
   struct Exactly: Hashable {
     private let key: DownloadRequest.Key
     private let address: Address
+    private let size: Int64?
 
-    init(_ key: DownloadRequest.Key) { (self.key, address) = (key, key.address) }
+    init(_ key: DownloadRequest.Key) { (self.key, address, size) = (key, key.address, key.wishes?.size) }
   }
 }

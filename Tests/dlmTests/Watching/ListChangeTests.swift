@@ -5,13 +5,14 @@ import Testing
 
 @Suite("What a changed list means for its lines")
 struct ListChangeTests {
-  /// `a` is an address, `a=x` the same address under the name x.
+  /// `a` is an address, `a=x` the same address under the name x, `a=5` with that size.
   private static func keys(_ text: String) throws -> [DownloadRequest.Key] {
     try text.split(separator: " ").map { word in
       let parts = word.split(separator: "=")
       return DownloadRequest.Key(
         address: try Address("http://h/\(parts[0])"),
-        wishes: parts.count > 1 ? .init(outputName: String(parts[1])) : nil)
+        wishes: parts.count < 2
+          ? nil : Int64(parts[1]).map { .init(size: $0) } ?? .init(outputName: String(parts[1])))
     }
   }
 
@@ -33,6 +34,7 @@ struct ListChangeTests {
     ("a a", "a", "0 -1"), ("a", "a a", "0 +"), ("a a b", "b a", "2 0 -1"),
     // The same address, asked for in another way.
     ("a b", "a=x b", "~0 1"), ("a=x", "a", "~0"), ("a a=x", "a=x", "1 -0"), ("a a=x", "a=y a", "~1 0"),
+    ("a=1 b", "a=2 b", "~0 1"), ("a=1", "a", "~0"), ("a=1", "a=1", "0"),
     ("a", "a=x a", "+ 0"), ("a a", "a=x a=y", "~0 ~1"), ("a", "a=x a=y", "~0 +"),
   ])
   func changes(old: String, new: String, change: String) throws {
