@@ -146,9 +146,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
 
   /// Removes an inbox whose process was killed, so that no run takes it and no process waits for it.
   private static func removeOfDead(_ inbox: String, in folder: Folder) throws(Errno) {
-    guard let file = try folder.openOwn(inbox, names: 2), file.lock(), let standing = try folder.identity(of: inbox)
-    else { return }
-    if try file.identity().isSameFile(as: standing) { try folder.remove(inbox) }
+    if let file = try folder.openOwn(inbox, names: 2), file.lock() { try folder.remove(inbox) }
   }
 }
 

@@ -154,9 +154,6 @@ struct HostLimiter: Sendable, Equatable {
     lesson = other
   }
 
-  /// A refusal that another process met at the same time was not counted.
-  mutating func lowerAgain() { lesson.limit = max(1, lesson.limit - 1) }
-
   /// A download ended without a refusal, which shows that the host answers.
   mutating func end() {
     drop()

@@ -18,59 +18,39 @@ public protocol HostNotes: Sendable {
 struct HostNote: Equatable {
   let host: UInt64
   var inUse = 0
-  /// Connections beyond those in use, which the host counts, too; until `idleUntil`, after which they are given up.
+  /// One more, if it looks whether that may begin; it is in no round of refusals.
+  var announced = 0
+  /// Connections beyond those in use, which the host counts, too.
   var idle = 0
-  var idleUntil: UInt64 = 0
-  /// Further ones that it would begin at once; counts until `wantedUntil`, as who is stopped takes nothing back.
+  /// Further ones that it would begin at once.
   var wants = 0
-  var wantedUntil: UInt64 = 0
+  /// Until when `idle` and `wants` count, as who is stopped takes nothing back.
+  var countsUntil: UInt64 = 0
   let ceiling: Int
   let isBackground: Bool
   var hasServed = false
   /// The highest is the newest lesson, which all take over: it lives as long as any process that has seen it.
   var version: UInt32 = 0
   var lesson = HostLimiter.Lesson()
-  /// Whether this process wrote the lesson, and has not taken it over.
-  var isAuthor = false
   var cooldownUntil: UInt64 = 0
 
-  mutating func write(_ lesson: HostLimiter.Lesson) {
-    (version, self.lesson, isAuthor) = (version &+ 1, lesson, true)
+  /// The same as it counts then.
+  func counted(at time: UInt64) -> HostNote {
+    var note = self
+    if countsUntil <= time { (note.idle, note.wants) = (0, 0) }
+    return note
   }
 
-  /// - Returns: whether the other's lesson is newer, and is this process's from now on.
-  mutating func takeOver(_ other: HostNote) -> Bool {
-    guard (other.version, lesson.limit) > (version, other.lesson.limit) else { return false }
-    isAuthor = isAuthor && other.version == version
-    (version, lesson) = (other.version, other.lesson)
-    return true
-  }
-
-  /// Whether two processes were refused at once, and lowered the same limit: together by one less than they must.
-  func collides(with other: HostNote) -> Bool {
-    isAuthor && other.isAuthor && version == other.version && !lesson.wasRaised && !other.lesson.wasRaised
-  }
-
-  func idle(at time: UInt64) -> Int { idleUntil > time ? idle : 0 }
-
-  /// One process's part of a host.
-  struct Share: Equatable {
-    /// How many places it may have.
-    var part: Int
-    /// How many connections it may keep open: what it has no use for goes to those that want it.
-    var keeps: Int
-    /// Whether all together have more connections than there are places.
-    var isOver: Bool
-  }
-
+  /// Places of a host for one process: how many it may have, and whether all together have more connections than that.
+  ///
   /// All that want the host get equally many, as far as they want them; those that cannot be divided go round, a second
   /// each. A process in the background gets none while one in the foreground uses the host or wants it.
-  /// - Parameter own: the index of the process's note, in which what it is about to begin is in use.
-  static func share(of own: Int, among all: [HostNote], at time: UInt64) -> Share {
+  /// - Parameter own: the index of the process's note, in which what it is about to begin is announced.
+  static func share(of own: Int, among all: [HostNote], at time: UInt64) -> (part: Int, isOver: Bool) {
     let me = all[own]
-    func demand(_ note: HostNote) -> Int { note.inUse + (note.wantedUntil > time ? note.wants : 0) }
+    func demand(_ note: HostNote) -> Int { note.inUse + note.announced + note.wants }
     let foreground = all.filter { !$0.isBackground && demand($0) > 0 }
-    if me.isBackground, !foreground.isEmpty { return Share(part: 0, keeps: 0, isOver: true) }
+    if me.isBackground, !foreground.isEmpty { return (0, true) }
     let peers = all.indices.filter { all[$0].isBackground == me.isBackground && demand(all[$0]) > 0 }
     let limit = min(me.lesson.limit, peers.reduce(me.ceiling) { max($0, all[$1].ceiling) })
     func sum(_ level: Int) -> Int { peers.reduce(0) { $0 + min(level, demand(all[$1]), all[$1].ceiling) } }
@@ -79,10 +59,7 @@ struct HostNote: Equatable {
     let turn = peers.isEmpty ? 0 : Int(time / 1000 % UInt64(peers.count))
     let unmet = (peers[turn...] + peers[..<turn]).filter { min(demand(all[$0]), all[$0].ceiling) > level }
     let part = level + (unmet.prefix(limit - sum(level)).contains(own) ? 1 : 0)
-    let others = all.indices.reduce(0) { $1 == own ? $0 : $0 + min(demand(all[$1]), all[$1].ceiling) }
-    return Share(
-      part: part, keeps: min(part, max(demand(me), limit - others)),
-      isOver: all.reduce(0) { $0 + $1.inUse + $1.idle(at: time) } > limit)
+    return (part, all.reduce(0) { $0 + $1.inUse + $1.announced + $1.idle } > limit)
   }
 }
 
@@ -90,9 +67,9 @@ extension HostNote {
   init(_ words: SIMD8<UInt64>) {
     (host, ceiling) = (words[0], Int(words[3] & 0xFFFF))
     (isBackground, hasServed) = (words[3] >> 16 & 1 == 1, words[3] >> 17 & 1 == 1)
-    isAuthor = words[3] >> 18 & 1 == 1
-    (inUse, wants, wantedUntil) = (Int(words[1] & 0xFFFF), Int(words[1] >> 16 & 0xFFFF), words[2])
-    (idle, idleUntil) = (Int(words[1] >> 32 & 0xFFFF), words[6])
+    announced = Int(words[1] >> 48)
+    (inUse, wants, countsUntil) = (Int(words[1] & 0xFFFF), Int(words[1] >> 16 & 0xFFFF), words[2])
+    idle = Int(words[1] >> 32 & 0xFFFF)
     version = UInt32(words[4] >> 32)
     lesson = HostLimiter.Lesson(
       limit: Int(words[4] & 0xFFFF), servedForMore: Int(words[4] >> 16 & 0x3FFF), wasRaised: words[4] >> 30 & 1 == 1,
@@ -106,9 +83,9 @@ extension HostNote {
     let flags = bit(lesson.wasRaised, 30) | bit(lesson.isExact, 31)
     let learnt = word(lesson.limit) | word(lesson.servedForMore) << 16 | flags
     return SIMD8(
-      host, word(inUse) | word(wants) << 16 | word(idle) << 32, wantedUntil,
-      word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17) | bit(isAuthor, 18),
-      UInt64(version) << 32 | learnt, cooldownUntil, idleUntil, 0)
+      host, word(inUse) | word(wants) << 16 | word(idle) << 32 | word(announced) << 48, countsUntil,
+      word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17),
+      UInt64(version) << 32 | learnt, cooldownUntil, 0, 0)
   }
 }
 
@@ -139,6 +116,8 @@ struct SharedHost {
   private var note: HostNote
   /// How many places this process may have, as far as it last looked.
   private(set) var part = Int.max
+  /// Whether another process wants a place, as far as this one last looked.
+  private var isWanted = false
   /// Nothing begins before, as the others had no place left.
   private(set) var looksAgain = Duration.zero
   /// The share whose next request is told as in use before others' notes are read: of two processes that do so at once,
@@ -159,7 +138,7 @@ struct SharedHost {
     if announced == share { return true }
     announced = share
     tell(limiter, inUse)
-    if let found = look(&limiter, at: now), found.isOver || note.inUse > part || !limiter.hasRoom(at: now) {
+    if let isOver = look(&limiter, at: now), isOver || note.inUse >= part || !limiter.hasRoom(at: now) {
       announced = nil
       looksAgain = now + .milliseconds(Int.random(in: Self.pause))
       tell(limiter, inUse)
@@ -174,12 +153,10 @@ struct SharedHost {
 
   var hasIdle: Bool { note.idle > 0 }
 
-  /// What is given up is closed within a turn of its loop.
-  var pauseOfIdle: Duration { .milliseconds(note.inUse + note.idle > part ? 5 : .random(in: Self.pause)) }
-
   /// Keeps only the idle connections that no other process wants.
   mutating func giveUpIdle(_ limiter: inout HostLimiter, at now: Duration) {
-    if let share = look(&limiter, at: now) { part = share.keeps }
+    look(&limiter, at: now)
+    if isWanted { part = min(part, note.inUse + note.wants) }
   }
 
   /// - Parameters:
@@ -187,50 +164,45 @@ struct SharedHost {
   ///   - wants: nil to leave that as it was told.
   mutating func tell(_ limiter: HostLimiter, _ inUse: [Int], wants: Int? = nil) {
     note.hasServed = limiter.hasServed
-    note.inUse = limiter.inUse + (announced == nil ? 0 : 1)
+    note.inUse = limiter.inUse
+    note.announced = announced == nil ? 0 : 1
     note.idle = 0
     if limiter.isLimited {
       for (share, open) in run.connections(name).enumerated() {
         note.idle += max(0, open - inUse[share] - (announced == share ? 1 : 0))
       }
     }
-    if note.idle > 0 { note.idleUntil = run.notes.now + Self.wish }
-    if let wants {
-      note.wants = wants
-      if wants > 0 { note.wantedUntil = run.notes.now + Self.wish }
-    }
-    if limiter.lesson != note.lesson { note.write(limiter.lesson) }
+    note.wants = wants ?? note.wants
+    if note.wants + note.idle > 0 { note.countsUntil = run.notes.now + Self.wish }
+    if limiter.lesson != note.lesson { (note.version, note.lesson) = (note.version &+ 1, limiter.lesson) }
     run.notes.tell(note.words)
   }
 
   /// Takes over what the others have learnt.
-  /// - Returns: this process's part; nil without any others.
-  @discardableResult mutating func look(_ limiter: inout HostLimiter, at now: Duration) -> HostNote.Share? {
+  /// - Returns: whether all together have more connections than there are places; nil without any others.
+  @discardableResult mutating func look(_ limiter: inout HostLimiter, at now: Duration) -> Bool? {
     guard run.notes.hasCompany, let (words, own) = run.notes.notes(of: note.host) else {
-      part = .max
-      (limiter.elsewhere, limiter.idle) = (0, 0)
+      (part, limiter.elsewhere, limiter.idle, isWanted) = (.max, 0, 0, false)
       return nil
     }
-    var (all, time) = (words.map { HostNote($0) }, run.notes.now)
+    let time = run.notes.now
+    var all = words.map { HostNote($0).counted(at: time) }
     limiter.elsewhere = all.reduce(-all[own].inUse) { $0 + $1.inUse }
-    limiter.idle = all.reduce(0) { $0 + $1.idle(at: time) }
+    limiter.idle = all.reduce(0) { $0 + $1.idle }
+    isWanted = all.indices.contains { $0 != own && all[$0].wants > 0 }
     limiter.hasServed = limiter.hasServed || all.contains(where: \.hasServed)
-    for (index, other) in all.enumerated() {
+    for other in all {
       if other.cooldownUntil > time {
         limiter.coolDown(until: now + .milliseconds(Int(min(other.cooldownUntil - time, 1 << 40))))
       }
-      // One of the two does it.
-      let isLost = index < own && note.collides(with: other)
-      if note.takeOver(other) { limiter.adopt(other.lesson) }
-      if isLost {
-        limiter.lowerAgain()
-        note.write(limiter.lesson)
-      }
+      guard (other.version, note.lesson.limit) > (note.version, other.lesson.limit) else { continue }
+      (note.version, note.lesson) = (other.version, other.lesson)
+      limiter.adopt(other.lesson)
     }
     all[own] = note
     let share = HostNote.share(of: own, among: all, at: time)
     part = share.part
-    return share
+    return share.isOver
   }
 
   /// Notes what the host's refusal means for others.

@@ -5,6 +5,9 @@ struct HostTable {
   /// Hosts kept although nothing needs to be remembered of them.
   private static let remembered = 64
 
+  /// Between two looks whether another process wants the place of an idle connection.
+  private static let idlePause = Duration.milliseconds(20)
+
   /// How many connections, idle ones included, each share may keep to a host from now on; nil for no limit.
   typealias QuotaChange = (host: String, quotas: [Int]?)
 
@@ -114,8 +117,7 @@ struct HostTable {
     for host in sharing.touched {
       if hasCompany { noteQuotas(of: host) }
       host.tellOthers(lanes: hasCompany ? lanes : nil)
-      guard let pause = host.pauseOfIdle else { continue }
-      sharing.looksAtIdle = min(sharing.looksAtIdle ?? .seconds(Int64.max), now + pause)
+      if host.hasIdle { sharing.looksAtIdle = sharing.looksAtIdle ?? now + Self.idlePause }
     }
     sharing.touched.removeAll(keepingCapacity: true)
     return hasCompany || sharing.looksAtIdle != nil

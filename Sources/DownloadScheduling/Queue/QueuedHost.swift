@@ -64,7 +64,7 @@ final class QueuedHost {
   // MARK: Other processes
 
   /// Whether one more may begin, as far as is known.
-  /// - Parameter share: begins it, and looks at other processes where this one's part is used up; nil to not look.
+  /// - Parameter share: looks at other processes where this one's part is used up; nil for no look.
   func hasRoom(at now: Duration, for share: Int? = nil) -> Bool {
     limiter.goOn(at: now)
     guard limiter.hasRoom(at: now), now >= looksAgain else { return false }
@@ -96,10 +96,6 @@ final class QueuedHost {
 
   /// Whether other processes were told of connections that no request uses.
   var hasIdle: Bool { shared?.hasIdle ?? false }
-
-  /// How long idle connections may stay before the other processes are looked at again: until those that are given up
-  /// are closed, or as long as any request waits. Nil where there are none, or where the host takes any number.
-  var pauseOfIdle: Duration? { hasIdle ? shared?.pauseOfIdle : nil }
 
   func giveUpIdle(at now: Duration) {
     shared?.giveUpIdle(&limiter, at: now)
