@@ -116,6 +116,32 @@ struct SharedHostTests {
     #expect(min(host.limit, 4) == row.keeps)
   }
 
+  /// The story: two processes whose requests were refused at once both lowered ten to nine, and the host refused one
+  /// more of all later requests.
+  @Test func refusalsAtOnceAreBothCounted() {
+    let board = Board()
+    let hosts = (0..<2).map {
+      QueuedHost(
+        HostLimiter(ceiling: 64), shares: 1, "a", sharing: HostSharing(board.member($0), isBackground: false))
+    }
+    for host in hosts {
+      for _ in 0..<5 { host.begin(0) }
+      host.tellOthers(lanes: 0)
+    }
+    let busy = DownloadError(.status, cause: .http(status: 429), isTransient: true)
+    for host in hosts {
+      host.end(0)
+      _ = host.refuse(busy, at: .zero, RetryPolicy(), random: 0.5)
+    }
+    for host in hosts { host.tellOthers(lanes: 0) }
+    #expect(hosts.map(\.limiter.limit) == [9, 9])
+    for host in hosts {
+      _ = host.mayBegin(at: .zero, for: 0)
+      host.tellOthers(lanes: 0)
+    }
+    #expect(hosts.map(\.limiter.limit) == [8, 8])
+  }
+
   /// The story: processes that only asked whether they may begin counted as served, so that one refusal was lost.
   @Test func whatIsAnnouncedIsNotServed() {
     let board = Board()
@@ -151,7 +177,7 @@ struct SharedHostTests {
     (note.inUse, note.wants, note.countsUntil, note.hasServed) = (3, 1000, 12345, true)
     (note.version, note.lesson) = (9, HostLimiter.Lesson(limit: 8, servedForMore: 1024, wasRaised: true))
     (note.lesson.isExact, note.cooldownUntil, note.idle) = (true, 1 << 42, 5)
-    note.announced = 1
+    (note.announced, note.refused, note.counted) = (1, 2, 3)
     #expect(HostNote(note.words) == note)
     #expect(HostNote(host: 7, ceiling: 1, isBackground: false).words[1] == 0, "may be overwritten")
   }

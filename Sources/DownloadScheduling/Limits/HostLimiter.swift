@@ -46,6 +46,8 @@ struct HostLimiter: Sendable, Equatable {
   private var served = 0
   /// Whether it ever served a file, in any process.
   var hasServed = false
+  /// The same, in this one.
+  private var hasServedOwn = false
   private var round: Round?
   private var allowed = Allowed()
 
@@ -154,10 +156,16 @@ struct HostLimiter: Sendable, Equatable {
     lesson = other
   }
 
+  /// Others were refused more often than their lesson says.
+  mutating func lower(by count: Int) {
+    round?.refused += count
+    lesson.limit = max(1, lesson.limit - count)
+  }
+
   /// A download ended without a refusal, which shows that the host answers.
   mutating func end() {
     drop()
-    (refusals, hasServed) = (0, true)
+    (refusals, hasServed, hasServedOwn) = (0, true, true)
     if isDown { (isDown, cooldownUntil) = (false, .zero) }
     guard limit < ceiling, !lesson.isExact else { return }
     served += 1
@@ -228,7 +236,7 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   private mutating func lower(isDown: Bool) {
-    var current = round ?? Round(width: inUse + elsewhere + idle, limit: limit, open: inUse, isAll: !hasServed)
+    var current = round ?? Round(width: inUse + elsewhere + idle, limit: limit, open: inUse, isAll: !hasServedOwn)
     current.refused += 1
     current.open -= 1
     leave()

@@ -33,6 +33,10 @@ struct HostNote: Equatable {
   var version: UInt32 = 0
   var lesson = HostLimiter.Lesson()
   var cooldownUntil: UInt64 = 0
+  /// Refusals that the process met; and those of all processes that the lesson counts. Of two lessons that are written
+  /// at once one is lost, but not its refusal.
+  var refused = 0
+  var counted = 0
 
   /// The same as it counts then.
   func counted(at time: UInt64) -> HostNote {
@@ -75,6 +79,7 @@ extension HostNote {
       limit: Int(words[4] & 0xFFFF), servedForMore: Int(words[4] >> 16 & 0x3FFF), wasRaised: words[4] >> 30 & 1 == 1,
       isExact: words[4] >> 31 & 1 == 1)
     cooldownUntil = words[5]
+    (refused, counted) = (Int(words[6] & 0xFFFF_FFFF), Int(words[7] & 0xFFFF_FFFF))
   }
 
   var words: SIMD8<UInt64> {
@@ -85,7 +90,7 @@ extension HostNote {
     return SIMD8(
       host, word(inUse) | word(wants) << 16 | word(idle) << 32 | word(announced) << 48, countsUntil,
       word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17),
-      UInt64(version) << 32 | learnt, cooldownUntil, 0, 0)
+      UInt64(version) << 32 | learnt, cooldownUntil, UInt64(refused), UInt64(counted))
   }
 }
 
@@ -196,10 +201,15 @@ struct SharedHost {
         limiter.coolDown(until: now + .milliseconds(Int(min(other.cooldownUntil - time, 1 << 40))))
       }
       guard (other.version, note.lesson.limit) > (note.version, other.lesson.limit) else { continue }
-      (note.version, note.lesson) = (other.version, other.lesson)
+      (note.version, note.lesson, note.counted) = (other.version, other.lesson, other.counted)
       limiter.adopt(other.lesson)
     }
     all[own] = note
+    let refused = all.reduce(0) { $0 + $1.refused }
+    if refused > note.counted {
+      limiter.lower(by: refused - note.counted)
+      note.counted = refused
+    }
     let share = HostNote.share(of: own, among: all, at: time)
     part = share.part
     return share.isOver
@@ -207,6 +217,8 @@ struct SharedHost {
 
   /// Notes what the host's refusal means for others.
   mutating func refused(_ limiter: HostLimiter, at now: Duration) {
+    note.refused += 1
+    note.counted += 1
     guard !limiter.isDown, limiter.cooldownUntil > now else { return }
     let end = run.notes.now + UInt64((limiter.cooldownUntil - now) / .milliseconds(1))
     note.cooldownUntil = max(note.cooldownUntil, end)
