@@ -60,6 +60,16 @@ struct HostLimiterTests {
     #expect(limiter.room == row.room)
   }
 
+  /// The story: where another process had been served before, the first round was not trusted, and one more was tried
+  /// after each few files, at a second's pause for all.
+  @Test func aFirstRoundIsExactWhereOthersWereServedBefore() {
+    var limiter = HostLimiter(ceiling: 16)
+    limiter.hasServed = true
+    for _ in 0..<16 { limiter.begin() }
+    for _ in 0..<8 { _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5) }
+    #expect(limiter.limit == 8 && limiter.lesson.isExact)
+  }
+
   @Test func itIsRaisedSlowlyAndEachTimeMoreSlowly() {
     var limiter = HostLimiter(ceiling: 4)
     func served(until limit: Int) -> Int {
