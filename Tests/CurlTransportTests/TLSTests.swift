@@ -37,7 +37,6 @@ struct TLSTests {
   /// libcurl keeps the certificates that it parsed only without a folder; one that is only there is found all the same.
   @Test func aCertificateInTheFolder() async throws {
     let authority = try await TestAuthority()
-    let other = try await TestAuthority()
     try await authority.issue("server")
     let hash = try await CommandRun.result(
       of: "openssl", ["x509", "-hash", "-noout", "-in", authority.certificatePath])
@@ -49,7 +48,7 @@ struct TLSTests {
       ["/f": .body("x")], identity: (certificate: server.path("server.pem"), key: server.path("server.key")))
     defer { origin.stop() }
     try await withTransport({ options in
-      options.caFile = other.certificatePath
+      options.caFile = origin.certificatePath
       options.caFolder = folder.path
     }) { transport, _ in
       for _ in 0..<3 {
@@ -57,7 +56,7 @@ struct TLSTests {
         #expect(sink.bytes == Array("x".utf8))
       }
     }
-    try await withTransport({ $0.caFile = other.certificatePath }) { transport, _ in
+    try await withTransport({ $0.caFile = origin.certificatePath }) { transport, _ in
       let error = try await #require(throws: DownloadError.self) {
         _ = try await transport.fetch(try Address(origin.url("/f")))
       }
