@@ -40,7 +40,7 @@ final class RequestFingerprint {
     return [
       trust.isInsecure ? "insecure" : nil, trust.caFile.map { "authorities " + content($0) },
       trust.caFolder.map { "folder " + $0 },
-      trust.tls.pinnedKeys.map { "keys " + ($0.hasPrefix("sha256//") ? $0 : content($0)) },
+      trust.tls.pinnedKeys.map { "keys " + content($0) },
       trust.tls.revocationList.map { "revoked " + content($0) },
     ].compactMap(\.self)
   }
