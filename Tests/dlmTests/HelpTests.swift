@@ -136,7 +136,8 @@ struct HelpTests {
       #expect(plain.ranges(of: items).count == 1, "\(row.spelled)")
     }
     for text in [
-      "\n.B 75\n", "(values: rename, skip, overwrite, ask)", "\n.B --older-than <time>\n", "\n.B --latency <MS>\n",
+      "\n.B 75\n", "(values: rename, skip, overwrite, ask, fail)", "\n.B --older-than <time>\n",
+      "\n.B --latency <MS>\n",
     ] {
       #expect(plain.contains(text), "\(text)")
     }
