@@ -70,6 +70,20 @@ struct HostLimiterTests {
     #expect(limiter.limit == 8 && limiter.lesson.isExact)
   }
 
+  /// The story: a host of eight served the opening of eight, so its first refusals were taken for chance, and one more
+  /// was tried again and again, at a second's pause for all.
+  @Test(arguments: [(8, true), (32, true), (33, false)]) func refusalsAfterTheOpeningAreExact(row: (Int, Bool)) {
+    let (files, isExact) = row
+    var limiter = HostLimiter(ceiling: 64, opening: 8)
+    for _ in 0..<files {
+      limiter.begin()
+      limiter.end()
+    }
+    for _ in 0..<12 { limiter.begin() }
+    for _ in 0..<4 { _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5) }
+    #expect(limiter.limit == 8 && limiter.lesson.isExact == isExact)
+  }
+
   @Test func itIsRaisedSlowlyAndEachTimeMoreSlowly() {
     var limiter = HostLimiter(ceiling: 4)
     func served(until limit: Int) -> Int {

@@ -46,8 +46,8 @@ struct HostLimiter: Sendable, Equatable {
   private var served = 0
   /// Whether it ever served a file, in any process.
   var hasServed = false
-  /// The same, in this one.
-  private var hasServedOwn = false
+  /// Files that it served in this process.
+  private var servedOwn = 0
   private var round: Round?
   private var allowed = Allowed()
 
@@ -70,7 +70,8 @@ struct HostLimiter: Sendable, Equatable {
     var refused = 0
     /// Those that have neither ended nor been refused.
     var open: Int
-    /// Whether it was all that was ever sent: then those that are not refused are exactly what the host takes.
+    /// Whether it is the first that was sent, or follows the opening: then those that are not refused are exactly what
+    /// the host takes.
     var isAll = false
   }
 
@@ -165,7 +166,8 @@ struct HostLimiter: Sendable, Equatable {
   /// A download ended without a refusal, which shows that the host answers.
   mutating func end() {
     drop()
-    (refusals, hasServed, hasServedOwn) = (0, true, true)
+    (refusals, hasServed) = (0, true)
+    servedOwn += 1
     if isDown { (isDown, cooldownUntil) = (false, .zero) }
     guard limit < ceiling, !lesson.isExact else { return }
     served += 1
@@ -236,7 +238,10 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   private mutating func lower(isDown: Bool) {
-    var current = round ?? Round(width: inUse + elsewhere + idle, limit: limit, open: inUse, isAll: !hasServedOwn)
+    // An unknown host serves its opening, and some files more, before all that may go at once are sent.
+    let first = opening == .max ? 0 : 4 * opening
+    var current =
+      round ?? Round(width: inUse + elsewhere + idle, limit: limit, open: inUse, isAll: servedOwn <= first)
     current.refused += 1
     current.open -= 1
     leave()
