@@ -100,7 +100,7 @@ public struct ResponseHead: Sendable {
     }.min { ($0.left, $1.time) < ($1.left, $0.time) }
   }
 
-  /// Seconds. To pace requests over more than a day helps nobody.
+  /// Seconds. No run paces its requests over more than a day.
   private static let longestReset: Int64 = 86_400
 
   /// Of a list or dictionary of structured fields (RFC 9651), each with its parameters, and its name under "".

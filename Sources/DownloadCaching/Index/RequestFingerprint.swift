@@ -63,7 +63,7 @@ final class RequestFingerprint {
     return RequestTrust(own: mark, redirected: mark, proved: request.provenance == .user ? trust.redirected : nil)
   }
 
-  /// Over plain HTTP nobody is checked, whatever the settings say.
+  /// Over plain HTTP no server is checked, whatever the settings say.
   private func unsteeredTrust(of request: DownloadRequest) -> RequestTrust {
     let address = request.source
     let isStranger = request.sourceProvenance == .stranger

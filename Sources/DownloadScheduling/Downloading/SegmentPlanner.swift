@@ -8,7 +8,7 @@ import DownloadModel
 /// at most, or 32 on a distant server. If those brought more than one did, four times as many follow, which help where
 /// a server limits each connection, and not where the link is narrow.
 /// No answer is final: while more are not worth it, the rate is measured again, each time for twice as long. A first
-/// burst out of somebody's buffer says nothing of the line behind it.
+/// burst from a buffer on the way says nothing about the line behind it.
 struct SegmentPlanner: Sendable, Equatable {
   let ceiling: Int
   private(set) var wanted = 1

@@ -112,9 +112,9 @@ final class HostSharing {
   }
 }
 
-/// A host whose places all processes of this user share (HTTP rule 37). Nobody sends the others news: who waits for
-/// places that others have looks again and again, as does who has idle connections. Alone, a process writes its note
-/// and reads none.
+/// A host whose places all processes of this user share (HTTP rule 37). No process sends the others news: one that
+/// waits for their places, or has idle connections, looks again and again. Alone, a process writes its note and reads
+/// none.
 struct SharedHost {
   let run: HostSharing
   private let name: String

@@ -78,7 +78,7 @@ struct TextLines: LineRule {
       let word = rest.prefix { !$0.isWhitespace && !"<>\"`{}|\\^“”«»".contains($0) }
       rest = rest[word.endIndex...]
       let address = ByteText(Self.withoutEnd(word))
-      // What looks like one in prose and is none is no fault of the text's.
+      // Prose may hold words that only look like a URL; they are no error.
       if seen.insert(address).inserted, case let line = ListLine(Array(address.text.utf8)), line.address != nil {
         found.append(line)
       }
