@@ -98,7 +98,7 @@ final class Hits {
     (try? await resources.worker.value.digest(of: row, expected.algorithm)) == expected
   }
 
-  /// Reads a file of which only names or permissions changed, where its checksum is known: it is then intact again.
+  /// Reads a file whose names or permissions changed, if its checksum is known. Equal bytes make it intact again.
   nonisolated(nonsending) func proven(
     _ known: KnownFiles, _ request: DownloadRequest, _ trust: RequestTrust
   ) async -> KnownFiles {

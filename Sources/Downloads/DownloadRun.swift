@@ -18,7 +18,7 @@ package struct RunPlan: Sendable {
   package var ceiling: Int
   /// Ceilings of hosts that are shared out among processes, by host and port.
   package var lowered: [String: Int] = [:]
-  /// Most requests at a time to a host of which nothing is known.
+  /// Most requests at a time to an unknown host (HTTP rule 56).
   package var opening = RunPlan.fewAtFirst
   package var retry: RetryPolicy
   package var order = RequestOrder.list

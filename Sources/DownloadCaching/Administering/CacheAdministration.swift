@@ -47,7 +47,7 @@ public struct CacheAdministration: Sendable {
     try await asking { try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map { CacheEntry($0) } }
   }
 
-  /// The same, after reading every file whose checksum is known and of which at most names and permissions changed.
+  /// The same, after reading every file with a known checksum that is unchanged but for its names and permissions.
   package func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError) -> [CacheEntry] {
     var entries: [CacheEntry] = []
     let rows = try await asking { try $0.rows(after: entry?.key, limit: limit) }

@@ -102,7 +102,7 @@ final class HostSharing {
   let connections: @Sendable (_ host: String) -> [Int]
   /// Hosts of which there is something to tell.
   var touched: [QueuedHost] = []
-  /// When idle connections are looked at again; nil where there are none.
+  /// When idle connections are counted again; nil without any.
   var looksAtIdle: Duration?
 
   init(
@@ -125,8 +125,8 @@ struct SharedHost {
   private var isWanted = false
   /// Nothing begins before, as the others had no place left.
   private(set) var looksAgain = Duration.zero
-  /// The share whose next request is told as in use before others' notes are read: of two processes that do so at once,
-  /// one sees the other.
+  /// The share whose next request counts as in use before the others' notes are read. So of two processes that look at
+  /// the same time, at least one sees the other.
   private var announced: Int?
 
   /// So long a wish and an idle connection count; and between two looks of who waits: some that looked at the same

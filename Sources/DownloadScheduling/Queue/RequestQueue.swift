@@ -36,7 +36,7 @@ public final class RequestQueue: Sendable {
 
   /// - Parameters:
   ///   - lowered: ceilings of hosts that are shared out among processes.
-  ///   - opening: requests at a time to a host of which nothing is known.
+  ///   - opening: requests at a time to an unknown host (HTTP rule 56).
   ///   - adaptive: nil for as many files at a time as there are lanes.
   ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
   ///   - notes: by which hosts are shared with other processes; nil to share none.

@@ -4,8 +4,8 @@ import DownloadModel
 enum UnlikelyPage {
   private static let endings = Set(
     """
-    7z apk bam bz2 csv deb dmg docx epub exe fasta fastq fits flac gif grib gz h5 img iso jar jpeg jpg json laz mkv mp3 \
-    mp4 msi nc nii parquet pdf png pptx rar rpm sqlite tar tgz tif tiff tsv vcf wav webm webp whl xlsx xz zip zst
+    7z apk bam bz2 csv deb dmg docx epub exe fasta fastq fits flac gif grib gz h5 img iso jar jpeg jpg json laz mkv \
+    mp3 mp4 msi nc nii parquet pdf png pptx rar rpm sqlite tar tgz tif tiff tsv vcf wav webm webp whl xlsx xz zip zst
     """.split(separator: " "))
 
   static func matches(_ head: ResponseHead?, named name: String) -> Bool {
