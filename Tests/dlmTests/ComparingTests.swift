@@ -203,7 +203,6 @@ struct ComparingTests {
     let place = try Workplace(["NO_COLOR": "1"])
     let terminal = try TerminalRun(place, ["demo", "--runs", "1"], columns: 80, rows: 24)
     defer { terminal.stop() }
-    try await terminal.wait(for: "run 3 of 3")
     let end = try await terminal.waitForEnd()
     #expect(end.status == 0, "\(end.text)")
     let frames = try await terminal.frames().filter { $0.contains { $0.hasPrefix("run ") } }
