@@ -305,14 +305,11 @@ public final class ProgressReader: Sendable {
 }
 
 /// Counts of files; the files themselves are not kept, so memory does not grow with the list.
-@dynamicMemberLookup
 public struct ProgressTally: Sendable, Equatable {
   public var listed = 0
   public var listIsComplete = false
   /// What is known of the files before any of them is asked for.
   public var expected = ExpectedSizes()
-  private var verdicts = Verdicts()
-  private var remarks = Remarks()
   /// Files whose bodies came over the network, also those whose bytes were here already.
   public var bodies = 0
   /// The bytes of those that this run had to fetch: none of earlier runs, and none that came twice or for nothing.
@@ -330,65 +327,52 @@ public struct ProgressTally: Sendable, Equatable {
   /// Bytes of unfinished files that wait for the next run.
   public var keptBytes: Int64 = 0
 
-  /// How files ended: each counts once.
-  public struct Verdicts: Sendable, Equatable {
-    public var fetched = 0
-    public var unchanged = 0
-    public var fresh = 0
-    public var copied = 0
-    public var skipped = 0
-    public var failed = 0
-    public var cancelled = 0
-    /// Files that have come, whose end somebody has yet to decide.
-    public var undecided = 0
-  }
+  // How files ended: each counts once.
+  public var fetched = 0
+  public var unchanged = 0
+  public var fresh = 0
+  public var copied = 0
+  public var skipped = 0
+  public var failed = 0
+  public var cancelled = 0
+  /// Files that have come, whose end somebody has yet to decide.
+  public var undecided = 0
 
-  public struct Remarks: Sendable, Equatable {
-    /// Of `fetched`, those whose bytes were here already.
-    public var sameAsHere = 0
-    /// Of `fetched`, those that are empty because the server has nothing to send.
-    public var withoutContent = 0
-    /// Those that were used although they are no longer fresh.
-    public var stale = 0
-    public var decoded = 0
-    /// HTML under names of other types.
-    public var pages = 0
-    public var notCoded = 0
-    /// Of `failed`, those that a retry cannot help, and the lines that were no request.
-    public var failedForGood = 0
-    public var rejected = 0
-    /// Of `cancelled`, those that the user gave up while the run went on.
-    public var givenUp = 0
-    public var provenByDigest = 0
-    /// Of these, those by a checksum that finds no forgery.
-    public var provenWeakly = 0
-    /// Files whose end only the closing connection marked.
-    public var unproven = 0
-    /// Those that the user had take the place of another file.
-    public var replaced = 0
-  }
+  // Remarks on them.
+  /// Of `fetched`, those whose bytes were here already.
+  public var sameAsHere = 0
+  /// Of `fetched`, those that are empty because the server has nothing to send.
+  public var withoutContent = 0
+  /// Those that were used although they are no longer fresh.
+  public var stale = 0
+  public var decoded = 0
+  /// HTML under names of other types.
+  public var pages = 0
+  public var notCoded = 0
+  /// Of `failed`, those that a retry cannot help, and the lines that were no request.
+  public var failedForGood = 0
+  public var rejected = 0
+  /// Of `cancelled`, those that the user gave up while the run went on.
+  public var givenUp = 0
+  public var provenByDigest = 0
+  /// Of these, those by a checksum that finds no forgery.
+  public var provenWeakly = 0
+  /// Files whose end only the closing connection marked.
+  public var unproven = 0
+  /// Those that the user had take the place of another file.
+  public var replaced = 0
 
   public init() {}
 
-  public subscript(dynamicMember count: WritableKeyPath<Verdicts, Int>) -> Int {
-    get { verdicts[keyPath: count] }
-    set { verdicts[keyPath: count] = newValue }
-  }
-
-  public subscript(dynamicMember count: WritableKeyPath<Remarks, Int>) -> Int {
-    get { remarks[keyPath: count] }
-    set { remarks[keyPath: count] = newValue }
-  }
-
   /// Files that no server had to send.
-  public var asBefore: Int { verdicts.unchanged + verdicts.fresh + verdicts.copied }
+  public var asBefore: Int { unchanged + fresh + copied }
 
-  public var done: Int { verdicts.fetched + asBefore + verdicts.skipped }
+  public var done: Int { fetched + asBefore + skipped }
   /// Requests that are no longer under way, and rejected lines, which never were.
-  public var ended: Int { done + verdicts.failed + verdicts.cancelled + verdicts.undecided }
+  public var ended: Int { done + failed + cancelled + undecided }
 
   /// Requests that never began, or were under way at the end.
-  public var notBegun: Int { max(0, listed - (ended - remarks.rejected)) }
+  public var notBegun: Int { max(0, listed - (ended - rejected)) }
 
   /// - Parameter one: -1 takes back what was counted for a file that is not of the run any more.
   mutating func count(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0, by one: Int = 1) {
@@ -397,44 +381,44 @@ public struct ProgressTally: Sendable, Equatable {
     case .failure(let error):
       keptBytes += kept * Int64(one)
       if error.isOfUser {
-        verdicts.cancelled += one
-        if error.code == .skipped { remarks.givenUp += one }
+        cancelled += one
+        if error.code == .skipped { givenUp += one }
       } else {
-        verdicts.failed += one
-        if !error.mayPass { remarks.failedForGood += one }
+        failed += one
+        if !error.mayPass { failedForGood += one }
       }
     }
   }
 
   mutating func reject(by one: Int = 1, mayPass: Bool = false) {
-    verdicts.failed += one
-    if !mayPass { remarks.failedForGood += one }
-    remarks.rejected += one
+    failed += one
+    if !mayPass { failedForGood += one }
+    rejected += one
   }
 
   private mutating func count(_ outcome: DownloadOutcome, by one: Int) {
     switch outcome.kind {
-    case .fetched: verdicts.fetched += one
-    case .unchanged: verdicts.unchanged += one
-    case .fresh: verdicts.fresh += one
-    case .copied: verdicts.copied += one
-    case .skipped: verdicts.skipped += one
+    case .fetched: fetched += one
+    case .unchanged: unchanged += one
+    case .fresh: fresh += one
+    case .copied: copied += one
+    case .skipped: skipped += one
     }
     switch outcome.remark {
-    case .sameAsHere: remarks.sameAsHere += one
-    case .noContent: remarks.withoutContent += one
-    case .decoded: remarks.decoded += one
-    case .notCoded: remarks.notCoded += one
-    case .stale: remarks.stale += one
+    case .sameAsHere: sameAsHere += one
+    case .noContent: withoutContent += one
+    case .decoded: decoded += one
+    case .notCoded: notCoded += one
+    case .stale: stale += one
     case .page:
-      remarks.pages += one
+      pages += one
       if pageNames.count < 3 { pageNames.append(outcome.name) }
     case .stillCoded, nil: break
     }
-    if outcome.hasReplaced { remarks.replaced += one }
-    if outcome.proof == .digest { remarks.provenByDigest += one }
-    if outcome.algorithm?.findsForgery == false { remarks.provenWeakly += one }
-    if outcome.proof == .nothing { remarks.unproven += one }
+    if outcome.hasReplaced { replaced += one }
+    if outcome.proof == .digest { provenByDigest += one }
+    if outcome.algorithm?.findsForgery == false { provenWeakly += one }
+    if outcome.proof == .nothing { unproven += one }
     if outcome.isNumbered {
       numbered += one
       if numberedNames.count < 3 { numberedNames.append(outcome.path) }
