@@ -9,7 +9,20 @@ public struct CacheConfiguration: Sendable {
   public var directory: FilePath
   /// The path by which it is opened, where other users may put something else under its own; nil for the same.
   package var heldDirectory: FilePath?
-  public var kept: Kept
+  /// Where the index is kept; nil for no index (`--no-cache`).
+  public var cacheFolder: FilePath?
+  /// Where the user's secret is kept (`UserSecret`), also without an index; nil for `cacheFolder`. Without either,
+  /// later runs do not recognise the parts of this one.
+  public var keyFolder: FilePath?
+  /// Where this user's processes announce their requests under way; nil for a run that takes no part.
+  public var claimsFolder: FilePath?
+  public var store = StoreKind.none
+  /// How many bytes the store may take; nil for 10 GiB or a tenth of the disk.
+  public var maxStoreBytes: Int64?
+  /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
+  public var syncs = false
+  /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
+  public var servesManyRuns = false
   public var receiving = ReceivingRules()
   /// Answer from the disk or not at all.
   public var offline = false
@@ -22,32 +35,9 @@ public struct CacheConfiguration: Sendable {
   /// Called when a request waits for another process that downloads the same file.
   public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }
 
-  /// What is kept beside the user's files.
-  public struct Kept: Sendable {
-    /// Where the index is kept; nil for no index (`--no-cache`).
-    public var cacheFolder: FilePath?
-    /// Where the user's secret is kept (`UserSecret`), also without an index; nil for `cacheFolder`. Without either,
-    /// later runs do not recognise the parts of this one.
-    public var keyFolder: FilePath?
-    /// Where this user's processes announce their requests under way; nil for a run that takes no part.
-    public var claimsFolder: FilePath?
-    public var store = StoreKind.none
-    /// How many bytes the store may take; nil for 10 GiB or a tenth of the disk.
-    public var maxStoreBytes: Int64?
-    /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
-    public var syncs = false
-    /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
-    public var servesManyRuns = false
-  }
-
   public init(directory: FilePath, cacheFolder: FilePath?) {
     self.directory = directory
-    kept = Kept(cacheFolder: cacheFolder)
-  }
-
-  public subscript<Value>(dynamicMember member: WritableKeyPath<Kept, Value>) -> Value {
-    get { kept[keyPath: member] }
-    set { kept[keyPath: member] = newValue }
+    self.cacheFolder = cacheFolder
   }
 
   public subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules, Value>) -> Value {
