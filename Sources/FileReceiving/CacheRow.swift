@@ -91,7 +91,9 @@ package struct CacheRow: Sendable, Equatable {
 
   /// Whether this is the file that a request for the same address wants: the one of that name, however it came to it,
   /// or the one that was renamed from it.
-  package func isFile(named name: String, of key: RowKey) -> Bool { self.key == key || hasName(name, in: key) }
+  package func isFile(named name: @autoclosure () -> String, of key: RowKey) -> Bool {
+    self.key == key || hasName(name(), in: key)
+  }
 
   package func hasName(_ name: String, in key: RowKey) -> Bool {
     self.key.isUsers && FileNaming.areSame(self.name, name) && FileNaming.areSame(self.key.directory, key.directory)
@@ -99,7 +101,7 @@ package struct CacheRow: Sendable, Equatable {
 
   /// This row in the place of one of the same file, whichever request that was for.
   func keeping(_ old: CacheRow) -> CacheRow {
-    guard old.key != self.key else { return self }
+    guard old.key != key else { return self }
     var row = self
     row.change { row in
       row.key = old.key
@@ -115,7 +117,7 @@ package struct CacheRow: Sendable, Equatable {
     return row
   }
 
-  package var path: String { self.key.directory == "/" ? "/" + self.name : self.key.directory + "/" + self.name }
+  package var path: String { key.directory == "/" ? "/" + name : key.directory + "/" + name }
 
   /// The row after a 304, whose fields replace those of the stored answer (RFC 9111 §4.3.4). `askedAt` is when the
   /// request was sent, in seconds since 1970; `digest` is what was compared.
@@ -145,7 +147,7 @@ package struct CacheRow: Sendable, Equatable {
     return row
   }
 
-  package var proof: Proof { self.digest.map { Proof(rawValue: $0) ?? .digest } ?? .length }
+  package var proof: Proof { digest.map { Proof(rawValue: $0) ?? .digest } ?? .length }
 
   /// What is kept of a proof.
   static func digest(_ proof: Proof, _ checksum: ContentDigest?) -> String? {
@@ -157,34 +159,34 @@ package struct CacheRow: Sendable, Equatable {
   }
 
   /// `algorithm:hex`, once something but its pieces has proved it.
-  package var checksum: String? { self.digest.flatMap { Proof(rawValue: $0) == nil ? $0 : nil } }
+  package var checksum: String? { digest.flatMap { Proof(rawValue: $0) == nil ? $0 : nil } }
 
   /// Whether a use is worth a write: at most once a day.
-  package func isUsedAgain(at now: Int64) -> Bool { abs(now - self.usedAt) >= 86_400 }
+  package func isUsedAgain(at now: Int64) -> Bool { abs(now - usedAt) >= 86_400 }
 
   /// Whether it can answer a later request: its server can be asked about it, or named a lifetime.
-  package var mayAnswer: Bool { !self.validator.isEmpty || self.freshness.namesLifetime }
+  package var mayAnswer: Bool { !validator.isEmpty || freshness.namesLifetime }
 
   /// Whether a file is the one that was written, untouched, and the user's (HTTP rule 44). What has a `sum` proves its
   /// bytes when they are copied.
   package func isIntact(_ file: StandingFile?) -> Bool {
     guard let file, isOwn(file) else { return false }
-    return self.sum != nil || self.changed.isThat(of: file)
+    return sum != nil || changed.isThat(of: file)
   }
 
   /// Whether a file is of the version that was written, whoever owns it by now.
-  func describes(_ file: StandingFile) -> Bool { file.identity == self.identity && self.changed.isThat(of: file) }
+  func describes(_ file: StandingFile) -> Bool { file.identity == identity && changed.isThat(of: file) }
 
   /// The same, though its names or permissions may have changed: it is still dlm's to replace.
-  package func isOwn(_ file: StandingFile) -> Bool { file.isUsers && file.identity == self.identity }
+  package func isOwn(_ file: StandingFile) -> Bool { file.isUsers && file.identity == identity }
 
   package var isIntact: Bool { isIntact(StandingFile.of(path: path)) }
 
   /// Through the open folder if it is that: the kernel finds the file in half the time.
   package func isIntact(in directory: OutputDirectory) -> Bool {
-    guard self.key.directory == directory.canonicalPath else { return isIntact }
+    guard key.directory == directory.canonicalPath else { return isIntact }
     // A file that cannot be examined is not known.
-    return isIntact(try? directory.folder.standing(self.name))
+    return isIntact(try? directory.folder.standing(name))
   }
 
   package static func == (left: CacheRow, right: CacheRow) -> Bool {

@@ -330,8 +330,8 @@ actor CacheIndex {
 extension CacheRow {
   /// Whether this row of the store stands for the bytes of a file, and they are there.
   func isEntry(of row: CacheRow) -> Bool {
-    self.identity.size == row.identity.size && self.validator.etag == row.validator.etag
-      && self.validator.lastModified == row.validator.lastModified && self.trust == row.trust && isIntact
+    identity.size == row.identity.size && validator.etag == row.validator.etag
+      && validator.lastModified == row.validator.lastModified && trust == row.trust && isIntact
   }
 }
 
