@@ -122,7 +122,7 @@ enum CacheLookup: Equatable {
     func fail(
       _ code: DownloadError.Code, _ detail: String, _ activity: String, at row: CacheRow? = nil
     ) -> CacheLookup {
-      .fail(DownloadError(code, cause: .detail(detail), path: row?.path, activity: activity))
+      .fail(DownloadError(code, detail, activity, path: row?.path))
     }
     let isOwn = known.own != nil && known.ownReuse == .asOwn
     guard let row = isOwn ? known.own : known.elsewhere, isOwn || known.elsewhereReuse == .asOwn else {

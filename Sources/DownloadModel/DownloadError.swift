@@ -114,8 +114,10 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
         retryAfter: retryAfter, neededBytes: neededBytes))
   }
 
-  public init(_ code: Code, _ detail: String, _ activity: String, isTransient: Bool = false) {
-    self.init(code, cause: .detail(detail), activity: activity, isTransient: isTransient)
+  public init(
+    _ code: Code, _ detail: String, _ activity: String, path: String? = nil, isTransient: Bool = false
+  ) {
+    self.init(code, cause: .detail(detail), path: path, activity: activity, isTransient: isTransient)
   }
 
   public static let cancelled = DownloadError(.cancelled)

@@ -328,8 +328,7 @@ package struct FileDownloadState: Sendable, Equatable {
     switch phase {
     case .closed: throw .cancelled
     case .finished(let finished): return finished
-    case .idle, .asked:
-      throw DownloadError(.badResponse, cause: .detail("no answer"), activity: "receiving")
+    case .idle, .asked: throw DownloadError(.badResponse, "no answer", "receiving")
     case .answered(.rejected(let error)): throw error
     case .answered(.complete): finished = .whole(.length)
     case .answered(.unchanged): finished = .unchanged
@@ -368,7 +367,7 @@ package struct FileDownloadState: Sendable, Equatable {
 
   /// The held bytes cannot be continued. Temporary: another request will do, and the user need not be told.
   static func again(_ why: String) -> DownloadError {
-    DownloadError(.range, cause: .detail(why), activity: "resuming", isTransient: true)
+    DownloadError(.range, why, "resuming", isTransient: true)
   }
 
   // MARK: Another request, or none

@@ -20,9 +20,9 @@ public struct CacheAdministration: Sendable {
     self.secret = secret
     index = Result { () throws(DownloadError) in
       let activity = "opening the cache"
-      guard let folder else { throw DownloadError(.cache, cause: .detail("no cache folder"), activity: activity) }
+      guard let folder else { throw DownloadError(.cache, "no cache folder", activity) }
       do throws(Errno) { return try IndexFolder(at: folder, secret, now: now).index.value } catch {
-        throw DownloadError(.cache, cause: .detail(CacheWarning.words(error)), path: folder.string, activity: activity)
+        throw DownloadError(.cache, CacheWarning.words(error), activity, path: folder.string)
       }
     }
   }
@@ -32,8 +32,7 @@ public struct CacheAdministration: Sendable {
   ) async throws(DownloadError) -> Answer {
     let index = try index.get()
     do { return try await index.answer(question) } catch {
-      throw DownloadError(
-        .cache, cause: .detail(CacheWarning.words(error)), path: index.folder.path, activity: activity)
+      throw DownloadError(.cache, CacheWarning.words(error), activity, path: index.folder.path)
     }
   }
 

@@ -36,9 +36,9 @@ package enum Verification {
       if !goesOn { return nil }
     }
     throw DownloadError(
-      .digest, cause: .detail(what), address: download.plan.address.key,
-      path: download.plan.rules.reader == nil && !goesOn ? try setAside(download, last, note) : nil,
-      activity: "comparing checksums")
+      .digest, what, "comparing checksums",
+      path: download.plan.rules.reader == nil && !goesOn ? try setAside(download, last, note) : nil
+    ).at(download.plan.address)
   }
 
   package static func wrongSize(_ declared: Int64, _ found: String, _ activity: String) -> DownloadError {
@@ -46,7 +46,7 @@ package enum Verification {
   }
 
   package static func unproven(_ proof: Proof, _ required: Proof) -> DownloadError {
-    DownloadError(.unproven, cause: .detail(lack(proof, required)), activity: "proving")
+    DownloadError(.unproven, lack(proof, required), "proving")
   }
 
   package static func lack(_ proof: Proof, _ required: Proof) -> String {

@@ -68,9 +68,7 @@ package final class OutputDirectory: Sendable {
         folder = isExact ? try folder.below(name) : try folder.below(numbering: name)
       }
     } catch .notDirectory {
-      throw DownloadError(
-        .folder, cause: .detail("a file or link is in the way"), path: root.path(of: path), activity: "opening a folder"
-      )
+      throw DownloadError(.folder, "a file or link is in the way", "opening a folder", path: root.path(of: path))
     } catch { throw DownloadError(.folder, error, root.path(of: path), "opening a folder") }
     self.folder = folder
     let place = String(Substring(folder.path.utf8.dropFirst(root.folder.path.utf8.count + 1)))
