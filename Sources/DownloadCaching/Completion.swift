@@ -121,7 +121,7 @@ struct Completion {
         let meter = download.meter
         abandon(download)
         let (row, isProved) = try await confirm(own, plan, answer)
-        return hits.answer(row, plan.request, plan.trust, in: plan.directory, meter, isProved ? .digest : nil)
+        return hits.answer(row, CacheRequest(plan, meter), isProved ? .digest : nil)
       }
     } else {
       guard let source = plan.elsewhere else {
@@ -144,7 +144,7 @@ struct Completion {
     if plan.own == nil {
       outcome = await copy(row, inPlaceOf: download, meter)
     } else if row.isIntact {
-      outcome = hits.answer(row, plan.request, plan.trust, in: plan.directory, meter, nil)
+      outcome = hits.answer(row, CacheRequest(plan, meter), nil)
     }
     if outcome?.kind != .skipped { outcome?.remark = .stale }
     return outcome

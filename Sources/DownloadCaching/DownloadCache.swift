@@ -70,14 +70,15 @@ public actor DownloadCache: DownloadStore {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     if let name = request.outputName { try checkName(name, request.address) }
-    let (trust, directory) = (index.fingerprint.trust(of: request), try outputFolders().directory(of: request))
-    if let outcome = try hits.fromMemory(request, trust, in: directory, meter) { return .answered(outcome) }
-    if inFlight.contains(request.key) { return try await join(request, trust, directory, meter) }
-    if let outcome = reading({ hits.atOnce(request, trust, in: directory, meter) }) {
+    let directory = try outputFolders().directory(of: request)
+    let asked = CacheRequest(request, index.fingerprint.trust(of: request), in: directory, meter)
+    if let outcome = try hits.fromMemory(asked) { return .answered(outcome) }
+    if inFlight.contains(request.key) { return try await join(asked) }
+    if let outcome = reading({ hits.atOnce(asked) }) {
       if index.isFull { await index.flush() }
       return .answered(outcome)
     }
-    return try await begin(request, trust, directory, meter)
+    return try await begin(asked)
   }
 
   /// Calls `body`, which may begin a transaction of lookups. It is ended behind the lookups that are queued by now.
@@ -95,23 +96,22 @@ public actor DownloadCache: DownloadStore {
 
   /// Waits for the answer to an equal request, or for the end of one with other credentials.
   @inline(never)
-  private func join(
-    _ request: DownloadRequest, _ trust: RequestTrust, _ directory: OutputDirectory, _ meter: TransferMeter
-  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+  private func join(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+    let request = asked.request
     while inFlight.contains(request.key) {
-      switch await inFlight.turn(request.key, trust.own) {
+      switch await inFlight.turn(request.key, asked.trust.own) {
       case .answer(let outcome) where outcome.kind == .skipped || request.allows(size: outcome.size):
-        return .answered(Self.shared(outcome, meter))
+        return .answered(Self.shared(outcome, asked.meter))
       case .failure(let error): throw error
       // Another answer, or one of another length than this line declares.
       case .answer, .askAnew:
-        if let outcome = try hits.fromMemory(request, trust, in: directory, meter) { return .answered(outcome) }
+        if let outcome = try hits.fromMemory(asked) { return .answered(outcome) }
       case .goOn(let download):
-        download.show(on: meter)
+        download.show(on: asked.meter)
         return .missing(download)
       }
     }
-    return try await begin(request, trust, directory, meter)
+    return try await begin(asked)
   }
 
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
@@ -122,47 +122,41 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  private func begin(
-    _ request: DownloadRequest, _ trust: RequestTrust, _ directory: OutputDirectory, _ meter: TransferMeter
-  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    inFlight.begin(request.key, trust.own)
+  private func begin(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+    inFlight.begin(asked.request.key, asked.trust.own)
     do throws(DownloadError) {
-      let opened = try await fromDisk(request, trust, directory, meter)
-      inFlight.note(opened, of: request.key)
+      let opened = try await fromDisk(asked)
+      inFlight.note(opened, of: asked.request.key)
       return opened
     } catch {
-      inFlight.land(request.key, .failure(error))
+      inFlight.land(asked.request.key, .failure(error))
       throw error
     }
   }
 
-  private func fromDisk(
-    _ request: DownloadRequest, _ trust: RequestTrust, _ directory: OutputDirectory, _ meter: TransferMeter
-  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    let rowKey = RowKey(of: request, in: directory)
+  private func fromDisk(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     var claim: ProcessClaims.Claim?
     var before: KnownFiles?
     if let claims = resources.claims {
-      let hash = rowKey.claim(isIndexed: index.records)
+      let hash = asked.key.claim(isIndexed: index.records)
       do throws(ProcessClaims.ClaimedElsewhere) {
         claim = try claims.take(hash)
       } catch {
-        before = await index.known(request, rowKey, trust, in: directory)
-        claim = try await wait(for: error.process, request, claims, hash)
+        before = await index.known(asked)
+        claim = try await wait(for: error.process, asked.request, claims, hash)
       }
     }
     // An asynchronous call that need not wait costs half a per cent of a small file's time.
-    var atOnce = reading { index.knownAtOnce(request, rowKey, trust, in: directory) }
+    var atOnce = reading { index.knownAtOnce(asked) }
     if atOnce == nil {
-      atOnce = await index.known(request, rowKey, trust, in: directory)
+      atOnce = await index.known(asked)
       if index.isReading { pauseReadingSoon() }
     }
     let known = atOnce ?? .nothing
-    if known.isNothing, known.written?.checksum == nil, isFetchedIfUnknown(request) {
-      let plan = plan(request, rowKey, trust, known, directory)
-      return .missing(FileDownload(plan, meter: meter, claim: claim))
+    if known.isNothing, known.written?.checksum == nil, isFetchedIfUnknown(asked.request) {
+      return .missing(FileDownload(plan(asked, known), meter: asked.meter, claim: claim))
     }
-    return try await look(up: request, rowKey, trust, known, before: before, claim, directory, meter)
+    return try await look(up: asked, known, before: before, claim)
   }
 
   private func isFetchedIfUnknown(_ request: DownloadRequest) -> Bool {
@@ -172,12 +166,12 @@ public actor DownloadCache: DownloadStore {
 
   @inline(never)
   private func plan(
-    _ request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust, _ known: KnownFiles,
-    _ directory: OutputDirectory, version: KnownVersion? = nil, owners: FileOwners? = nil
+    _ asked: CacheRequest, _ known: KnownFiles, version: KnownVersion? = nil, owners: FileOwners? = nil
   ) -> DownloadPlan {
     DownloadPlan(
-      request, shared.receiving, in: directory, rowKey: rowKey, trust: trust, files: known, known: version,
-      owners: owners, isIndexed: index.records, mayStandAlready: request.isRepeat || hits.hasCompany)
+      asked.request, shared.receiving, in: asked.directory, rowKey: asked.key, trust: asked.trust, files: known,
+      known: version, owners: owners, isIndexed: index.records,
+      mayStandAlready: asked.request.isRepeat || hits.hasCompany)
   }
 
   /// Seconds between two tries to take another process's claim; random, so that two that wait do not try in step.
@@ -195,31 +189,29 @@ public actor DownloadCache: DownloadStore {
 
   @inline(never)
   private func look(
-    up request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust, _ known: KnownFiles,
-    before: KnownFiles?, _ claim: consuming ProcessClaims.Claim?, _ directory: OutputDirectory, _ meter: TransferMeter
+    up asked: CacheRequest, _ known: KnownFiles, before: KnownFiles?, _ claim: consuming ProcessClaims.Claim?
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    let proven = await hits.proven(known, request, trust)
-    let known = try await placed(proven, request, rowKey, trust, directory)
-    let lookup = try await hits.lookup(request, known, before: before)
+    let known = try await placed(await hits.proven(known, asked), asked)
+    let lookup = try await hits.lookup(asked.request, known, before: before)
     // Before a plan is made, which costs as much as the rest of a hit.
     if case .hit(let row, let basis) = lookup {
-      let outcome = hits.hit(row, request, trust, in: directory, meter, basis)
+      let outcome = hits.hit(row, asked, basis)
       if index.isFull { await index.flush() }
       return .answered(outcome)
     }
     let version: KnownVersion? = if case .ask(let known) = lookup { known } else { nil }
     let plan = plan(
-      request, rowKey, trust, known, directory, version: version,
-      owners: configuration.conflictPolicy == .skip ? await index.owners(in: directory) : nil)
-    if known.own == nil, plan.hasUserDigests, let outcome = try await hits.fileWithDigest(plan, meter) {
+      asked, known, version: version,
+      owners: configuration.conflictPolicy == .skip ? await index.owners(in: asked.directory) : nil)
+    if known.own == nil, plan.hasUserDigests, let outcome = try await hits.fileWithDigest(asked, plan) {
       return .answered(outcome)
     }
     if let name = plan.certainName, let standing = try plan.fileToLeave(name) {
       return .answered(plan.skipped(name, standing))
     }
-    let download = FileDownload(plan, meter: meter, claim: claim)
+    let download = FileDownload(plan, meter: asked.meter, claim: claim)
     switch lookup {
-    case .fail(let error): throw error.at(request.address)
+    case .fail(let error): throw error.at(asked.request.address)
     case .copy(let row, let basis):
       if let outcome = try await completion.copyUnasked(row, basis, to: download) { return .answered(outcome) }
     case .ask, .hit: break
@@ -229,20 +221,17 @@ public actor DownloadCache: DownloadStore {
 
   /// A file that once got a number is no answer under a policy that gives none: its bytes are, under the wanted name.
   /// Unless another address has that.
-  private func placed(
-    _ known: KnownFiles, _ request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust,
-    _ directory: OutputDirectory
-  ) async throws(DownloadError) -> KnownFiles {
-    guard let written = known.written, !configuration.receiving.conflictPolicy(of: request).numbers else {
+  private func placed(_ known: KnownFiles, _ asked: CacheRequest) async throws(DownloadError) -> KnownFiles {
+    guard let written = known.written, !configuration.receiving.conflictPolicy(of: asked.request).numbers else {
       return known
     }
-    let wanted = request.outputName ?? written.wanted
+    let wanted = asked.request.outputName ?? written.wanted
     if FileNaming.areSame(written.name, wanted) { return known }
-    let plan = plan(request, rowKey, trust, known, directory)
+    let plan = plan(asked, known)
     let name = plan.preferred(wanted)
     if FileNaming.areSame(written.name, name) { return known }
-    if let standing = try directory.standing(name),
-      plan.isOfAnotherAddress(standing, await index.owners(in: directory))
+    if let standing = try asked.directory.standing(name),
+      plan.isOfAnotherAddress(standing, await index.owners(in: asked.directory))
     {
       return known
     }
@@ -286,7 +275,7 @@ public actor DownloadCache: DownloadStore {
   @inline(never)
   private func checkName(_ name: String, _ address: Address) throws(DownloadError) {
     guard FileNaming.isUsable(name) else {
-      throw DownloadError(.conflict, cause: .detail("not a file name"), path: name, activity: "naming").at(address)
+      throw DownloadError(.conflict, "not a file name", "naming", path: name).at(address)
     }
   }
 

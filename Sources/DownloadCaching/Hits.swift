@@ -22,31 +22,28 @@ final class Hits {
 
   /// A file that this loop finished or found a moment ago, if it is still there unchanged.
   @inline(never)
-  func fromMemory(
-    _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory, _ meter: TransferMeter
-  ) throws(DownloadError) -> DownloadOutcome? {
-    guard let entry = memory[request.key], entry.trust == trust.own, request.allows(size: entry.size) else {
+  func fromMemory(_ asked: CacheRequest) throws(DownloadError) -> DownloadOutcome? {
+    let request = asked.request
+    guard let entry = memory[request.key], entry.trust == asked.trust.own, request.allows(size: entry.size) else {
       return nil
     }
-    guard let there = try directory.standing(entry.name), entry.isThat(there) else {
+    guard let there = try asked.directory.standing(entry.name), entry.isThat(there) else {
       memory.forget(request.key)
       return nil
     }
-    meter.begin(at: entry.size, total: entry.size)
-    return DownloadOutcome(kind: .unchanged, path: directory.path(of: entry.name), size: entry.size)
+    asked.meter.begin(at: entry.size, total: entry.size)
+    return DownloadOutcome(kind: .unchanged, path: asked.directory.path(of: entry.name), size: entry.size)
   }
 
   /// Answers with the request's own file where the index alone can tell: then it is neither in flight nor claimed. Not
   /// tried after a file that was no answer, so that files are not looked up twice.
   @inline(never)
-  func atOnce(
-    _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory, _ meter: TransferMeter
-  ) -> DownloadOutcome? {
+  func atOnce(_ asked: CacheRequest) -> DownloadOutcome? {
+    let request = asked.request
     guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany,
       expectedTypes(request) == nil
     else { return nil }
-    let key = RowKey(of: request, in: directory)
-    guard let known = index.ownAtOnce(key, trust, in: directory),
+    guard let known = index.ownAtOnce(asked),
       configuration.receiving.conflictPolicy(of: request).numbers
         || known.own.map({ FileNaming.areSame($0.name, $0.wanted) }) == true,
       case .hit(let row, let basis) = CacheLookup.decide(known, question(of: request), freshness)
@@ -54,7 +51,7 @@ final class Hits {
       ownFilesAnswer = false
       return nil
     }
-    return hit(row, request, trust, in: directory, meter, basis)
+    return hit(row, asked, basis)
   }
 
   nonisolated(nonsending) func lookup(
@@ -99,11 +96,9 @@ final class Hits {
   }
 
   /// Reads a file whose names or permissions changed, if its checksum is known. Equal bytes make it intact again.
-  nonisolated(nonsending) func proven(
-    _ known: KnownFiles, _ request: DownloadRequest, _ trust: RequestTrust
-  ) async -> KnownFiles {
+  nonisolated(nonsending) func proven(_ known: KnownFiles, _ asked: CacheRequest) async -> KnownFiles {
     guard known.own == nil, !configuration.refresh, var row = known.written,
-      let expected = expectedDigest(of: row, request) ?? row.checksum.flatMap({ ContentDigest($0) }),
+      let expected = expectedDigest(of: row, asked.request) ?? row.checksum.flatMap({ ContentDigest($0) }),
       let file = StandingFile.of(path: row.path), row.isOwn(file)
     else { return known }
     row.changed = ChangeTime(of: file)
@@ -112,40 +107,40 @@ final class Hits {
     if index.records { index.addStored(row) }
     return KnownFiles(
       .known(row), own: row, elsewhere: known.elsewhere,
-      reuse: (index.fingerprint.reuse(of: row, under: trust), known.elsewhereReuse))
+      reuse: (index.fingerprint.reuse(of: row, under: asked.trust), known.elsewhereReuse))
   }
 
   /// A file with the wanted name and the right checksum but no row, from before the cache was cleared or copied there
   /// by hand. It must belong to no other address (HTTP rule 22).
   nonisolated(nonsending) func fileWithDigest(
-    _ plan: DownloadPlan, _ meter: TransferMeter
+    _ asked: CacheRequest, _ plan: DownloadPlan
   ) async throws(DownloadError) -> DownloadOutcome? {
     guard !configuration.refresh else { return nil }
     let name = plan.preferred(plan.nameByAddress)
     guard let expected = plan.userDigest(named: plan.nameByAddress),
-      let standing = try plan.directory.standing(name), standing.identity.isRegularFile,
-      standing.identity.size <= configuration.maxSize ?? .max, plan.request.allows(size: standing.identity.size)
+      let standing = try plan.directory.standing(name), standing.identity.isRegularFile
     else { return nil }
-    guard !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)) else { return nil }
     let row = CacheRow(
       key: plan.rowKey, name: name, wanted: plan.nameByAddress, identity: standing.identity,
       changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.now(),
       freshness: FreshnessFields(), trust: plan.trust.own, digest: "\(expected)")
-    guard await has(row, expected) else { return nil }
+    guard question(of: plan.request).allows(row),
+      !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)), await has(row, expected)
+    else { return nil }
     plan.directory.give(standing.identity, to: plan.rowKey)
     if plan.isIndexed, index.add(row) { await index.flush() }
-    return answer(row, plan.request, plan.trust, in: plan.directory, meter, .digest)
+    return answer(row, asked, .digest)
   }
 
   /// The file that may be used where its server failed (RFC 9111 §4.2.4).
   func standIn(for download: FileDownload) -> CacheRow? {
     let plan = download.plan
+    let question = question(of: plan.request)
     guard !configuration.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
-      row.proof >= configuration.requiredProof, index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
-      row.identity.size <= configuration.maxSize ?? .max, plan.request.allows(size: row.identity.size),
-      download.doubted == nil,
+      question.isProved(row), question.allows(row), download.doubted == nil,
+      index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
       plan.expectedTypes.map({ (try? $0.allows(row)) == true }) ?? true,
-      Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
+      Freshness(of: row, at: question.now, guesses: false).mayStandIn(for: question.directives)
     else { return nil }
     return row
   }
@@ -154,14 +149,11 @@ final class Hits {
 
   /// Answers with a file that is already here. The batch for the index may be full after it.
   @inline(never)
-  func hit(
-    _ row: CacheRow, _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory,
-    _ meter: TransferMeter, _ basis: CacheLookup.Basis
-  ) -> DownloadOutcome {
+  func hit(_ row: CacheRow, _ asked: CacheRequest, _ basis: CacheLookup.Basis) -> DownloadOutcome {
     var row = row
     if basis == .digest {
       row = index.stamped(row, nil)
-      let digest = expectedDigest(of: row, request).map { "\($0)" }
+      let digest = expectedDigest(of: row, asked.request).map { "\($0)" }
       if row.digest != digest, index.records {
         row.fields.digest = digest
         index.addStored(row)
@@ -172,27 +164,25 @@ final class Hits {
       index.addStored(row)
     }
     // What the index answers by itself is not worth a place in memory.
-    var outcome = answer(
-      row, request, trust, in: directory, meter, basis == .digest ? .digest : nil, remembers: basis != .fresh)
+    var outcome = answer(row, asked, basis == .digest ? .digest : nil, remembers: basis != .fresh)
     if basis == .fresh { outcome.kind = .fresh }
     if basis == .stale { outcome.remark = .stale }
     return outcome
   }
 
-  func answer(
-    _ row: CacheRow, _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory,
-    _ meter: TransferMeter, _ proof: Proof?, remembers: Bool = true
-  ) -> DownloadOutcome {
+  func answer(_ row: CacheRow, _ asked: CacheRequest, _ proof: Proof?, remembers: Bool = true) -> DownloadOutcome {
     let size = row.identity.size
     if remembers {
       memory.remember(
-        MemoryCache.Entry(name: row.name, size: size, identity: row.identity, changed: row.changed, trust: trust.own),
-        for: request.key)
+        MemoryCache.Entry(
+          name: row.name, size: size, identity: row.identity, changed: row.changed, trust: asked.trust.own),
+        for: asked.request.key)
     }
-    meter.begin(at: size, total: size)
-    var outcome = DownloadOutcome(kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
+    asked.meter.begin(at: size, total: size)
+    var outcome = DownloadOutcome(
+      kind: .unchanged, path: asked.directory.path(of: row.name), size: size, proof: proof)
     if row.status == 204 { outcome.remark = .noContent }
-    if proof == .digest { outcome.algorithm = expectedDigest(of: row, request)?.algorithm }
+    if proof == .digest { outcome.algorithm = expectedDigest(of: row, asked.request)?.algorithm }
     return outcome
   }
 }

@@ -67,39 +67,35 @@ final class IndexSession {
   }
 
   /// What is known of a request's files, if that can be told without waiting.
-  func knownAtOnce(
-    _ request: DownloadRequest, _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory
-  ) -> KnownFiles? {
+  func knownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
     guard let place else { return .nothing }
-    if let pending = batch?[key] { return judge([pending], request, key, trust, directory) }
+    if let pending = batch?[asked.key] { return judge([pending], asked) }
     guard resources.claims?.hasCompany == true else {
       // An index that was empty when this run began has nothing but what this actor knows.
       if place.wasEmpty, !configuration.servesManyRuns { return .notAsked }
-      return reader?.rows(key).map { judge($0, request, key, trust, directory) }
+      return reader?.rows(asked.key).map { judge($0, asked) }
     }
-    let journaled = journaled(request, key, place, directory)
-    if let journaled, journaled.isFile(named: FileNaming.name(of: request), of: key) { return own(journaled, trust) }
+    let journaled = journaled(asked)
+    if let row = journaled.first, asked.isFor(row) { return own(row, asked) }
     // A transaction from before the journals were read may not know a row that has moved since.
     reader?.endTransaction()
-    return reader?.rows(key).map { judge((journaled.map { [$0] } ?? []) + $0, request, key, trust, directory) }
+    return reader?.rows(asked.key).map { judge(journaled + $0, asked) }
   }
 
   /// The request's own file, intact, if the index alone can tell it at once; nil also where more is to be asked. It
   /// saves a quarter of a lookup. Not for use while other processes are alive.
-  func ownAtOnce(_ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory) -> KnownFiles? {
-    guard let reader, batch?[key] == nil, let row = reader.own(key), row.isIntact(in: directory) else { return nil }
-    return own(row, trust)
+  func ownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
+    guard let reader, batch?[asked.key] == nil, let row = reader.own(asked.key), row.isIntact(in: asked.directory)
+    else { return nil }
+    return own(row, asked)
   }
 
-  private func own(_ row: CacheRow, _ trust: RequestTrust) -> KnownFiles {
-    KnownFiles(.known(row), own: row, reuse: (fingerprint.reuse(of: row, under: trust), .asOwn))
+  private func own(_ row: CacheRow, _ asked: CacheRequest) -> KnownFiles {
+    KnownFiles(.known(row), own: row, reuse: (fingerprint.reuse(of: row, under: asked.trust), .asOwn))
   }
 
-  nonisolated(nonsending) func known(
-    _ request: DownloadRequest, _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory
-  ) async -> KnownFiles {
-    if let known = knownAtOnce(request, key, trust, in: directory) { return known }
-    guard let place else { return .nothing }
+  nonisolated(nonsending) func known(_ asked: CacheRequest) async -> KnownFiles {
+    if let known = knownAtOnce(asked) { return known }
     if !readerWasOpened {
       let path = await ask { $0.openPath() }
       // Another request's task may have opened it meanwhile.
@@ -107,23 +103,21 @@ final class IndexSession {
         readerWasOpened = true
         reader = IndexReader(path: path)
       }
-      if let known = knownAtOnce(request, key, trust, in: directory) { return known }
+      if let known = knownAtOnce(asked) { return known }
     }
-    let journaled = resources.claims?.hasCompany == true ? journaled(request, key, place, directory) : nil
-    if let journaled, journaled.isFile(named: FileNaming.name(of: request), of: key) { return own(journaled, trust) }
-    let rows = await ask { $0.rows(key) } ?? []
-    return judge((journaled.map { [$0] } ?? []) + rows, request, key, trust, directory)
+    let journaled = journaled(asked)
+    if let row = journaled.first, asked.isFor(row) { return own(row, asked) }
+    return judge(journaled + (await ask { $0.rows(asked.key) } ?? []), asked)
   }
 
-  /// The row of a living process, which may be in its journal only. Asked before the database, since a row moves there.
-  private func journaled(
-    _ request: DownloadRequest, _ key: RowKey, _ place: IndexFolder, _ directory: OutputDirectory
-  ) -> CacheRow? {
-    let name = FileNaming.name(of: request)
-    guard let row = place.index.value.journals.row(key, named: name, made: resources.claims?.journalsMade),
-      row.isIntact(in: directory), row.mayAnswer || row.isFile(named: name, of: key)
-    else { return nil }
-    return row
+  /// The row of a living process, if there is one, which may be in its journal only. Asked before the database, since a
+  /// row moves there.
+  private func journaled(_ asked: CacheRequest) -> [CacheRow] {
+    guard let claims = resources.claims, claims.hasCompany,
+      let row = index?.journals.row(asked.key, named: asked.name, made: claims.journalsMade),
+      row.isIntact(in: asked.directory), row.mayAnswer || asked.isFor(row)
+    else { return [] }
+    return [row]
   }
 
   /// Whether a lookup has begun a transaction, so that `pauseReading` is due.
@@ -131,26 +125,25 @@ final class IndexSession {
 
   func pauseReading() { reader?.endTransaction() }
 
-  private func judge(
-    _ rows: [CacheRow], _ request: DownloadRequest, _ key: RowKey, _ trust: RequestTrust, _ directory: OutputDirectory
-  ) -> KnownFiles {
-    let name = FileNaming.name(of: request)
-    let wanted = rows.filter { $0.isFile(named: name, of: key) }
-    let intact = wanted.filter { $0.isIntact(in: directory) }
+  private func judge(_ rows: [CacheRow], _ asked: CacheRequest) -> KnownFiles {
+    let wanted = rows.filter { asked.isFor($0) }
+    let intact = wanted.filter { $0.isIntact(in: asked.directory) }
     // The file of a given name goes before one that was renamed from it.
-    let own = intact.first { request.outputName == nil || $0.hasName(name, in: key) } ?? intact.first
+    let own =
+      intact.first { asked.request.outputName == nil || $0.hasName(asked.name, in: asked.key) } ?? intact.first
     let written = own ?? wanted.first
     var (elsewhere, worth): (CacheRow?, Reuse) = (nil, .asOwn)
     // That of a request like this one first, then a living process's, then the youngest.
     for row in rows where row.key != written?.key && row.mayAnswer {
-      let found = fingerprint.reuse(of: row, under: trust)
-      guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: directory) else { continue }
+      let found = fingerprint.reuse(of: row, under: asked.trust)
+      guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: asked.directory)
+      else { continue }
       (elsewhere, worth) = (row, found)
       if found == .asOwn { break }
     }
     return KnownFiles(
       .known(written), own: own, elsewhere: elsewhere,
-      reuse: (own.map { fingerprint.reuse(of: $0, under: trust) } ?? .asOwn, worth))
+      reuse: (own.map { fingerprint.reuse(of: $0, under: asked.trust) } ?? .asOwn, worth))
   }
 
   /// The row of the file that has a name, or else of the key, intact or not.

@@ -28,8 +28,8 @@ struct IndexSessionTests {
     /// - Returns: the folder of the file that could be copied.
     func folderElsewhere(of request: DownloadRequest) async -> String? {
       hasAsked = true
-      let key = RowKey(of: request, in: directory)
-      return await session.known(request, key, .usual, in: directory).elsewhere?.key.directory
+      let asked = CacheRequest(request, .usual, in: directory, TransferMeter())
+      return await session.known(asked).elsewhere?.key.directory
     }
 
     func hold(_ isHeld: DispatchSemaphore, until mayGo: DispatchSemaphore) {

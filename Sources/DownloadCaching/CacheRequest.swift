@@ -1,0 +1,28 @@
+import DownloadModel
+import FileReceiving
+
+/// One request for a file, with what the cache finds the file by.
+struct CacheRequest: Sendable {
+  let request: DownloadRequest
+  let key: RowKey
+  let trust: RequestTrust
+  let directory: OutputDirectory
+  let meter: TransferMeter
+
+  init(_ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory, _ meter: TransferMeter) {
+    self.request = request
+    key = RowKey(of: request, in: directory)
+    self.trust = trust
+    self.directory = directory
+    self.meter = meter
+  }
+
+  init(_ plan: DownloadPlan, _ meter: TransferMeter) {
+    self.init(plan.request, plan.trust, in: plan.directory, meter)
+  }
+
+  /// The name that its line or its address gives.
+  var name: String { FileNaming.name(of: request) }
+
+  func isFor(_ row: CacheRow) -> Bool { row.isFile(named: name, of: key) }
+}
