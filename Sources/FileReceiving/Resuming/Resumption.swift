@@ -96,28 +96,36 @@ enum ResumeDecision: Equatable {
     asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead,
     isProvable: Bool = false, now: Int64
   ) -> ResumeDecision {
-    switch head.status {
-    case _ where head.isRefusal: rejected(head.failure(now: now))
+    let answer = ResumeAnswer(asked: asked, held: held, isProvable: isProvable, head: head)
+    return switch head.status {
+    case _ where head.isRefusal: .rejected(head.failure(now: now))
     // Some servers answer a range with exactly that range, and call it 200 (HTTP rule 2).
-    case _ where head.isWhole && head.contentRange?.range == nil:
-      wholeFile(asked: asked, held: held, isProvable: isProvable, head: head)
+    case _ where head.isWhole && head.contentRange?.range == nil: answer.wholeFile
     // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user is told of the empty file.
     case 204: .startOver(total: 0)
     case 206,
       _ where head.isWhole:
-      partialContent(asked: asked, held: held, isProvable: isProvable, head: head)
+      answer.partialContent
     case 304 where asked == .conditional:
       known?.isConfirmed(by: head) == true ? .answered(.unchanged) : .answered(.meaningless)
-    case 416: unsatisfiedRange(asked: asked, held: held, head: head)
+    case 416: answer.unsatisfiedRange
     // Reset, multi-status, deltas, redirects: none of these bodies is the file.
-    case 205, 207, 208, 226, 300..<400: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
-    default: rejected(head.failure(now: now))
+    case 205, 207, 208, 226, 300..<400: .rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
+    default: .rejected(head.failure(now: now))
     }
   }
 
-  private static func wholeFile(
-    asked: TransferPlan.Asked, held: HeldPart, isProvable: Bool, head: ResponseHead
-  ) -> ResumeDecision {
+  fileprivate static func rejected(_ error: DownloadError) -> ResumeDecision { .answered(.rejected(error)) }
+}
+
+/// The answer to a request for a file or its rest, by the kinds of answers.
+private struct ResumeAnswer {
+  let asked: TransferPlan.Asked
+  let held: HeldPart
+  let isProvable: Bool
+  let head: ResponseHead
+
+  var wholeFile: ResumeDecision {
     // Only where the server claims to support ranges; another server would be asked twice for nothing. A file of equal
     // length under another tag may be the same file on another node; then a digest proves what was put together.
     let isMaybeSame = isProvable && held.total != nil && head.contentLength == held.total
@@ -130,21 +138,17 @@ enum ResumeDecision: Equatable {
     return .startOver(total: head["transfer-encoding"] == nil ? head.contentLength : nil)
   }
 
-  private static func partialContent(
-    asked: TransferPlan.Asked, held: HeldPart, isProvable: Bool, head: ResponseHead
-  ) -> ResumeDecision {
+  var partialContent: ResumeDecision {
     let answered = head.contentRange
     let isWholeFile =
       answered?.range?.lowerBound == 0 && answered?.range?.upperBound == answered?.completeLength.map { $0 - 1 }
     // A server without ranges may describe the whole file so; asked for a range, one of another version.
-    if head.status != 206, isWholeFile {
-      return wholeFile(asked: asked, held: held, isProvable: isProvable, head: head)
-    }
+    if head.status != 206, isWholeFile { return wholeFile }
     guard case .rest(let from, let proof) = asked else {
       // No range was asked for; a range that is the whole file is accepted.
       return isWholeFile
         ? .startOver(total: answered?.completeLength)
-        : rejected(
+        : .rejected(
           DownloadError(
             .badResponse, "a part of the file, though all of it was requested", "receiving", isTransient: true))
     }
@@ -166,11 +170,9 @@ enum ResumeDecision: Equatable {
     return .append(at: from, end: range.upperBound + 1, total: total)
   }
 
-  private static func unsatisfiedRange(
-    asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead
-  ) -> ResumeDecision {
+  var unsatisfiedRange: ResumeDecision {
     guard case .rest(_, let proof) = asked else {
-      return rejected(DownloadError(.badResponse, cause: .http(status: 416)))
+      return .rejected(DownloadError(.badResponse, cause: .http(status: 416)))
     }
     // Equal length proves nothing: the server must have compared the version, or the answer must name the same one.
     guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
@@ -180,8 +182,6 @@ enum ResumeDecision: Equatable {
     else { return .restart }
     return .answered(.complete)
   }
-
-  private static func rejected(_ error: DownloadError) -> ResumeDecision { .answered(.rejected(error)) }
 }
 
 extension ResponseHead {
