@@ -118,7 +118,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
       }
       if !file.isOpen {
         do {
-          file = try Self.hand(addresses, to: inbox, in: folder)
+          file = try folder.make(inbox, Array((addresses.joined(separator: "\n") + Self.end).utf8))
         } catch {
           // Another process is adding just now.
           guard error == .fileExists else { throw error }
@@ -126,21 +126,6 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
         }
       }
       guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { throw .canceled }
-    }
-  }
-
-  /// Locks and writes a draft, and renames it once it is complete.
-  private static func hand(_ addresses: [String], to inbox: String, in folder: Folder) throws(Errno) -> Descriptor {
-    let draft = "\(inbox).\(UInt64.random(in: 0...UInt64.max))"
-    let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-    do throws(Errno) {
-      guard file.lock() else { throw .fileExists }
-      try file.write(Array((addresses.joined(separator: "\n") + end).utf8))
-      try folder.rename(draft, toFree: inbox)
-      return file
-    } catch {
-      try folder.remove(draft)
-      throw error
     }
   }
 

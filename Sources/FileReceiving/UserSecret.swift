@@ -76,8 +76,8 @@ package final class UserSecret: Sendable {
   /// - Throws: errno of reading or making it; EPERM when the file is not private to this user.
   private static func kept(in folder: Folder) throws(Errno) -> [UInt8] {
     if let key = try read(folder) { return key }
-    try write(random(length), into: folder)
     // Another process may have been faster: both must use the same key.
+    do throws(Errno) { _ = try folder.make(fileName, random(length)) } catch .fileExists {}
     guard let key = try read(folder) else { throw .noSuchFileOrDirectory }
     return key
   }
@@ -92,26 +92,6 @@ package final class UserSecret: Sendable {
       return bytes
     } catch .noSuchFileOrDirectory {
       return nil
-    }
-  }
-
-  /// Named only when whole, so that a kill leaves nothing where the disk has files without names.
-  private static func write(_ bytes: [UInt8], into folder: Folder) throws(Errno) {
-    let route = folder.routeForUnnamedFiles()
-    let draft = "\(fileName).\(random(16).hexadecimal)"
-    do throws(Errno) {
-      let file =
-        if route == nil {
-          try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        } else {
-          try folder.openUnnamed(mode: 0o600)
-        }
-      try file.write(bytes)
-      try file.sync()
-      if let route { try folder.link(file, as: fileName, route) } else { try folder.rename(draft, toFree: fileName) }
-    } catch {
-      if route == nil { try folder.remove(draft) }
-      if error != .fileExists { throw error }
     }
   }
 }

@@ -186,10 +186,7 @@ package final class Folder: Sendable {
     if status.st_mode & S_IFMT != S_IFDIR {
       return ifRemoved && status.st_nlink > 1 ? 0 : Int64(status.st_blocks) * 512
     }
-    do throws(Errno) {
-      let folder = try openUnchecked(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-      return try Folder(path: path + "/" + name, folder).allocatedBytes()
-    } catch .noSuchFileOrDirectory { return 0 }
+    do throws(Errno) { return try opened(name).allocatedBytes() } catch .noSuchFileOrDirectory { return 0 }
   }
 
   package func allocatedBytes() throws(Errno) -> Int64 {
@@ -314,6 +311,30 @@ package final class Folder: Sendable {
   }()
 
   // MARK: Files without a name
+
+  /// Makes a complete and locked file of dlm's own. It is named only then, so that a kill leaves nothing where the disk
+  /// has files without names.
+  /// - Throws: `.fileExists` if something stands under the name.
+  package func make(_ name: String, _ bytes: [UInt8]) throws(Errno) -> Descriptor {
+    let route = routeForUnnamedFiles()
+    let draft = "\(name).\(UInt64.random(in: .min ... .max))"
+    do throws(Errno) {
+      let file =
+        if route == nil {
+          try open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        } else {
+          try openUnnamed(mode: 0o600)
+        }
+      guard file.lock() else { throw .wouldBlock }
+      try file.write(bytes)
+      try file.sync()
+      if let route { try link(file, as: name, route) } else { try rename(draft, toFree: name) }
+      return file
+    } catch {
+      if route == nil { try remove(draft) }
+      throw error
+    }
+  }
 
   /// How a file without a name gets one here; nil where the file system (NFS, FAT, some FUSE) or the sandbox cannot do
   /// it. The test leaves nothing behind.
