@@ -360,7 +360,7 @@ final class CurlTransfer {
       let head = assembler.head
       if passOver(head) { return true }
       serverDidAnswer(head)
-      if assembler.isCoded, head.isWhole, case .known = head.bodyCoding {
+      if head.isWhole, case .known = head.bodyCoding {
         run?.exchange.beginBody()
         run?.postponed = head
         return true
@@ -391,10 +391,8 @@ final class CurlTransfer {
       proxy.letThrough(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
     }
     // What redirects lead to speaks for another host.
-    if run?.exchange.effectiveURL == nil {
-      run?.exchange.request.onAnswer?(assembler.limitsRate ? head.allowance : nil)
-    }
-    if assembler.setsCookie { settings.options.cookieJar?.serverDidSetOne() }
+    if run?.exchange.effectiveURL == nil { run?.exchange.request.onAnswer?(head.allowance) }
+    if head["set-cookie"] != nil { settings.options.cookieJar?.serverDidSetOne() }
     run?.exchange.serverDidAnswer()
   }
 

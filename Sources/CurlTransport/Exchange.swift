@@ -216,9 +216,6 @@ struct HeadAssembler {
   private var block: [UInt8] = []
   private var starts: [Int] = []
   private var isFinal = false
-  private(set) var setsCookie = false
-  private(set) var limitsRate = false
-  private(set) var isCoded = false
   /// Bytes of the heads since the last `reset`.
   private(set) var size = 0
 
@@ -236,8 +233,6 @@ struct HeadAssembler {
   private mutating func clear() {
     block.removeAll(keepingCapacity: true)
     starts.removeAll(keepingCapacity: true)
-    (setsCookie, limitsRate) = (false, false)
-    isCoded = false
   }
 
   /// Takes one line as libcurl delivers it, with its line end.
@@ -245,7 +240,7 @@ struct HeadAssembler {
     size += line.count
     if size > Self.limit { return .flood }
     if isFinal { return .more }  // trailers (RFC 9110 §6.5) are ignored
-    if Self.begins(line, with: "HTTP/") {
+    if Self.isStatusLine(line) {
       let code = line.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
       status = Int(UInt16(String(decoding: code, as: UTF8.self)) ?? 0)
       clear()
@@ -257,9 +252,6 @@ struct HeadAssembler {
       } else {
         starts.append(block.count)
       }
-      if Self.begins(line, with: "set-cookie:") { setsCookie = true }
-      if Self.begins(line, with: "ratelimit") || Self.begins(line, with: "x-ratelimit") { limitsRate = true }
-      if Self.begins(line, with: "content-encoding:") { isCoded = true }
       block.append(contentsOf: line)
       return .more
     }
@@ -276,12 +268,9 @@ struct HeadAssembler {
   }
 
   /// By C, since each line of each head comes here, and a comparison of sequences is ten times as slow.
-  private static func begins(_ line: UnsafeRawBufferPointer, with word: StaticString) -> Bool {
-    guard line.count >= word.utf8CodeUnitCount, let start = line.baseAddress,
-      (line[0] ^ word.utf8Start[0]) & 0xDF == 0
-    else { return false }
-    let wanted = UnsafeRawPointer(word.utf8Start).assumingMemoryBound(to: CChar.self)
-    return strncasecmp(start.assumingMemoryBound(to: CChar.self), wanted, word.utf8CodeUnitCount) == 0
+  private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard line.count >= 5, line[4] == UInt8(ascii: "/"), let start = line.baseAddress else { return false }
+    return strncasecmp(start.assumingMemoryBound(to: CChar.self), "HTTP/", 5) == 0
   }
 
   var head: ResponseHead { ResponseHead(status: status, block: block, starts: starts) }
