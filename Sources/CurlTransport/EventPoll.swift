@@ -20,10 +20,10 @@ struct EventPoll: ~Copyable {
 
   private struct Slot {
     var connection: Connection?
-    /// EPOLLIN and EPOLLOUT bits; nil without an interest in the descriptor.
-    var interest: UInt32?
-    /// What the kernel has registered; nil when the descriptor is not in the set.
-    var registered: UInt32?
+    /// EPOLLIN and EPOLLOUT bits; 0 without an interest in the descriptor.
+    var interest: UInt32 = 0
+    /// What the kernel has registered; 0 when the descriptor is not in the set.
+    var registered: UInt32 = 0
   }
 
   /// Identifies what stands behind a descriptor: libcurl closes a connection that never came up without a callback
@@ -122,7 +122,7 @@ struct EventPoll: ~Copyable {
     let mask = (what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0) | (what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
     let index = slot(of: socket)
     if mask == 0, slots[index].connection == nil { return drop(index) }
-    if (slots[index].interest ?? 0) == mask { return }
+    if slots[index].interest == mask { return }
     slots[index].interest = mask
     changed.append(socket)
   }
@@ -141,10 +141,11 @@ struct EventPoll: ~Copyable {
 
   /// Nothing is kept of what is no connection (a resolver's pair), since libcurl closes that without a callback.
   private mutating func drop(_ index: Int) {
-    let isKnown = slots[index].registered != nil
-    (slots[index].interest, slots[index].registered) = (nil, nil)
+    let isKnown = slots[index].registered != 0
+    (slots[index].interest, slots[index].registered) = (0, 0)
     // An error is ignored: the descriptor is gone or closed already, and so no longer in the set.
     if isKnown { _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, Int32(index), 0) }
+      let interest = slots[index].interest
   }
 
   /// Each change is removed from the list before it is applied, so that a failing one is not retried for ever.
@@ -152,12 +153,12 @@ struct EventPoll: ~Copyable {
     while let socket = changed.popLast() {
       let index = Int(socket)
       let known = slots[index].registered
-      guard let interest = slots[index].interest, interest != known else { continue }
+      if interest == known { continue }
       if interest == 0 {
         drop(index)
       } else {
-        (slots[index].interest, slots[index].registered) = (nil, nil)
-        try register(socket, interest, isKnown: known != nil)
+        (slots[index].interest, slots[index].registered) = (0, 0)
+        try register(socket, interest, isKnown: known != 0)
         (slots[index].interest, slots[index].registered) = (interest, interest)
       }
     }
