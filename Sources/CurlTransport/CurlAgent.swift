@@ -60,7 +60,8 @@ actor CurlAgent {
       let transfer = if let known = idle.popLast() { known } else { try makeTransfer() }
       do throws(CurlFailure) {
         try transfer.begin(
-          request, into: sink, completion, running: transfers.count - idle.count, connections: loop.connectionCount)
+          request, into: sink, completion, running: transfers.count - idle.count,
+          connections: loop.poll.connectionCount)
         if !hosts.detours.isEmpty { try transfer.take(Array(hosts.detours.values)) }
         // Closes what was idle for over a second, when libcurl looks for a connection.
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
@@ -89,7 +90,7 @@ actor CurlAgent {
     let reconnects = transfer.reconnects(after: code)
     guard transfer.goesOn else { return letGo(transfer, with: transfer.result(code)) }
     if let host = transfer.host { note(transfer, of: host, hasAnswer: !reconnects) }
-    if reconnects, let socket = transfer.answerWait.socket { loop.forgetIfClosed(socket) }
+    if reconnects, let socket = transfer.answerWait.socket { loop.poll.forgetIfClosed(socket) }
     do throws(CurlFailure) {
       try loop.remove(transfer.easy)
       try transfer.follow()
@@ -126,12 +127,12 @@ actor CurlAgent {
   }
 
   func details(of meter: TransferMeter) -> [TransferDetails] {
-    transfers.filter { $0.isRunning && $0.meter === meter }.sorted { ($0.id?.number ?? 0) < ($1.id?.number ?? 0) }
+    transfers.filter { $0.meter === meter }.sorted { ($0.id?.number ?? 0) < ($1.id?.number ?? 0) }
       .map { $0.easy.details }
   }
 
   func cancel(_ meter: TransferMeter) -> Bool {
-    let own = transfers.filter { $0.isRunning && $0.meter === meter }
+    let own = transfers.filter { $0.meter === meter }
     for transfer in own { letGo(transfer, with: transfer.result(.cancelled)) }
     return !own.isEmpty
   }
@@ -193,7 +194,7 @@ actor CurlAgent {
       for transfer in all where !transfer.mayBeContinued { try transfer.easy.set(CURLOPT_FORBID_REUSE, 1) }
     } catch { assertionFailure("CURLOPT_FORBID_REUSE takes any number: \(error.message)") }
     giveBack(all.filter(\.mayBeContinued)[...], of: host)
-    for socket in loop.idleConnections(to: host) { loop.end(idleConnection: socket) }
+    for socket in loop.poll.idleConnections(to: host) { loop.end(idleConnection: socket) }
   }
 
   private func giveBack(_ slow: ArraySlice<CurlTransfer>, of host: String, _ answering: [Int]? = nil) {
@@ -241,7 +242,7 @@ actor CurlAgent {
       try loop.remove(transfer.easy)
       if !hosts.detours.isEmpty { try transfer.easy.set(CURLOPT_FORBID_REUSE, 0) }
       idle.append(transfer)
-      if case .failure = result, let socket { loop.forgetIfClosed(socket) }
+      if case .failure = result, let socket { loop.poll.forgetIfClosed(socket) }
       if !permits.isEmpty { crowded.insert(host) }
     } catch {
       // libcurl does not know the handle: it is not used again, and its result stands.
@@ -258,7 +259,7 @@ actor CurlAgent {
       sharing?.mayBegin(place.hostAndPort, at: CurlLoop.now) == false, let deadline = sharing?.deadline
     else { return false }
     waitingToShare.append(transfer)
-    loop.look(at: deadline)
+    loop.timers.look(at: deadline)
     return true
   }
 
@@ -296,10 +297,11 @@ actor CurlAgent {
   func trim() {
     while let host = crowded.popFirst() {
       guard let permits = permits[host] else { continue }
-      let idle = loop.idleConnections(to: host)
+      let idle = loop.poll.idleConnections(to: host)
       // Requests on connections that have brought no answer are about to be returned, so those do not count.
-      let surplus = max(0, idle.count + busyConnections(to: host) - permits)
-      for socket in loop.endedConnections(to: host) + idle.prefix(surplus) { loop.end(idleConnection: socket) }
+      let busy = transfers.count { $0.host == host && $0.isAnswered }
+      let surplus = max(0, idle.count + busy - permits)
+      for socket in loop.poll.endedConnections(to: host) + idle.prefix(surplus) { loop.end(idleConnection: socket) }
     }
   }
 
@@ -358,10 +360,8 @@ actor CurlAgent {
     watch.isJudging = false
   }
 
-  private func busyConnections(to host: String) -> Int { transfers.count { $0.host == host && $0.isAnswered } }
-
   private func facts(of host: String) -> OvertakenRule.Facts {
-    let idle = loop.idleConnections(to: host).count
+    let idle = loop.poll.idleConnections(to: host).count
     let all = transfers.filter { $0.host == host }
     return watch.facts(
       of: host, busy: all.count(where: \.isAnswered), idle: idle, taken: idle + all.count { !$0.isUntaken },

@@ -17,10 +17,10 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   let openConnections = OpenConnections()
   private let owner = Atomic<pthread_t>(0)
   private let lateJobs = DispatchQueue(label: "dlm.curl-loop.late")
-  fileprivate var poll: EventPoll
+  var poll: EventPoll
   private var multi: MultiHandle
   private var ready: [LoopJob] = []
-  fileprivate var timers: LoopTimers
+  var timers: LoopTimers
   private let rateLimit: RateLimiter?
   /// Nil while transfers are not held.
   private var heldSince: UInt64?
@@ -96,11 +96,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   func remove(_ easy: borrowing EasyHandle) throws(CurlFailure) { try multi.remove(easy) }
 
-  /// At that time the loop ends drained bodies and waits to share that are overdue.
-  func look(at time: UInt64) { timers.look(at: time) }
-
-  var connectionCount: Int { poll.connectionCount }
-
   /// Descriptors have run out: from now on, at most half as many connections as are open now are kept idle.
   func keepFewerConnections() {
     do throws(CurlFailure) { try multi.set(CURLMOPT_MAXCONNECTS, max(1, poll.connectionCount / 2)) } catch {
@@ -126,12 +121,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     var value = value
     _ = setsockopt(socket, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
-
-  func idleConnections(to host: String) -> [Int32] { poll.idleConnections(to: host) }
-
-  func endedConnections(to host: String) -> [Int32] { poll.endedConnections(to: host) }
-
-  func forgetIfClosed(_ socket: Int32) { poll.forgetIfClosed(socket) }
 
   /// Ends an idle connection. libcurl has no call for that, but closes the descriptor when it finds this one ended.
   func end(idleConnection socket: Int32) {
@@ -163,8 +152,10 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     let mayRead = pause == 0
     // What has ended is paid for now; what is read next is not.
     if rateLimit != nil { deliverFinished() }
-    if mayRead { decodeOn() }
-    if mayRead { actOnTimer() }
+    if mayRead {
+      decodeOn()
+      actOnTimer()
+    }
     deliverFinished()
     wait(mayRead)
     lookAtTransfers()
@@ -261,7 +252,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     if heldSince != nil { return }
     if timers.takeDeadline(at: now) {
       let next = served?.agent.assumeIsolated { [$0.endDrained(at: now), $0.endSharingWaits(at: now)] } ?? []
-      for time in next.compactMap(\.self) { look(at: time) }
+      for time in next.compactMap(\.self) { timers.look(at: time) }
     }
     if let time = timers.takeWatch(at: now) {
       let goesOn = served?.agent.assumeIsolated { $0.watchUnanswered(after: time) } ?? false

@@ -367,7 +367,7 @@ final class CurlTransfer {
       }
       goesOn = (head.status == 401 ? answerChallenge(head) : nil) ?? judge(head)
     }
-    if let deadline = drainDeadline { loop.look(at: deadline) }
+    if let deadline = drainDeadline { loop.timers.look(at: deadline) }
     return goesOn
   }
 

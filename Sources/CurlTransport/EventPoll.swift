@@ -85,12 +85,14 @@ struct EventPoll: ~Copyable {
 
   /// Connections to a host that no transfer uses, and that have nothing to read, neither a byte nor their end.
   mutating func idleConnections(to host: String) -> [Int32] {
-    var idle: [Int32] = []
-    for index in slots.indices where slots[index].connection?.host == host && slots[index].interest ?? 0 == 0 {
-      let socket = Int32(index)
-      if !forgetIfClosed(socket), !hasSomethingToRead(socket) { idle.append(socket) }
-    }
-    return idle
+    unusedConnections(to: host).filter { !forgetIfClosed($0) && !hasSomethingToRead($0) }
+  }
+
+  /// Connections to a host that the server has ended, and that libcurl has not looked at since.
+  func endedConnections(to host: String) -> [Int32] { unusedConnections(to: host).filter(hasEnded) }
+
+  private func unusedConnections(to host: String) -> [Int32] {
+    slots.indices.filter { slots[$0].connection?.host == host && slots[$0].interest == 0 }.map { Int32($0) }
   }
 
   /// - Returns: whether the descriptor was a connection and is none any more; then it is forgotten.
@@ -100,14 +102,6 @@ struct EventPoll: ~Copyable {
     if Connection(socket, to: known.host) == known { return false }
     forget(socket)
     return true
-  }
-
-  /// Connections to a host that the server has ended, and that libcurl has not looked at since.
-  func endedConnections(to host: String) -> [Int32] {
-    slots.indices.compactMap { index in
-      guard slots[index].connection?.host == host, slots[index].interest ?? 0 == 0 else { return nil }
-      return hasEnded(Int32(index)) ? Int32(index) : nil
-    }
   }
 
   /// It no longer counts as a connection, but is still open.

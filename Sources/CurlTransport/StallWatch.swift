@@ -88,6 +88,7 @@ struct LoopTimers {
     nextWatch = isOn ? nextWatch ?? now() + Self.watchInterval : nil
   }
 
+  /// At that time the loop ends drained bodies and waits to share that are overdue.
   mutating func look(at time: UInt64) { deadline = min(deadline ?? time, time) }
 
   /// - Returns: if it is time to look for stalled transfers, the time since the last look, as far as it counts.

@@ -183,5 +183,5 @@ struct CurlAgentTests {
 
 extension CurlAgent {
   /// Idle ones and those that come up included.
-  var connectionCount: Int { loop.connectionCount }
+  var connectionCount: Int { loop.poll.connectionCount }
 }

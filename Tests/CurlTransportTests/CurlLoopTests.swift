@@ -21,7 +21,7 @@ struct CurlLoopTests {
       for task in tasks { await task.value }
     }
 
-    func idleConnections(to host: String) -> [Int32] { loop.idleConnections(to: host) }
+    func idleConnections(to host: String) -> [Int32] { loop.poll.idleConnections(to: host) }
     func end(_ socket: Int32) { loop.end(idleConnection: socket) }
   }
 
