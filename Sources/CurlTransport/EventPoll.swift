@@ -139,13 +139,13 @@ struct EventPoll: ~Copyable {
     (slots[index].interest, slots[index].registered) = (0, 0)
     // An error is ignored: the descriptor is gone or closed already, and so no longer in the set.
     if isKnown { _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, Int32(index), 0) }
-      let interest = slots[index].interest
   }
 
   /// Each change is removed from the list before it is applied, so that a failing one is not retried for ever.
   private mutating func applyInterests() throws(CurlFailure) {
     while let socket = changed.popLast() {
       let index = Int(socket)
+      let interest = slots[index].interest
       let known = slots[index].registered
       if interest == known { continue }
       if interest == 0 {
@@ -280,8 +280,7 @@ final class LoopInbox: Sendable {
   }
 
   private let wakeup: EventPoll.Wakeup
-  private let state = Lock(State())
-  private let hasEndedForAll = Waiters(false)
+  private let state = Waiters(State())
 
   init(_ wakeup: EventPoll.Wakeup) { self.wakeup = wakeup }
 
@@ -303,12 +302,12 @@ final class LoopInbox: Sendable {
   /// Ends the thread once its jobs are done, and returns then. The agent must have released its transfers before.
   func stop() async {
     change { $0.mail.isStopping = true }
-    await hasEndedForAll.wait({ $0 ? () : nil }, onCancel: {})
+    await state.wait({ $0.hasEnded ? () : nil }, onCancel: {})
   }
 
   var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-  private func change<Value: Sendable>(_ body: (inout sending State) -> Value) -> Value {
+  private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
     let (value, mustWake) = state.withLock { state in
       let value = body(&state)
       let mustWake = state.isWaiting
@@ -341,13 +340,11 @@ final class LoopInbox: Sendable {
 
   /// From here on jobs are refused; gives those that came at the last moment.
   func finish() -> [LoopJob] {
-    let late = state.withLock { state in
+    state.withLock { state in
       defer { state.mail.jobs = [] }
       state.hasEnded = true
       return state.mail.jobs
     }
-    hasEndedForAll.withLock { $0 = true }
-    return late
   }
 }
 
