@@ -275,7 +275,7 @@ actor CurlAgent {
     waitingToShare.removeAll { $0.host == host }
     for transfer in ready {
       do throws(CurlFailure) {
-        if isFresh { try transfer.useFreshConnection() }
+        if isFresh { try transfer.use(freshConnection: true) }
         try loop.add(transfer.easy)
       } catch {
         letGo(transfer, with: transfer.result(error.error()))

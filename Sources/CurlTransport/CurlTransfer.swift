@@ -79,7 +79,7 @@ final class CurlTransfer {
     exchange.login = try firstLogin(request, at: request.address)
     try options.set(request, to: request.address, settings, on: easy)
     // If every connection has its transfer, libcurl need not search thousands for an idle one.
-    try options.set(isFresh: !settings.options.usesHTTP2 && connections < running, on: easy)
+    try use(freshConnection: !settings.options.usesHTTP2 && connections < running)
     try options.set(
       bufferSize: settings.options.rateLimit?.bufferSize
         ?? ReceiveBuffer.size(
@@ -103,12 +103,12 @@ final class CurlTransfer {
     let stage = hasLogin ? settings.logins.stage(at: address, challenger: options.challenger) : nil
     // The handle has the challenge of another origin.
     if stage == .probe, options.challenger != nil { try renew() }
-    try options.set(stage, on: easy)
+    try easy.set(CURLOPT_HTTPAUTH, stage?.schemes ?? dlm_auth_basic)
     return stage
   }
 
   /// Before it begins.
-  func useFreshConnection() throws(CurlFailure) { try options.set(isFresh: true, on: easy) }
+  func use(freshConnection isFresh: Bool) throws(CurlFailure) { try easy.set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0) }
 
   /// Before it begins. The addresses count for all transfers of the loop, as long as libcurl keeps those of a name.
   func take(_ detours: [String]) throws(CurlFailure) { try options.set(HeaderLines(detours), on: easy) }
@@ -124,13 +124,13 @@ final class CurlTransfer {
       } else if login == .digest(isFresh: true) {
         options.challenger = LoginMemory.origin(destination)
       }
-      try options.set(login, on: easy)
+      try easy.set(CURLOPT_HTTPAUTH, login.schemes)
       run?.exchange.login = login
     case .redirect: run?.exchange.login = try firstLogin(request, at: destination)
     case .reconnection: break
     }
     try options.set(request, to: destination, settings, on: easy)
-    try options.set(isFresh: false, on: easy)
+    try use(freshConnection: false)
     run?.answerWait = AnswerWait(after: request.waited, isTrial: false)
     run?.quiet = StallWatch.Quiet()
     run?.isBehind = false

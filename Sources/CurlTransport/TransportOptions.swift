@@ -265,21 +265,17 @@ extension Duration {
   }
 }
 
-/// The current options of an easy handle: only those that differ from the last transfer are set.
+/// The current options of an easy handle: those that cost something are set only where they differ from the last
+/// transfer's.
 struct TransferOptions: ~Copyable {
   /// Kept as long as libcurl points to it.
   private var ownLines: HeaderLines?
   private var detours: HeaderLines?
-  private var hasRange = false
-  private var isFresh = false
   private(set) var proxy: Proxy?
-  private var authentication = 0
   /// Nil while it is being set.
   private var isHome: Bool? = true
   private var readsNetrc = true
   private var cookies: String?
-  /// CURLOPT_HTTPAUTH; libcurl's default is Basic.
-  private var schemes = dlm_auth_basic
   private(set) var bufferSize = 0
   private(set) var way: ConnectionWay = []
   /// The origin whose Digest challenge libcurl keeps in the handle.
@@ -293,12 +289,7 @@ struct TransferOptions: ~Copyable {
     let wantedWay = settings.ways.isEmpty ? [] : settings.ways[address.hostAndPort] ?? []
     if wantedWay != way { try settings.apply(wantedWay, to: easy) }
     way = wantedWay
-    if let start = request.rangeStart {
-      try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
-    } else if hasRange {
-      try easy.set(CURLOPT_RANGE, nil)
-    }
-    hasRange = request.rangeStart != nil
+    try easy.set(CURLOPT_RANGE, request.rangeStart.map { "\($0)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? "") })
     let goesHome = request.isHome(address)
     let isOther = goesHome != isHome
     isHome = nil
@@ -326,23 +317,7 @@ struct TransferOptions: ~Copyable {
       try easy.set(CURLOPT_PROXY, wanted?.address.wireText ?? "")
       proxy = wanted
     }
-    guard let wanted, wanted.authentication != authentication else { return }
-    try easy.set(CURLOPT_PROXYAUTH, wanted.authentication)
-    authentication = wanted.authentication
-  }
-
-  /// - Parameter login: nil where there is none.
-  mutating func set(_ login: LoginStage?, on easy: borrowing EasyHandle) throws(CurlFailure) {
-    let wanted = login?.schemes ?? dlm_auth_basic
-    guard schemes != wanted else { return }
-    try easy.set(CURLOPT_HTTPAUTH, wanted)
-    schemes = wanted
-  }
-
-  mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {
-    guard isFresh != wanted else { return }
-    try easy.set(CURLOPT_FRESH_CONNECT, wanted ? 1 : 0)
-    isFresh = wanted
+    if let wanted { try easy.set(CURLOPT_PROXYAUTH, wanted.authentication) }
   }
 
   mutating func set(_ detours: consuming HeaderLines, on easy: borrowing EasyHandle) throws(CurlFailure) {
