@@ -8,12 +8,11 @@ public final class CurlTransport: Transport {
   private let loop: CurlLoop
   let agent: CurlAgent
   private let tasks: LoopTaskExecutor
-  private let proxies: [Address.Scheme: Proxy]
-  private let rateLimit: RateLimiter?
+  private let options: TransportOptions
 
   /// - Throws: when libcurl or the kernel refuses what a loop needs.
   public init(_ options: TransportOptions) throws(DownloadError) {
-    (proxies, rateLimit) = (options.proxies, options.rateLimit)
+    self.options = options
     do throws(CurlFailure) {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
       // A server that closes while a request is written must not end the process.
@@ -32,11 +31,14 @@ public final class CurlTransport: Transport {
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage {
     if transfer.address.scheme == .data { return .ended(try Self.deliver(transfer, to: sink)) }
+    var triedProxy: Proxy?
+    if let proxy = options.proxies[transfer.address.scheme], try await tries(proxy, transfer) { triedProxy = proxy }
+    let isolation = #isolation
     let stage =
-      if let proxy = proxies[transfer.address.scheme] {
-        try await begin(transfer, into: sink, through: proxy)
+      if let isolation, isolation.unownedExecutor.asSerialExecutor() === loop {
+        try await agent.run(transfer, into: sink, triedProxy, isolation: isolation)
       } else {
-        try await begin(transfer, into: sink, nil)
+        try await agent.run(transfer, into: sink, triedProxy, isolation: agent)
       }
     // If the task was cancelled just before the head came, it must now cancel the running transfer as its waiter.
     if case .underWay(let running) = stage, Task.isCancelled { return .ended(try await running.receipt()) }
@@ -61,24 +63,13 @@ public final class CurlTransport: Transport {
     return TransferReceipt(status: head.status, bodyBytes: isWritten ? Int64(data.bytes.count) : 0, proof: .length)
   }
 
-  /// In a function of its own, so that only a transfer through a proxy has room for the wait.
+  /// Whether the transfer tries the proxy's login. In a function of its own, so that only a transfer through a proxy
+  /// has room for the wait.
   @inline(never)
-  private nonisolated(nonsending) func begin(
-    _ transfer: TransferRequest, into sink: any ByteSink, through proxy: Proxy
-  ) async throws(DownloadError) -> TransferStage {
-    let isTrial: Bool
-    do throws(DownloadError) { isTrial = try await proxy.enter() } catch { throw error.of(transfer.address) }
-    return try await begin(transfer, into: sink, isTrial ? proxy : nil)
-  }
-
-  private nonisolated(nonsending) func begin(
-    _ transfer: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?
-  ) async throws(DownloadError) -> TransferStage {
-    let isolation = #isolation
-    if let isolation, isolation.unownedExecutor.asSerialExecutor() === loop {
-      return try await agent.run(transfer, into: sink, triedProxy, isolation: isolation)
-    }
-    return try await agent.run(transfer, into: sink, triedProxy, isolation: agent)
+  private nonisolated(nonsending) func tries(
+    _ proxy: Proxy, _ transfer: TransferRequest
+  ) async throws(DownloadError) -> Bool {
+    do throws(DownloadError) { return try await proxy.enter() } catch { throw error.of(transfer.address) }
   }
 
   /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; nil for no limit.
@@ -96,7 +87,9 @@ public final class CurlTransport: Transport {
   public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
 
   /// Not only while transfers are paused: between two pauses they are at the limit as well.
-  public var isAtLimit: Bool { rateLimit.map { $0.pause(at: CurlLoop.now - RateLimiter.allowance / 2) > 0 } ?? false }
+  public var isAtLimit: Bool {
+    options.rateLimit.map { $0.pause(at: CurlLoop.now - RateLimiter.allowance / 2) > 0 } ?? false
+  }
 
   /// Holds all transfers, or lets them go on: held, none sends or receives, and no limit of time counts. Never waits.
   public func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }
