@@ -115,7 +115,7 @@ final class CurlTransfer {
 
   func follow() throws(CurlFailure) {
     guard let hop = run?.exchange.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
-      let request = run?.exchange.request, let destination = run?.exchange.destination
+      let request = run?.exchange.request, let destination = place
     else { return }
     switch hop {
     case .login(let login):
@@ -155,7 +155,7 @@ final class CurlTransfer {
   var id: TransferID? { run?.completion.id }
 
   /// Of the current request; nil while idle.
-  var host: String? { run?.exchange.destination.hostAndPort }
+  var host: String? { place?.hostAndPort }
 
   /// Whether that is the host by which the queue knows the request, and not one to which that redirects: what is learnt
   /// of the second must not become the first one's limit.
@@ -225,11 +225,11 @@ final class CurlTransfer {
   }
 
   /// How many bytes came between the last two looks; nil unless its body came all the time.
-  var gain: Int64? { if case .writing? = run?.exchange.phase { run?.quiet.gain } else { nil } }
+  var gain: Int64? { run?.exchange.phase == .writing ? run?.quiet.gain : nil }
 
   /// Whether another request can go on where it ends: nothing came, or the server gives ranges of what is stored.
   var mayBeContinued: Bool {
-    guard case .writing? = run?.exchange.phase, run?.exchange.decoder == nil else {
+    guard run?.exchange.phase == .writing, run?.exchange.decoder == nil else {
       return run?.exchange.isWaiting == true
     }
     let head = assembler.head
@@ -260,7 +260,7 @@ final class CurlTransfer {
   /// Has the request follow once more over another kind of connection, if that may help.
   /// - Returns: whether it does.
   func reconnects(after code: CURLcode) -> Bool {
-    guard code != CURLE_OK, run?.exchange.isWaiting == true, let destination = run?.exchange.destination,
+    guard code != CURLE_OK, run?.exchange.isWaiting == true, let destination = place,
       let way = TransferEnd(code, "", of: easy, isAnswered: false).remedy, !options.way.contains(way)
     else { return false }
     settings.ways[destination.hostAndPort, default: []].insert(way)
@@ -375,7 +375,7 @@ final class CurlTransfer {
   /// - Returns: whether the answer was such a refusal.
   private func passOver(_ head: ResponseHead) -> Bool {
     guard let proxy = options.proxy?.address, let request = run?.exchange.request,
-      let scheme = run?.exchange.destination.scheme,
+      let scheme = place?.scheme,
       proxy.refusesLogin(head, to: scheme, port: easy.long(CURLINFO_PRIMARY_PORT))
     else { return false }
     assembler.expectAnother()
@@ -385,7 +385,7 @@ final class CurlTransfer {
   }
 
   private func serverDidAnswer(_ head: ResponseHead) {
-    if let proxy = options.proxy, let scheme = run?.exchange.destination.scheme,
+    if let proxy = options.proxy, let scheme = place?.scheme,
       proxy.address.letsThrough(head.status, from: scheme)
     {
       proxy.letThrough(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
@@ -398,7 +398,7 @@ final class CurlTransfer {
 
   /// - Returns: nil if the 401 is final, so that it must be judged.
   private func answerChallenge(_ head: ResponseHead) -> Bool? {
-    guard let login = run?.exchange.login, let destination = run?.exchange.destination,
+    guard let login = run?.exchange.login, let destination = place,
       let next = settings.logins.next(after: login, challenge: head["www-authenticate"], at: destination)
     else { return nil }
     return run?.exchange.askAgain(next, head, at: CurlLoop.now)
@@ -427,7 +427,7 @@ final class CurlTransfer {
   /// - Returns: how many bytes were taken: fewer than all end the transfer, and after a pause they come again.
   fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
     let isOverdrawn = pay(for: bytes.count)
-    if isOverdrawn, case .writing? = run?.exchange.phase {
+    if isOverdrawn, run?.exchange.phase == .writing {
       run?.isBehind = true
       loop.isBehind = true
       return Int(CURL_WRITEFUNC_PAUSE)
@@ -457,7 +457,7 @@ final class CurlTransfer {
   }
 
   private func write(_ bytes: UnsafeRawBufferPointer, mayPause: Bool = true) -> Int {
-    guard case .writing? = run?.exchange.phase, let sink = run?.exchange.sink else {
+    guard run?.exchange.phase == .writing, let sink = run?.exchange.sink else {
       return run?.exchange.dropped(bytes.count) == true ? bytes.count : 0
     }
     var goesOn = true

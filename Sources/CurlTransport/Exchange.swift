@@ -27,7 +27,7 @@ struct Exchange: ~Copyable {
   /// The failure of the proxy's last answer, unless libcurl asks once more with the login.
   private var refusal: DownloadError?
 
-  enum Phase {
+  enum Phase: Equatable {
     case waiting
     case writing
     /// The body is dropped, so that the connection can be kept, but until a time at most; nil where another answer
@@ -59,9 +59,7 @@ struct Exchange: ~Copyable {
   var effectiveURL: String? { route?.destination.key }
 
   /// Whether neither a head for the sink nor a body to drop has come.
-  var isWaiting: Bool {
-    if case .waiting = phase { framing == nil } else { false }
-  }
+  var isWaiting: Bool { phase == .waiting && framing == nil }
 
   var goesOn: Bool { next != nil && failure == nil }
 
@@ -182,13 +180,13 @@ struct Exchange: ~Copyable {
     if let failure { throw failure }
     if let refusal, code == CURLE_OK || code == CURLE_WRITE_ERROR { throw refusal }
     let isDrained = drain != nil && refusal == nil
-    let isSatisfied = if case .satisfied = phase { true } else { false }
-    if code != CURLE_OK, !isDrained, !isSatisfied { throw cause() }
+    let isCutShort = isDrained || phase == .satisfied
+    if code != CURLE_OK, !isCutShort { throw cause() }
     guard let framing else {
       // An HTTP/2 stream may end without an error and without a head.
       throw DownloadError(.badResponse, "no response head", "reading the answer", isTransient: true)
     }
-    if !isDrained, !isSatisfied {
+    if !isCutShort {
       try framing.check(received: received)
       // A file may be empty, a range of one has a byte.
       if let decoder, !decoder.isAtEnd || framing.status == 206 && received == 0 { throw ContentDecoder.cut }
