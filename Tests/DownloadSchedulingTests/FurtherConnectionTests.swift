@@ -33,7 +33,7 @@ struct FurtherConnectionTests {
     #expect(told.last == all && told.allSatisfy { $0.reduce(0, +) == 4 })
     #expect(state.run.further == 3 && state.run.mostConnections == 4 && state.run.peak == 1)
     for _ in 0..<3 {
-      state.releasePermit(at: "h", share: share)
+      state.releasePermit(at: "h", share: share, after: nil, at: .zero, random: 0)
       look()
     }
     #expect(told.last == [2, 2] && state.run.further == 0)

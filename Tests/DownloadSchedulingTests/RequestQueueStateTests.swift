@@ -379,11 +379,9 @@ private final class Simulation {
     case .release(let index):
       let permit = permits.remove(at: index)
       inUse[permit.host]?[permit.share] -= 1
-      if Int.random(in: 0..<4, using: &random) > 0 || moves > 20_000 {
-        state.releasePermit(at: permit.host, share: permit.share)
-      } else {
-        state.releasePermit(at: permit.host, share: permit.share, (Self.busy, at: now, random: 0.5))
-      }
+      let isWell = Int.random(in: 0..<4, using: &random) > 0 || moves > 20_000
+      state.releasePermit(
+        at: permit.host, share: permit.share, after: isWell ? nil : Self.busy, at: now, random: 0.5)
     }
     return nil
   }

@@ -105,13 +105,9 @@ struct SegmentedDownload: Sendable {
   }
 
   private func giveBack(_ error: DownloadError?, _ state: inout State) {
-    if let error, HostLimiter.isRefusal(error) {
-      share.refusedPermit(at: host, error)
-      return state.planner.stop(at: state.running.count)
-    }
-    share.releasePermit(at: host)
-    if error == nil { state.failures = 0 }
-    if error?.code == .range { state.planner.stop(at: state.running.count) }
+    share.releasePermit(at: host, after: error)
+    guard let error else { return state.failures = 0 }
+    if error.code == .range || HostLimiter.isRefusal(error) { state.planner.stop(at: state.running.count) }
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {

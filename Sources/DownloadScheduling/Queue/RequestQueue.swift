@@ -289,11 +289,9 @@ public struct RequestQueueShare: RequestSource {
     queue.change { [index] in $0.acquirePermit(at: host, share: index, at: $1) }
   }
 
-  func releasePermit(at host: String) { queue.change { [index] in $0.releasePermit(at: host, share: index) } }
-
-  func refusedPermit(at host: String, _ error: DownloadError) {
+  func releasePermit(at host: String, after error: DownloadError? = nil) {
     queue.change { [queue, index] in
-      $0.releasePermit(at: host, share: index, (error, at: $1, random: queue.random()))
+      $0.releasePermit(at: host, share: index, after: error, at: $1, random: queue.random())
     }
   }
 }

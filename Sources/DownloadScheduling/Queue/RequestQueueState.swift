@@ -497,14 +497,14 @@ struct RequestQueueState {
     return true
   }
 
-  /// - Parameter refusal: why the host took it no longer. Only files themselves decide whether the host is given up.
+  /// - Parameter error: how the connection failed. Only files themselves decide whether the host is given up.
   mutating func releasePermit(
-    at name: String, share: Int, _ refusal: (DownloadError, at: Duration, random: Double)? = nil
+    at name: String, share: Int, after error: DownloadError?, at now: Duration, random: Double
   ) {
     guard let host = hosts[name] else { return }
     host.release(share)
     run.change(further: -1)
-    if let (error, now, random) = refusal {
+    if let error, HostLimiter.isRefusal(error) {
       _ = refuse(host, error, at: now, random)
     } else {
       host.limiter.drop()
