@@ -55,7 +55,7 @@ struct SegmentedDownload: Sendable {
           return .ended(OpenSegment.first, nil, error)
         }
       }
-      addTick(after: state.planner.interval(at: .zero), &group)
+      send(.tick, after: state.planner.interval(at: .zero), &group)
       fill(at: .zero, &state, &group)
       while let event = await group.next() {
         take(event, &state, &group)
@@ -63,7 +63,7 @@ struct SegmentedDownload: Sendable {
         if case .tick = event {
           let now = stopwatch.elapsed()
           look(at: now, &state)
-          addTick(after: state.planner.interval(at: now), &group)
+          send(.tick, after: state.planner.interval(at: now), &group)
         }
         if !state.isFatal { fill(at: stopwatch.elapsed(), &state, &group) }
         if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) { group.cancelAll() }
@@ -78,12 +78,12 @@ struct SegmentedDownload: Sendable {
     state.running[OpenSegment.first] == nil && download.openSegments.isEmpty
   }
 
-  /// - Parameter interval: nil for no further look.
-  private func addTick(after interval: Duration?, _ group: inout TaskGroup<Event>) {
-    guard let interval else { return }
+  /// - Parameter pause: nil for no such event.
+  private func send(_ event: Event, after pause: Duration?, _ group: inout TaskGroup<Event>) {
+    guard let pause else { return }
     group.addTask { [clock] in
-      try? await clock.sleep(for: interval)  // if cancelled, the loop notices by itself
-      return .tick
+      try? await clock.sleep(for: pause)  // if cancelled, the loop notices by itself
+      return event
     }
   }
 
@@ -131,10 +131,7 @@ struct SegmentedDownload: Sendable {
       return state.planner.stop(at: state.running.count)
     }
     state.pausing += 1
-    group.addTask { [clock] in
-      try? await clock.sleep(for: delay)  // if cancelled, the loop notices by itself
-      return .again
-    }
+    send(.again, after: delay, &group)
   }
 
   // MARK: What is to be done
