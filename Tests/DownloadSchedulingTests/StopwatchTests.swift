@@ -31,7 +31,7 @@ struct StopwatchTests {
     let clock = SlowClock()
     let stopwatch = Stopwatch(clock)
     _ = stopwatch.elapsed()
-    try await stopwatch.sleep(until: .seconds(10))
+    try await stopwatch.sleepUntil(.seconds(10))
     #expect(clock.sleptUntil == .seconds(11), "it was made at the first second")
   }
 }

@@ -150,7 +150,7 @@ public actor Downloader {
     let error = DownloadError(.tookTooLong, cause: .detail("incomplete after \(limit / .seconds(1)) s"))
     // Unstructured, as a group for each file would cost those without a limit too; it ends with the transfers.
     return Task {
-      try await stopwatch.sleep(until: limit)
+      try await stopwatch.sleepUntil(limit)
       // Again, as segments that pause between two attempts are no transfers.
       while !Task.isCancelled {
         _ = await giveUp(id, meter, as: error)

@@ -203,10 +203,11 @@ struct HostLimiter: Sendable, Equatable {
       return max(now, cooldownUntil)
     }
     slowDown()
-    lower(isDown: Self.isOfHost(error))
+    let isOfHost = Self.isOfHost(error)
+    lower(isDown: isOfHost)
     // Downloads that were in flight when the cooldown began learn nothing new from a refusal.
     let isNews = now >= cooldownUntil
-    if inUse + elsewhere > 0 && !Self.isOfHost(error) || !isNews {
+    if inUse + elsewhere > 0 && !isOfHost || !isNews {
       // Other requests are being served, so only the server itself can ask for a cooldown.
       guard let asked = error.retryAfter else { return max(now, cooldownUntil) }
       guard policy.allows(pause: asked, elapsed: .zero) else { return nil }
@@ -219,7 +220,7 @@ struct HostLimiter: Sendable, Equatable {
     guard let pause = policy.delay(after: error, failures: refusals, elapsed: elapsed, random: random) else {
       return nil
     }
-    coolDown(until: now + pause, isDown: Self.isOfHost(error))
+    coolDown(until: now + pause, isDown: isOfHost)
     return cooldownUntil
   }
 

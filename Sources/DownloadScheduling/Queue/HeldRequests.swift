@@ -64,7 +64,7 @@ struct HeldRequests {
 
   func first(in place: Place) -> DownloadRequest? { lists.isEmpty ? nil : lists[place.index].first }
 
-  func rank(in place: Place) -> RequestRank? { lists.isEmpty ? nil : lists[place.index].first.map(ranking.rank) }
+  func rank(in place: Place) -> RequestRank? { first(in: place).map(ranking.rank) }
 
   var foremost: RequestRank? {
     let firsts = lists.lazy.compactMap(\.first).map(ranking.rank).min()

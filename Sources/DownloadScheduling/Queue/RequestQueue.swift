@@ -73,7 +73,7 @@ public final class RequestQueue: Sendable {
     // The children are cancelled and awaited when the lanes have ended, in every case.
     async let _: Void = readBeside()
     async let _: Void = watchClock()
-    return try await lanes((0..<shares).map { RequestQueueShare(self, $0) })
+    return try await lanes((0..<shares).map { RequestQueueShare(queue: self, index: $0) })
   }
 
   private func readBeside() async {
@@ -94,7 +94,7 @@ public final class RequestQueue: Sendable {
       for await time in alarms.stream {
         group.addTask { [self] in
           // A clock's sleep ends early only for a cancelled task.
-          guard (try? await stopwatch.sleep(until: time)) != nil else { return }
+          guard (try? await stopwatch.sleepUntil(time)) != nil else { return }
           change { state in if state.alarm == time { state.alarm = nil } }
         }
       }
@@ -234,8 +234,6 @@ public final class RequestQueue: Sendable {
 public struct RequestQueueShare: RequestSource {
   let queue: RequestQueue
   let index: Int
-
-  init(_ queue: RequestQueue, _ index: Int) { (self.queue, self.index) = (queue, index) }
 
   public nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
 

@@ -181,12 +181,11 @@ struct RequestQueueState {
 
   // MARK: Whose turn it is
 
-  /// Whether it is this share's turn for a host's next file: it is within its quota, and no other share with a free
-  /// lane has fewer of the run's few, or else of the host's files; the more of these have ended, the larger a
+  /// Whether it is the turn of this share, which is within its quota, for a host's next file: no other share with a
+  /// free lane has fewer of the run's few, or else of the host's files; the more of these have ended, the larger a
   /// difference is allowed. `isRather` goes first, so that no two leave a file to each other.
-  private mutating func isTurn(of share: Int, at host: QueuedHost) -> Bool {
+  private func isTurn(of share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 { return true }
-    guard hasQuota(share, at: host) else { return false }
     let most = host.inUse[share] - host.ends.reduce(0, +) / 8
     return !widths.indices.contains { other in
       guard host.hasQuota(other), !run.isBusy(other) else { return false }
@@ -195,8 +194,8 @@ struct RequestQueueState {
   }
 
   private mutating func isTurn(of share: Int, _ home: KeyHomes.Home?, at host: QueuedHost) -> Bool {
-    guard let home else { return isTurn(of: share, at: host) }
-    return home.share == share && hasQuota(share, at: host)
+    guard hasQuota(share, at: host) else { return false }
+    return home.map { $0.share == share } ?? isTurn(of: share, at: host)
   }
 
   /// Whether a share may have one more connection to a host that has room. It takes over a place that only shares with
@@ -245,13 +244,10 @@ struct RequestQueueState {
   /// Hands out requests until no lane that waits can begin one. Must follow every change.
   mutating func settle(at now: Duration, received: () -> Int64, _ source: AtOnce) -> [Handed] {
     if run.isOpening { opens = run.wait(at: now, received: received(), held: hosts.heldBack) }
-    var handed = handOut(at: now, source)
+    let handed = handOut(at: now, source)
+    if handed.isEmpty || !run.isOpening { return handed }
     // What was handed out may have filled the run: from now on the clock counts.
-    if run.isOpening, !handed.isEmpty {
-      opens = run.wait(at: now, received: received(), held: hosts.heldBack)
-      handed += handOut(at: now, source)
-    }
-    return handed
+    return handed + settle(at: now, received: received, source)
   }
 
   private mutating func handOut(at now: Duration, _ source: AtOnce) -> [Handed] {

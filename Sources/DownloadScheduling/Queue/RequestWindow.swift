@@ -95,12 +95,11 @@ struct RequestWindow {
   var letsOthersGo: Bool { !hasEnded && urgentInARow >= Self.mostInARow }
 
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
-    let withdrawn = (urgent.unordered + others.unordered).filter { ids.contains($0.request.id) }
-    if !withdrawn.isEmpty {
-      urgent = Heap(urgent.unordered.filter { !ids.contains($0.request.id) })
-      others = Heap(others.unordered.filter { !ids.contains($0.request.id) })
-    }
-    return withdrawn.map(\.request)
+    let withdrawn = (urgent.unordered + others.unordered).map(\.request).filter { ids.contains($0.id) }
+    if withdrawn.isEmpty { return [] }
+    urgent.removeAll { ids.contains($0.request.id) }
+    others.removeAll { ids.contains($0.request.id) }
+    return withdrawn
   }
 }
 
