@@ -178,7 +178,7 @@ struct FrameLayout {
       return .parts(parts, of: total)
     }
     if let fraction = progress.fraction { return .part(fraction) }
-    return progress.position == 0 ? .empty : .moving(step: row.rate.step)
+    return progress.position == 0 ? .part(0) : .moving(step: row.rate.step)
   }
 
   func appendBar(_ extent: ProgressBar.Extent, to line: inout CellLine, _ glyphs: Glyphs.Bar, _ tone: CellLine.Tone) {
@@ -288,7 +288,7 @@ struct TotalLine {
     var line = layout.line("")
     let progress = content.progress
     appendLabel(content, to: &line)
-    let unknown = progress.bytes > 0 ? ProgressBar.Extent.moving(step: content.step) : .empty
+    let unknown = progress.bytes > 0 ? ProgressBar.Extent.moving(step: content.step) : .part(0)
     layout.appendBar(progress.fraction.map { .part($0) } ?? unknown, to: &line, glyphs.totalBar, .done)
     layout.appendPercent(progress.fraction, to: &line)
     let total = progress.isByFiles ? nil : progress.totalBytes

@@ -71,7 +71,7 @@ struct FrameWriter: Sendable {
   private func redraw(_ next: [CellLine]) -> [UInt8] {
     var pen = CellPen(savesCursor: next.count <= region.count)
     for (index, line) in next.enumerated() {
-      if index > 0, index >= region.count { pen.addRow(index) }
+      if index > 0, index >= region.count { pen.move(to: index, 0) }
       pen.change(row: index, from: index < region.count ? region[index] : CellLine(), to: line)
     }
     if region.count > next.count { pen.eraseBelow(row: next.count) }
@@ -131,13 +131,6 @@ struct CellPen {
     }
   }
 
-  /// Goes to the start of a row that does not exist yet, below the last one; the window scrolls if need be.
-  mutating func addRow(_ index: Int) {
-    if row < index - 1 { move(to: index - 1, 0) }
-    send(ControlSequence.newLine)
-    (row, column) = (index, 0)
-  }
-
   mutating func eraseBelow(row target: Int) {
     move(to: target, 0)
     set(.plain)
@@ -170,7 +163,8 @@ struct CellPen {
     send(ControlSequence.eraseToLineEnd)
   }
 
-  private mutating func move(to target: Int, _ goal: Int) {
+  /// Goes to a cell; to a row that does not exist yet, for which the window scrolls if need be.
+  mutating func move(to target: Int, _ goal: Int) {
     if target > row {
       if savesCursor {
         if row == 0 { send("\r" + ControlSequence.saveCursor) }

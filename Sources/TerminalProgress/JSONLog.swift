@@ -123,14 +123,13 @@ struct JSONLog: ProgressLog {
 
   func summary(_ sample: ProgressSample, _ now: Duration, _ more: [String: JSONValue] = [:]) -> String {
     let tally = sample.tally
-    let fields: [String: JSONValue] = [
-      "fresh": .of(tally.fresh), "stale": .of(tally.stale), "unchanged": .of(tally.unchanged),
-      "skipped": .of(tally.skipped), "sameAsHere": .of(tally.sameAsHere), "withoutContent": .of(tally.withoutContent),
-      "decoded": .of(tally.decoded), "html": .of(tally.pages), "copied": .of(tally.copied),
-      "cancelled": .of(tally.cancelled),
-      "failedForGood": .of(tally.failedForGood), "provenByDigest": .of(tally.provenByDigest),
-      "unproven": .of(tally.unproven), "seconds": .of(now.inSeconds),
-    ]
+    var fields = [
+      "fresh": tally.fresh, "stale": tally.stale, "unchanged": tally.unchanged, "skipped": tally.skipped,
+      "sameAsHere": tally.sameAsHere, "withoutContent": tally.withoutContent, "decoded": tally.decoded,
+      "html": tally.pages, "copied": tally.copied, "cancelled": tally.cancelled,
+      "failedForGood": tally.failedForGood, "provenByDigest": tally.provenByDigest, "unproven": tally.unproven,
+    ].mapValues { JSONValue.of($0) }
+    fields["seconds"] = .of(now.inSeconds)
     return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
   }
 

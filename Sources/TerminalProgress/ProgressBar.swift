@@ -7,14 +7,12 @@ enum ProgressBar {
     case parts([Range<Int64>], of: Int64)
     /// Bytes of an unknown number: a block goes to and fro. `step` grows with bytes only, so it stops when they do.
     case moving(step: Int)
-    case empty
   }
 
   /// How many of its steps each cell has.
   static func levels(_ extent: Extent, cells: Int, steps: Int) -> [Int] {
     let cells = max(0, cells)
     switch extent {
-    case .empty: return Array(repeating: 0, count: cells)
     case .part(let fraction):
       let bounded = fraction.isFinite ? min(max(fraction, 0), 1) : 0
       // Never full before it is done, never empty once something is there.

@@ -39,7 +39,7 @@ struct ProgressBarTests {
     let seen = (0...7).map { text(.moving(step: $0), 5, .ascii) }
     #expect(seen == ["#....", ".#...", "..#..", "...#.", "....#", "...#.", "..#..", ".#..."])
     #expect(text(.moving(step: 8), 5, .ascii) == "#....")
-    #expect(text(.empty, 5, .ascii) == ".....")
+    #expect(text(.part(0), 5, .ascii) == ".....")
   }
 
   @Test("always as wide as asked", arguments: 0...20)
