@@ -25,6 +25,17 @@ struct HostLimiterTests {
     #expect(limiter.hasRoom(at: .zero))
   }
 
+  /// The story: of 15 requests in flight towards a host of eight connections, one waited for its file's commit, and its
+  /// connection had the next request already. Six were refused, so that the limit was nine, and the ninth cost a pause.
+  @Test(arguments: [(connections: 8, limit: 8), (connections: 14, limit: 9), (connections: 1, limit: 9)])
+  func aFileBeingCommittedHasNoConnection(row: (connections: Int, limit: Int)) {
+    var limiter = HostLimiter(ceiling: 64)
+    for _ in 0..<15 { limiter.begin() }
+    limiter.connections = row.connections
+    for _ in 0..<6 { _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5) }
+    #expect(limiter.limit == row.limit)
+  }
+
   struct Opening: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var opening = 8

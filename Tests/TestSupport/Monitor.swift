@@ -114,7 +114,7 @@ public final class Monitor<State: Sendable>: Sendable {
 }
 
 /// How long a test waits for an event before it is called a failure. Never the measure of anything.
-public let safetyLimit = Duration.seconds(60)
+public let safetyLimit = Duration.seconds(180)
 
 extension Duration {
   var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }

@@ -34,6 +34,8 @@ struct HostLimiter: Sendable, Equatable {
   var elsewhere = 0
   /// Connections without a request, over all processes: the host counts them as well.
   var idle = 0
+  /// All connections to the host, idle ones included, over all processes; `nil` if unknown.
+  var connections: Int?
   private(set) var cooldownUntil = Duration.zero
   /// Whether the cooldown is because no connection came about, and not because the host asked for it.
   private(set) var isDown = false
@@ -249,6 +251,9 @@ struct HostLimiter: Sendable, Equatable {
     round = current.open > 0 ? current : nil
     if current.refused < current.width {
       lesson.limit = min(lesson.limit, current.width - current.refused)
+      // While a file is being committed, the next request has its connection already, and both are in flight. Over
+      // HTTP/2 one connection has many requests, and its number says nothing.
+      if let connections, connections < lesson.limit, connections * 2 > lesson.limit { lesson.limit = connections }
       // A single one may be refused by chance; without connections, the others' are only not refused yet.
       if current.isAll, !isDown, current.refused > 1 {
         (lesson.isExact, lesson.servedForMore, quietUntil) = (true, max(lesson.servedForMore, 16), nil)

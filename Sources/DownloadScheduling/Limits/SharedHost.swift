@@ -98,7 +98,7 @@ extension HostNote {
 final class HostSharing {
   let notes: any HostNotes
   let isBackground: Bool
-  /// How many each share has open to a host, idle ones included.
+  /// How many each share has open to a host, idle ones included; empty if unknown.
   let connections: @Sendable (_ host: String) -> [Int]
   /// Hosts of which there is something to tell.
   var touched: [QueuedHost] = []
@@ -158,10 +158,12 @@ struct SharedHost {
 
   var hasIdle: Bool { note.idle > 0 }
 
-  /// Keeps only the idle connections that no other process wants.
+  /// Keeps only the idle connections that no other process wants. While the host asks for a pause, those are all: after
+  /// it each process would open new ones beside the idle ones of the others.
   mutating func giveUpIdle(_ limiter: inout HostLimiter, at now: Duration) {
     look(&limiter, at: now)
-    if isWanted { part = min(part, note.inUse + note.wants) }
+    let keeps = limiter.opensAt > now ? 0 : note.wants
+    if isWanted { part = min(part, note.inUse + keeps) }
   }
 
   /// - Parameters:
@@ -213,6 +215,14 @@ struct SharedHost {
     let share = HostNote.share(of: own, among: all, at: time)
     part = share.part
     return share.isOver
+  }
+
+  /// Counts the connections of all processes before a refusal lowers the limit.
+  mutating func countConnections(_ limiter: inout HostLimiter, at now: Duration) {
+    look(&limiter, at: now)
+    let own = run.connections(name)
+    let others = limiter.elsewhere + max(0, limiter.idle - note.idle)
+    limiter.connections = own.isEmpty ? nil : own.reduce(others, +)
   }
 
   /// Notes what the host's refusal means for others.

@@ -104,7 +104,7 @@ final class QueuedHost {
 
   /// `HostLimiter.refuse`, for all processes.
   func refuse(_ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double) -> Duration? {
-    shared?.look(&limiter, at: now)
+    shared?.countConnections(&limiter, at: now)
     defer { shared?.refused(limiter, at: now) }
     return limiter.refuse(error, at: now, policy, random: random)
   }

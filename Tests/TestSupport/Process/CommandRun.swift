@@ -89,7 +89,7 @@ public final class CommandRun: Sendable {
 
   /// Suspends until the process has ended and both its streams are read to their end.
   /// - Parameter limit: only a safety net against a command that hangs.
-  public func waitForExit(within limit: Duration = .seconds(60)) async throws(SupportFailure) -> CommandResult {
+  public func waitForExit(within limit: Duration = safetyLimit) async throws(SupportFailure) -> CommandResult {
     try await core.monitor.wait(for: "process \(processID) to end", within: limit) { $0.result != nil }
     guard let result = core.monitor.withState({ $0.result }) else {
       throw SupportFailure("process \(processID) has no result")

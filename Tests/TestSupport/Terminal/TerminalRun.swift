@@ -131,7 +131,7 @@ public final class TerminalRun: Sendable {
   private func wait(_ condition: [String: any Sendable], _ what: String) async throws -> Screen {
     var request = condition
     request["op"] = "wait"
-    request["limit"] = 45
+    request["limit"] = safetyLimit.inSeconds
     let answer = try await ask(request)
     if let failure = answer.failure {
       throw SupportFailure("\(failure) for \(what); the window shows:\n\(answer.screen.text)")
