@@ -8,12 +8,7 @@ public enum JSONValue: Sendable, Equatable {
   case list([JSONValue])
   case object([String: JSONValue])
 
-  /// Null for nil.
-  public static func of(_ number: (some BinaryInteger)?) -> JSONValue {
-    number.map { .number(Int64($0)) } ?? .null
-  }
-  public static func of(_ number: Double?) -> JSONValue { number.map { .decimal($0) } ?? .null }
-  public static func of(_ text: String?) -> JSONValue { text.map { .text($0) } ?? .null }
+  public init(_ fields: JSONFields) { self = .object(fields.mapValues { $0.json }) }
 
   /// The value as it is written, an object's fields in the order of their names.
   public var text: String {
@@ -51,6 +46,30 @@ public enum JSONValue: Sendable, Equatable {
     }
     return quoted + "\""
   }
+}
+
+/// What may be a field of an object: Swift's own values as they are; nil is null.
+public protocol JSONRepresentable: Sendable {
+  var json: JSONValue { get }
+}
+
+public typealias JSONFields = [String: any JSONRepresentable]
+
+extension JSONValue: JSONRepresentable { public var json: JSONValue { self } }
+extension String: JSONRepresentable { public var json: JSONValue { .text(self) } }
+extension Bool: JSONRepresentable { public var json: JSONValue { .flag(self) } }
+extension Double: JSONRepresentable { public var json: JSONValue { .decimal(self) } }
+extension JSONRepresentable where Self: BinaryInteger { public var json: JSONValue { .number(Int64(self)) } }
+extension Int: JSONRepresentable {}
+extension Int32: JSONRepresentable {}
+extension Int64: JSONRepresentable {}
+
+extension Optional: JSONRepresentable where Wrapped: JSONRepresentable {
+  public var json: JSONValue { self?.json ?? .null }
+}
+
+extension Array: JSONRepresentable where Element: JSONRepresentable {
+  public var json: JSONValue { .list(map(\.json)) }
 }
 
 extension Unicode.Scalar {

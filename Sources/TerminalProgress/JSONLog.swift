@@ -34,7 +34,7 @@ struct JSONLog: ProgressLog {
     let files = sample.tally.listed
     if sample.tally.listIsComplete, files != planned {
       planned = files
-      text += line("plan", ["files": .of(files)].merging(heading?.fields ?? [:]) { $1 })
+      text += line("plan", ["files": files].merging(heading?.fields ?? [:]) { $1 })
     }
     for event in sample.events { text += self.line(of: event) }
     return text
@@ -47,9 +47,9 @@ struct JSONLog: ProgressLog {
       if ids[request.address]?.contains(request.id) != true { ids[request.address, default: []].append(request.id) }
       return line("start", [:], of: request.address, request.id)
     case .retry(let address, let next, let error):
-      let fields: [String: JSONValue] = [
-        "attempt": .of(next.attempt), "delay": .of(next.delay.inSeconds), "retry": .of(next.retry),
-        "retries": .of(next.retries),
+      let fields: JSONFields = [
+        "attempt": next.attempt, "delay": next.delay.inSeconds, "retry": next.retry,
+        "retries": next.retries,
       ]
       let why = self.fields(error, RetryMessages.text(words.cause(error), next))
       return line("retry", fields.merging(why) { $1 }, of: address, ids[address]?.first)
@@ -57,14 +57,14 @@ struct JSONLog: ProgressLog {
       return line(
         "done",
         [
-          "path": .of(outcome.path), "size": .of(outcome.size), "how": .of(outcome.kind.rawValue),
-          "transferred": .of(outcome.transferred), "resumed": .of(outcome.resumed),
-          "proof": .of(outcome.proof?.rawValue), "remark": .of(outcome.remark?.rawValue),
+          "path": outcome.path, "size": outcome.size, "how": outcome.kind.rawValue,
+          "transferred": outcome.transferred, "resumed": outcome.resumed,
+          "proof": outcome.proof?.rawValue, "remark": outcome.remark?.rawValue,
         ], of: address, ended(address))
     case .ended(let address, .failure(let error)):
       return line("error", fields(error, words.failure(error)), of: address, ended(address))
     case .waitsForAnotherProcess(let address, let process):
-      let fields: [String: JSONValue] = ["for": .text("another-process"), "process": .of(process)]
+      let fields: JSONFields = ["for": "another-process", "process": process]
       return line("wait", fields, of: address, ids[address]?.first)
     case .rejected(let rejection):
       return line("error", fields("bad-line", isPassing: rejection.mayPass, words.rejection(rejection)))
@@ -73,25 +73,25 @@ struct JSONLog: ProgressLog {
   }
 
   private mutating func line(of news: WatchNews) -> String {
-    let fields: [String: JSONValue]
+    let fields: JSONFields
     switch news {
     case .removed(let request, let was):
       ids[request.address]?.removeAll { $0 == request.id }
-      return line("removed", ["was": .of(was.rawValue)], of: request.address, request.id)
+      return line("removed", ["was": was.rawValue], of: request.address, request.id)
     case .changed(let change):
       fields = [
-        "what": .text("changed"), "list": .of(change.list), "files": .of(change.files), "started": .of(change.started),
-        "removed": .of(change.removed), "restarted": .of(change.restarted), "mended": .of(change.mended),
+        "what": "changed", "list": change.list, "files": change.files, "started": change.started,
+        "removed": change.removed, "restarted": change.restarted, "mended": change.mended,
       ]
-    case .missing(let list, let count): fields = ["what": .text("missing"), "list": .of(list), "files": .of(count)]
+    case .missing(let list, let count): fields = ["what": "missing", "list": list, "files": count]
     case .unreadable(let why, let count):
       fields = [
-        "what": .text("unreadable"), "list": .of(why.list), "files": .of(count),
-        "message": .text(Redaction.redacted(words.rejection(why))),
+        "what": "unreadable", "list": why.list, "files": count,
+        "message": Redaction.redacted(words.rejection(why)),
       ]
-    case .asking(let count): fields = ["what": .text("asking"), "files": .of(count)]
+    case .asking(let count): fields = ["what": "asking", "files": count]
     case .waiting(let status):
-      fields = ["what": .text("waiting"), "files": .of(status.files), "next": .of(status.nextLook?.inSeconds)]
+      fields = ["what": "waiting", "files": status.files, "next": status.nextLook?.inSeconds]
     }
     return line("watch", fields)
   }
@@ -103,38 +103,39 @@ struct JSONLog: ProgressLog {
     return id
   }
 
-  private func fields(_ error: DownloadError, _ message: String) -> [String: JSONValue] {
+  private func fields(_ error: DownloadError, _ message: String) -> JSONFields {
     fields(error.code.rawValue, isPassing: error.mayPass, message)
   }
 
-  private func fields(_ code: String, isPassing: Bool, _ message: String) -> [String: JSONValue] {
-    ["code": .text(code), "passing": .flag(isPassing), "message": .text(Redaction.redacted(message))]
+  private func fields(_ code: String, isPassing: Bool, _ message: String) -> JSONFields {
+    ["code": code, "passing": isPassing, "message": Redaction.redacted(message)]
   }
 
   private func progress(_ sample: ProgressSample) -> String {
     let active = sample.active.sorted { $0.id < $1.id }.prefix(Self.named).map { file in
-      JSONValue.object([
-        "id": .of(file.id), "url": .text(file.address.redacted), "bytes": .of(file.meter.position),
-        "total": .of(file.meter.total),
+      JSONValue([
+        "id": file.id, "url": file.address.redacted, "bytes": file.meter.position,
+        "total": file.meter.total,
       ])
     }
-    return line("progress", counts(sample).merging(["active": .list(active)]) { $1 })
+    return line("progress", counts(sample).merging(["active": active]) { $1 })
   }
 
-  func summary(_ sample: ProgressSample, _ now: Duration, _ more: [String: JSONValue] = [:]) -> String {
+  func summary(_ sample: ProgressSample, _ now: Duration, _ more: JSONFields = [:]) -> String {
     let tally = sample.tally
-    var fields = [
-      "fresh": tally.fresh, "stale": tally.stale, "unchanged": tally.unchanged, "skipped": tally.skipped,
-      "sameAsHere": tally.sameAsHere, "withoutContent": tally.withoutContent, "decoded": tally.decoded,
-      "html": tally.pages, "copied": tally.copied, "cancelled": tally.cancelled,
-      "failedForGood": tally.failedForGood, "provenByDigest": tally.provenByDigest, "unproven": tally.unproven,
-    ].mapValues { JSONValue.of($0) }
-    fields["seconds"] = .of(now.inSeconds)
+    let fields: JSONFields = [
+      "fresh": tally.fresh, "stale": tally.stale, "unchanged": tally.unchanged,
+      "skipped": tally.skipped, "sameAsHere": tally.sameAsHere, "withoutContent": tally.withoutContent,
+      "decoded": tally.decoded, "html": tally.pages, "copied": tally.copied,
+      "cancelled": tally.cancelled,
+      "failedForGood": tally.failedForGood, "provenByDigest": tally.provenByDigest,
+      "unproven": tally.unproven, "seconds": now.inSeconds,
+    ]
     return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
   }
 
   /// `received` and `size` are of the files done or under way; what came twice or for nothing is in `transferred` only.
-  private func counts(_ sample: ProgressSample) -> [String: JSONValue] {
+  private func counts(_ sample: ProgressSample) -> JSONFields {
     let tally = sample.tally
     var (received, size) = (tally.finishedBytes, tally.finishedBytes)
     var isSized = tally.listIsComplete && tally.listed <= tally.ended - tally.rejected + sample.active.count
@@ -145,24 +146,24 @@ struct JSONLog: ProgressLog {
       if file.meter.total == nil { isSized = false }
     }
     return [
-      "files": .of(tally.listIsComplete ? tally.listed : nil), "done": .of(tally.done), "failed": .of(tally.failed),
-      "received": .of(received), "size": .of(size), "sizeIsWhole": .flag(isSized), "transferred": .of(sample.received),
+      "files": tally.listIsComplete ? tally.listed : nil, "done": tally.done, "failed": tally.failed,
+      "received": received, "size": size, "sizeIsWhole": isSized, "transferred": sample.received,
     ]
   }
 
-  private func line(_ type: String, _ fields: [String: JSONValue], of address: Address? = nil, _ id: Int? = nil)
+  private func line(_ type: String, _ fields: JSONFields, of address: Address? = nil, _ id: Int? = nil)
     -> String
   {
-    let all = fields.merging(["id": .of(id), "url": .of(address?.redacted)]) { $1 }
-    let head = "{\"v\":1,\"t\":\(JSONValue.text(words.timestamp()).text),\"type\":\(JSONValue.text(type).text),"
-    return head + JSONValue.object(all).text.dropFirst() + "\n"
+    let all = fields.merging(["id": id, "url": address?.redacted]) { $1 }
+    let head = "{\"v\":1,\"t\":\(words.timestamp().json.text),\"type\":\(type.json.text),"
+    return head + JSONValue(all).text.dropFirst() + "\n"
   }
 }
 
 extension ProgressMessages {
   /// A run's JSON summary line, with its end; `more` stands only here.
   public func summary(
-    _ tally: ProgressTally, transferred: Int64, elapsed: Duration, more: [String: JSONValue]
+    _ tally: ProgressTally, transferred: Int64, elapsed: Duration, more: JSONFields
   ) -> String {
     let sample = ProgressSample(tally: tally, received: transferred, active: [], events: [])
     return JSONLog(words: self).summary(sample, elapsed, more)

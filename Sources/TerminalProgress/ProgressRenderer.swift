@@ -224,9 +224,9 @@ public struct RunHeading: Sendable {
   /// With bars, what stands above its files.
   let lines: [String]
   /// What the plan line of JSON adds.
-  let fields: [String: JSONValue]
+  let fields: JSONFields
 
-  public init(_ lines: [String], fields: [String: JSONValue]) { (self.lines, self.fields) = (lines, fields) }
+  public init(_ lines: [String], fields: JSONFields) { (self.lines, self.fields) = (lines, fields) }
 }
 
 /// A way to show progress as lines: numbers in, bytes out. It neither waits nor writes, and never takes the terminal.

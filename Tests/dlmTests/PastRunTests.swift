@@ -72,12 +72,12 @@ struct PastRunTests {
   func json() {
     var signed = (0..<3).map { run($0) }
     signed[2].sources = ["https://h/a?X-Amz-Signature=sEcret&n=1", "/home/urls.txt"]
-    let text = HistoryMessages(runs: signed + [run(7, list: "other")], folder: "/", pipedList: nil, most: 2).json
-    let lines = text.split(separator: "\n")
+    let messages = HistoryMessages(runs: signed + [run(7, list: "other")], folder: "/", pipedList: nil, most: 2)
+    let lines = messages.json.map(\.text)
     #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
     #expect(
-      lines[0].contains(#""sources":["https://h/a?X-Amz-Signature=…&n=1","/home/urls.txt"]"#), "\(text)")
-    #expect(!text.contains("sEcret"))
+      lines[0].contains(#""sources":["https://h/a?X-Amz-Signature=…&n=1","/home/urls.txt"]"#), "\(lines)")
+    #expect(!lines.joined().contains("sEcret"))
   }
 
   /// A list with a dead link is one that was run; both commands once left it out.

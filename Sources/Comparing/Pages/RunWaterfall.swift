@@ -100,16 +100,15 @@ struct WaterfallData {
     let ends = [shown.min { $0.lexicographicallyPrecedes($1) }, shown.max { $0.lexicographicallyPrecedes($1) }]
     let (first, last) = (ends[0] ?? .init(), ends[1] ?? .init())
     let same = zip(first, last).prefix { $0 == $1 }.count
-    return .object([
+    return JSONValue([
       // How much of the axis that the drawings share each mode takes.
-      "widths": .list(contents.modes.map { .decimal($0.axis.end / contents.axis.end * Double(TimeAxis.units)) }),
-      "prefix": .text(String(String.UnicodeScalarView(first.prefix(same)))),
-      "names": .list(shown.map { .text(String(String.UnicodeScalarView($0.dropFirst(same)))) }),
-      "phases": .list(FilePhase.allCases.map { .text($0.name) }),
-      "runs": .list(
-        contents.modes.map { mode in
-          .text(mode.files.map { Self.row($0, name: places[$0.address] ?? 0) }.joined(separator: ";"))
-        }),
+      "widths": contents.modes.map { $0.axis.end / contents.axis.end * Double(TimeAxis.units) },
+      "prefix": String(String.UnicodeScalarView(first.prefix(same))),
+      "names": shown.map { String(String.UnicodeScalarView($0.dropFirst(same))) },
+      "phases": FilePhase.allCases.map(\.name),
+      "runs": contents.modes.map { mode in
+        mode.files.map { Self.row($0, name: places[$0.address] ?? 0) }.joined(separator: ";")
+      },
     ])
   }
 

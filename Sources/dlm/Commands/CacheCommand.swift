@@ -30,7 +30,7 @@ struct CacheCommand: AsyncParsableCommand {
       try await CacheAtHand.use { [json] cache in
         let unfinished = try await cache.unfinished(in: folders)
         let status = try await cache.status()
-        if json { return try StandardOutput.write(CacheJSON.status(status, running, unfinished)) }
+        if json { return try StandardOutput.say(json: [CacheJSON.status(status, running, unfinished)]) }
         try StandardOutput.say(
           [CacheMessages.status(status)] + running.flatMap { CacheMessages.running($0) }
             + CacheMessages.unfinished(unfinished))
@@ -68,7 +68,7 @@ struct CacheCommand: AsyncParsableCommand {
       try await CacheAtHand.use { [json, key = address.key] cache in
         let files = try await cache.entries(of: [key])
         let unfinished = try await cache.unfinished(in: folders, of: [key])
-        if json { try StandardOutput.write(CacheJSON.known(key, files, unfinished, now: WallClock.seconds())) }
+        if json { try StandardOutput.say(json: [CacheJSON.known(key, files, unfinished, now: WallClock.seconds())]) }
         guard !files.isEmpty || !unfinished.isEmpty else {
           StandardError.say([
             "dlm: nothing is known of \(key): it was not fetched, or not with the cache, or was forgotten; dlm cache "
@@ -131,7 +131,7 @@ struct CacheCommand: AsyncParsableCommand {
         let store = if let maxSize { try await cache.prune(storeTo: maxSize.bytes) } else { nil as Freed? }
         if !json { return try StandardOutput.say([CacheMessages.pruned(freed, store: store)]) }
         if let store { freed.add(store) }
-        try StandardOutput.write(CacheJSON.freed(freed))
+        try StandardOutput.say(json: [CacheJSON.freed(freed)])
       }
     }
   }
@@ -143,7 +143,7 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() throws {
       let folder = try CacheAtHand.folder().string
-      if json { return try StandardOutput.write(CacheJSON.path(folder)) }
+      if json { return try StandardOutput.say(json: [CacheJSON.path(folder)]) }
       try StandardOutput.say([folder])
     }
   }
@@ -166,7 +166,7 @@ enum CacheAtHand {
     repeat {
       let page = try await next(last)
       try json
-        ? StandardOutput.write(page.map { CacheJSON.entry($0) }.joined())
+        ? StandardOutput.say(json: page.map { CacheJSON.entry($0) })
         : StandardOutput.say(rows: page.map(CacheMessages.entry))
       page.forEach(each)
       last = page.last
@@ -242,7 +242,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
     }
     for failure in freed.failures { StandardError.say(FailureMessages(failure).said) }
     let text = files || partial ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)
-    try json ? StandardOutput.write(CacheJSON.freed(freed)) : StandardOutput.say([text])
+    try json ? StandardOutput.say(json: [CacheJSON.freed(freed)]) : StandardOutput.say([text])
     if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
   }
 

@@ -30,7 +30,7 @@ struct ConfigCommand: AsyncParsableCommand {
     }
     let sources = try SettingsSources.load(environment: ProcessInfo.processInfo.environment)
     let all = SettingInForce.all(get, sources)
-    if json { return try StandardOutput.write(all.map { $0.json.text + "\n" }.joined()) }
+    if json { return try StandardOutput.say(json: all.map(\.json)) }
     try StandardOutput.say(SettingInForce.lines(all))
   }
 }
@@ -75,9 +75,7 @@ struct SettingInForce {
       case .file(let path, let line): ("file", path.string, line)
       case .builtIn: ("built-in", nil, nil)
       }
-    return .object([
-      "name": .text(name), "value": .of(value), "from": .text(kind), "place": .of(place), "line": .of(line),
-    ])
+    return JSONValue(["name": name, "value": value, "from": kind, "place": place, "line": line])
   }
 
   static func lines(_ all: [SettingInForce]) -> [String] {

@@ -35,7 +35,7 @@ struct HistoryCommand: AsyncParsableCommand {
     let messages = HistoryMessages(
       runs: all, folder: store.folder, pipedList: store.spoolPath?.string, most: runs,
       columns: StandardOutput.terminal?.columns)
-    if json { return try StandardOutput.write(messages.json) }
+    if json { return try StandardOutput.say(json: messages.json) }
     guard !all.isEmpty else {
       let what = list.map { "of \(TerminalText.sanitized($0))" } ?? "in this folder"
       StandardError.say(["dlm: no finished run \(what) is remembered; dlm get LIST makes one"])
@@ -74,13 +74,13 @@ struct HistoryMessages {
   }
 
   /// A run a line, with addresses without what signs them.
-  var json: String {
+  var json: [JSONValue] {
     runs.suffix(most).map { past in
       var fields = past.fields
-      fields["ended"] = .text(TimeText.utc(milliseconds: past.endedAt))
-      fields["sources"] = .list(past.sources.map { .text(Redaction.redacted($0)) })
-      return JSONValue.object(fields).text + "\n"
-    }.joined()
+      fields["ended"] = TimeText.utc(milliseconds: past.endedAt)
+      fields["sources"] = past.sources.map { Redaction.redacted($0) }
+      return JSONValue(fields)
+    }
   }
 
   /// `urls.txt, compare, 1 failed`

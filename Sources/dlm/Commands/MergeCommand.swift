@@ -32,7 +32,7 @@ struct MergeCommand: ParsableCommand {
     StandardError.say(troubles.map { "dlm: \(TerminalText.sanitized($0))" })
     let untold = file?.keep(list, "--again") ?? []
     StandardError.say(untold)
-    try json ? StandardOutput.write(merge.json.text + "\n") : StandardOutput.say([merge.line])
+    try json ? StandardOutput.say(json: [merge.json]) : StandardOutput.say([merge.line])
     let status = untold.isEmpty ? merge.status : .diskFailed
     if status != .success || !unread.isEmpty { throw ExitCode((status == .success ? .failed : status).rawValue) }
   }
@@ -199,11 +199,11 @@ struct ShardMerge {
   }
 
   var json: JSONValue {
-    .object([
-      "list": .of(split?.list), "lines": .of(split?.lines), "shards": .of(split?.of), "reports": .of(kept.count),
-      "done": .of(sum(\.done)), "failed": .of(sum(\.failed)), "failedForGood": .of(sum(\.failedForGood)),
-      "left": .of(sum(\.left)), "missing": .of(unlisted),
-      "missingShards": .list(missing.map { .list([.of($0.lowerBound), .of($0.upperBound)]) }),
+    JSONValue([
+      "list": split?.list, "lines": split?.lines, "shards": split?.of, "reports": kept.count,
+      "done": sum(\.done), "failed": sum(\.failed), "failedForGood": sum(\.failedForGood),
+      "left": sum(\.left), "missing": unlisted,
+      "missingShards": missing.map { [$0.lowerBound, $0.upperBound] },
     ])
   }
 

@@ -31,10 +31,10 @@ struct Shard: Sendable, Equatable {
   /// For the report.
   /// - Parameter list: all its lines: each shard's run reads the same.
   func json(of list: inout LinesDigest) -> JSONValue {
-    .object([
-      "first": .of(numbers.lowerBound), "last": .of(numbers.upperBound), "of": .of(count),
-      "by": .text(unit.rawValue), "function": .of(function), "list": .text(list.text()), "lines": .of(list.count),
-      "byLine": .list((byLine ?? []).sorted().map { .text($0) }),
+    JSONValue([
+      "first": numbers.lowerBound, "last": numbers.upperBound, "of": count,
+      "by": unit.rawValue, "function": function, "list": list.text(), "lines": list.count,
+      "byLine": (byLine ?? []).sorted(),
     ])
   }
 

@@ -22,8 +22,8 @@ struct ComparisonMessages {
     return RunHeading(
       ["run \(place) of \(count): \(step.mode.name), \(round)"] + table,
       fields: [
-        "run": .number(Int64(place)), "runs": .number(Int64(count)), "round": .number(Int64(step.round)),
-        "mode": .text(step.mode.mode.rawValue), "jobs": .of(step.mode.jobs), "warmUp": .flag(step.isWarmUp),
+        "run": place, "runs": count, "round": step.round, "mode": step.mode.mode.rawValue, "jobs": step.mode.jobs,
+        "warmUp": step.isWarmUp,
       ])
   }
 
@@ -50,11 +50,11 @@ struct ComparisonMessages {
   }
 
   /// The last line of `--progress json`.
-  static func json(_ pages: ReportPages) -> String {
-    JSONValue.object([
-      "v": .number(1), "t": .text(DisplayWords.all.timestamp()), "type": .text("comparison"), "id": .null,
-      "url": .null, "report": pages.value,
-    ]).text + "\n"
+  static func json(_ pages: ReportPages) -> JSONValue {
+    JSONValue([
+      "v": 1, "t": DisplayWords.all.timestamp(), "type": "comparison", "id": JSONValue.null, "url": JSONValue.null,
+      "report": pages.value,
+    ])
   }
 
   var table: [String] {

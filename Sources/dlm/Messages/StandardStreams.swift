@@ -51,6 +51,8 @@ enum StandardOutput {
 
   static func say(_ lines: some Sequence<String>) throws(ExitCode) { try say(rows: lines.map { [$0] }) }
 
+  static func say(json values: [JSONValue]) throws(ExitCode) { try write(values.map { $0.text + "\n" }.joined()) }
+
   /// The size of the terminal that standard output is; nil if it is none.
   static var terminal: TerminalSize? { terminal(STDOUT_FILENO) }
 

@@ -235,17 +235,17 @@ enum DryRunMessages {
   }
 
   static func json(_ file: DryRun.File) -> JSONValue {
-    .object([
-      "v": .of(1), "type": .text("file"), "url": .text(file.address), "path": .text(file.path),
-      "size": .of(file.size), "here": .of(file.here), "step": .text(file.step.rawValue),
+    JSONValue([
+      "v": 1, "type": "file", "url": file.address, "path": file.path, "size": file.size, "here": file.here,
+      "step": file.step.rawValue,
     ])
   }
 
   static func json(_ plan: DryRun) -> JSONValue {
-    let counts = DryRun.Step.allCases.map { ($0.rawValue, JSONValue.of(plan.counts[$0] ?? 0)) }
-    return .object([
-      "v": .of(1), "type": .text("dry-run"), "files": .object(Dictionary(uniqueKeysWithValues: counts)),
-      "bytes": .of(plan.bytes), "unsized": .of(plan.unsized), "free": .of(plan.free),
+    let counts = DryRun.Step.allCases.map { ($0.rawValue, plan.counts[$0] ?? 0) }
+    return JSONValue([
+      "v": 1, "type": "dry-run", "files": JSONValue(Dictionary(uniqueKeysWithValues: counts)), "bytes": plan.bytes,
+      "unsized": plan.unsized, "free": plan.free,
     ])
   }
 

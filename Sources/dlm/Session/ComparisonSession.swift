@@ -73,7 +73,7 @@ struct ComparisonSession: Sendable {
     if screen.style == .json {
       // Standard output is for programs.
       StandardError.say(messages.lines())
-      return try StandardOutput.write(ComparisonMessages.json(ReportPages(report, facts(report))))
+      return try StandardOutput.say(json: [ComparisonMessages.json(ReportPages(report, facts(report)))])
     }
     let terminal = StandardOutput.terminal
     let lines = messages.lines(

@@ -433,14 +433,13 @@ struct DownloadSession: Sendable {
     _ report: RunReport, _ status: ExitStatus, _ share: JSONValue?, isWhole: Bool
   ) -> [String] {
     guard let file = order.settings.summaryFile else { return [] }
-    var more: [String: JSONValue] = [
-      "mode": .text(report.mode.rawValue), "atOnce": .of(report.jobs),
-      "why": .of(report.lesson.map(LessonMessages.word)), "status": .of(status.rawValue),
-      "rejected": .of(report.tally.rejected), "notBegun": .of(report.tally.notBegun), "shard": share ?? .null,
-      "failures": .of(order.settings.failedList?.name),
+    var more: JSONFields = [
+      "mode": report.mode.rawValue, "atOnce": report.jobs, "why": report.lesson.map(LessonMessages.word),
+      "status": status.rawValue, "rejected": report.tally.rejected, "notBegun": report.tally.notBegun, "shard": share,
+      "failures": order.settings.failedList?.name,
     ]
     // An interrupted list counts as complete, and a share of it would be that of another list.
-    if share != nil, !isWhole { more["files"] = .null }
+    if share != nil, !isWhole { more["files"] = JSONValue.null }
     let text = DisplayWords.all.summary(
       report.tally, transferred: report.received, elapsed: report.elapsed, more: more)
     return file.keep(text, "--summary-json")

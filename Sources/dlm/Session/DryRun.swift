@@ -51,10 +51,10 @@ struct DryRun {
     while let first = await source.next() {
       let files = await plan.plan([first] + sequence(state: source) { $0.takeAtOnce() }.prefix(63))
       try asJSON
-        ? StandardOutput.write(files.map { DryRunMessages.json($0).text + "\n" }.joined())
+        ? StandardOutput.say(json: files.map { DryRunMessages.json($0) })
         : StandardOutput.say(rows: files.map(DryRunMessages.row))
     }
-    if asJSON { try StandardOutput.write(DryRunMessages.json(plan).text + "\n") }
+    if asJSON { try StandardOutput.say(json: [DryRunMessages.json(plan)]) }
     StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])
     let status = failures.sayRejections()
     if !settings.shared.quiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }

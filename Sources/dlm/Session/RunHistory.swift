@@ -119,19 +119,19 @@ struct PastRun: Decodable, Equatable {
   }
 
   var json: JSONValue {
-    let more: [String: JSONValue] = [
-      "sources": .list(sources.map { .text($0) }), "directory": .of(directory), "at": .number(endedAt),
-      "all": .flag(isOfAll),
+    let more: JSONFields = [
+      "sources": sources, "directory": directory, "at": endedAt,
+      "all": isOfAll,
     ]
-    return .object(fields.merging(more) { $1 })
+    return JSONValue(fields.merging(more) { $1 })
   }
 
   /// For `dlm history --json`, too.
-  var fields: [String: JSONValue] {
+  var fields: JSONFields {
     [
-      "command": .text(command.rawValue), "mode": .text(mode.rawValue), "jobs": .of(jobs),
-      "adapts": .flag(adaptsJobs), "files": .of(fetched), "failed": .of(failed),
-      "bytes": .number(transferredBytes), "seconds": .decimal(seconds), "list": .text(listDigest),
+      "command": command.rawValue, "mode": mode.rawValue, "jobs": jobs,
+      "adapts": adaptsJobs, "files": fetched, "failed": failed,
+      "bytes": transferredBytes, "seconds": seconds, "list": listDigest,
     ]
   }
 

@@ -122,13 +122,13 @@ enum RunEvent: Decodable, Equatable {
 
   /// What `init(from:)` reads. No encoder: with its first value it has the runtime search all conformances.
   private var json: JSONValue {
-    let (name, fields): (String, [String: JSONValue]) =
+    let (name, fields): (String, JSONFields) =
       switch self {
-      case .began(let run, let command): ("began", ["run": .text(run), "command": command.json])
-      case .ended(let run, let past): ("ended", ["run": .of(run), "past": past.json])
-      case .void(let run): ("void", ["run": .text(run)])
+      case .began(let run, let command): ("began", ["run": run, "command": command.json])
+      case .ended(let run, let past): ("ended", ["run": run, "past": past.json])
+      case .void(let run): ("void", ["run": run])
       }
-    return .object([name: .object(fields)])
+    return JSONValue([name: JSONValue(fields)])
   }
 
   /// A line that is no such object (a torn write), or has numbers that no run has, says nothing.

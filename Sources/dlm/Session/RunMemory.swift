@@ -140,9 +140,9 @@ struct RememberedCommand: Decodable, Equatable {
   var mode: DownloadMode?
 
   var json: JSONValue {
-    .object([
-      "sources": .list(sources.map { .text($0) }), "options": .list(options.map { .text($0) }),
-      "withheld": .list(withheld.map(\.json)), "directory": .of(directory), "mode": .of(mode?.rawValue),
+    JSONValue([
+      "sources": sources, "options": options, "withheld": withheld.map(\.json), "directory": directory,
+      "mode": mode?.rawValue,
     ])
   }
 }
@@ -158,9 +158,9 @@ enum Withheld: Decodable, Equatable {
 
   fileprivate var json: JSONValue {
     switch self {
-    case .header(let name): .object(["header": .object(["name": .text(name)])])
-    case .proxy: .object(["proxy": .object([:])])
-    case .addressLogins: .object(["addressLogins": .object([:])])
+    case .header(let name): JSONValue(["header": JSONValue(["name": name])])
+    case .proxy: JSONValue(["proxy": JSONValue([:])])
+    case .addressLogins: JSONValue(["addressLogins": JSONValue([:])])
     }
   }
 }
