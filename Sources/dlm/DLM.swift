@@ -44,6 +44,11 @@ struct DLM: AsyncParsableCommand {
         try command.run()
       }
       end(.success)
+    } catch let status as ExitStatus {
+      end(status)
+    } catch let refusal as Refusal {
+      StandardError.say(refusal.line)
+      end(refusal.status)
     } catch let mistake as ValidationError {
       // The parser would add its own usage text, which does not name this command.
       let name = parsed.map { CommandLineParse.name(of: $0) } ?? "dlm"
@@ -51,38 +56,35 @@ struct DLM: AsyncParsableCommand {
     } catch { end(say(error)) }
   }
 
-  private static func tryAgain(_ trouble: String) -> ExitCode {
-    StandardError.say([trouble])
-    return ExitCode(ExitStatus.tryAgain.rawValue)
+  private static func tryAgain(_ trouble: String) -> ExitStatus {
+    StandardError.say(trouble)
+    return .tryAgain
   }
 
-  private static func say(_ mistake: [String]) -> ExitCode {
+  private static func say(_ mistake: [String]) -> ExitStatus {
     let arguments = Array(CommandLine.arguments.dropFirst())
     StandardError.say(mistake.map { UsageMessages.withoutSecrets($0, arguments) })
-    return ExitCode(ExitStatus.usage.rawValue)
+    return .usage
   }
 
-  private static func say(_ error: any Error) -> ExitCode {
-    // Most commands end with one; `fullMessage` would make its whole usage text for nothing.
-    if let code = error as? ExitCode { return code }
+  private static func say(_ error: any Error) -> ExitStatus {
     let (code, words) = (exitCode(for: error), Array(CommandLine.arguments.dropFirst()))
     let parsers = fullMessage(for: error, columns: code.isSuccess ? HelpText.unwrapped : nil)
     let text = code.isSuccess ? HelpText.shown(parsers, words) : OptionHint.added(to: parsers, words)
-    if text.isEmpty { return code }
-    guard code.isSuccess else {
-      _ = say(UsageMessages.lines(ofParser: text))
-      return code
-    }
-    let written = write(text)
-    return written.isSuccess ? code : written
+    // The parser ends with 0, or 64 for a mistake; of any other error 1 is the status.
+    let status = ExitStatus(rawValue: code.rawValue) ?? .failed
+    if text.isEmpty { return status }
+    if code.isSuccess { return write(text) }
+    _ = say(UsageMessages.lines(ofParser: text))
+    return status
   }
 
-  private static func write(_ text: String) -> ExitCode {
-    do throws(ExitCode) { try StandardOutput.write(text + "\n") } catch { return error }
+  private static func write(_ text: String) -> ExitStatus {
+    do throws(ExitStatus) { try StandardOutput.write(text + "\n") } catch { return error }
     return .success
   }
 
-  private static func end(_ status: ExitCode) -> Never { Glibc.exit(status.rawValue) }
+  private static func end(_ status: ExitStatus) -> Never { Glibc.exit(status.rawValue) }
 }
 
 private enum MemoryLimit {

@@ -35,8 +35,7 @@ struct AddCommand: AsyncParsableCommand {
       for run in RunningDownloads.all(in: state) where run.directory == path {
         let files: (added: Int, known: Int)?
         do throws(Errno) { files = try await run.add(addresses, in: state) } catch {
-          StandardError.say([CacheMessages.notAdded(state, error)])
-          throw ExitCode(ExitStatus.diskFailed.rawValue)
+          throw Refusal(CacheMessages.notAdded(state, error))
         }
         if let files { return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")]) }
       }

@@ -70,11 +70,9 @@ struct CacheCommand: AsyncParsableCommand {
         let unfinished = try await cache.unfinished(in: folders, of: [key])
         if json { try StandardOutput.say(json: [CacheJSON.known(key, files, unfinished, now: WallClock.seconds())]) }
         guard !files.isEmpty || !unfinished.isEmpty else {
-          StandardError.say([
+          throw Refusal(
             "dlm: nothing is known of \(key): it was not fetched, or not with the cache, or was forgotten; dlm cache "
-              + "list shows what is known"
-          ])
-          throw ExitCode(ExitStatus.failed.rawValue)
+              + "list shows what is known", .failed)
         }
         if !json { try StandardOutput.say(CacheMessages.known(key, files, unfinished, now: WallClock.seconds())) }
       }
@@ -102,7 +100,7 @@ struct CacheCommand: AsyncParsableCommand {
         return counts
       }
       StandardError.say(CacheMessages.verified(counts))
-      if counts.contains(where: { !$0.key.isGood }) { throw ExitCode(ExitStatus.failed.rawValue) }
+      if counts.contains(where: { !$0.key.isGood }) { throw ExitStatus.failed }
     }
   }
 
@@ -151,11 +149,11 @@ struct CacheCommand: AsyncParsableCommand {
 
 enum CacheAtHand {
   /// - Throws: the exit status where there is none, having said why.
-  static func folder() throws(ExitCode) -> FilePath {
+  static func folder() throws(ExitStatus) -> FilePath {
     let folders = XDGFolders(ProcessInfo.processInfo.environment)
     if let folder = folders.cache { return folder }
     StandardError.say(folders.warnings)
-    throw ExitCode(ExitStatus.failed.rawValue)
+    throw .failed
   }
 
   /// - Parameter next: the page behind an entry, for nil the first one; an empty one at the end.
@@ -193,10 +191,7 @@ enum CacheAtHand {
     let result: Result<Value, any Error>
     do { result = .success(try await body(cache)) } catch { result = .failure(error) }
     StandardError.say(await cache.close().map { CacheMessages.warning($0) })
-    if case .failure(let error as DownloadError) = result {
-      StandardError.say(FailureMessages(error).said)
-      throw ExitCode(ExitStatus.failed.rawValue)
-    }
+    if case .failure(let error as DownloadError) = result { throw Refusal(FailureMessages(error).said, .failed) }
     return try result.get()
   }
 }
@@ -243,7 +238,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
     for failure in freed.failures { StandardError.say(FailureMessages(failure).said) }
     let text = files || partial ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)
     try json ? StandardOutput.say(json: [CacheJSON.freed(freed)]) : StandardOutput.say([text])
-    if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+    if !freed.failures.isEmpty { throw ExitStatus.failed }
   }
 
   /// - Throws: the exit status if a list cannot be read, having said why: then nothing is removed.
@@ -252,7 +247,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
     let failures = FailureLog()
     let requests = await ListReader(sources.map { Source($0) }, onReject: { failures.add($0) }).all()
     let status = failures.sayRejections()
-    if status != .success { throw ExitCode(status.rawValue) }
+    if status != .success { throw status }
     return requests.map(\.address.resource)
   }
 
@@ -273,15 +268,11 @@ struct ClearCacheCommand: AsyncParsableCommand {
     let files = CacheMessages.removable(written, unfinished)
     switch TerminalPrompt.confirm("Remove \(files)? This cannot be undone. [y/N] ") {
     case true?: return
-    case false?:
-      StandardError.say(["dlm: nothing was removed or forgotten"])
-      throw ExitCode(ExitStatus.failed.rawValue)
+    case false?: throw Refusal("dlm: nothing was removed or forgotten", .failed)
     case nil:
-      StandardError.say([
+      throw Refusal(
         "dlm: \(files) would be removed, and there is no terminal to ask on; give --yes to remove them (dlm cache list "
-          + "shows them)"
-      ])
-      throw ExitCode.validationFailure
+          + "shows them)", .usage)
     }
   }
 }

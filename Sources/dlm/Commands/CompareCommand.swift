@@ -43,7 +43,7 @@ struct CompareCommand: AsyncParsableCommand {
         let lists = sources.map { TerminalText.sanitized($0.name) }.joined(separator: ", ")
         StandardError.say(["dlm: \(lists): no addresses, so there is nothing to compare"])
       }
-      throw ExitCode((rejected == .success ? .sourceUnreadable : rejected).rawValue)
+      throw rejected == .success ? ExitStatus.sourceUnreadable : rejected
     }
     let store = RunHistoryStore(environment)
     let names = sources.compactMap { RunMemory.name(of: $0, store) }
@@ -54,7 +54,7 @@ struct CompareCommand: AsyncParsableCommand {
         if settings.shared.verbose { RunLog().historyNotSaved(error) }
       }
     }
-    throw ExitCode((status == .success ? rejected : status).rawValue)
+    throw status == .success ? rejected : status
   }
 
   private func namedOrLast(_ environment: [String: String]) throws -> [Source] {

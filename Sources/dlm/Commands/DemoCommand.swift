@@ -68,7 +68,7 @@ struct DemoCommand: AsyncParsableCommand {
       }
       return try await ComparisonSession(requests, of: "dlm demo", settings, environment, measuring).run()
     }
-    throw ExitCode(status.rawValue)
+    throw status
   }
 
   private static func page(_ environment: [String: String]) -> ReportFile? {

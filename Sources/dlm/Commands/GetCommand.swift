@@ -101,7 +101,7 @@ struct GetCommand: AsyncParsableCommand {
       try await settings.output.readChecksums(place, fetching)
       fetching.provenance = .user
     }
-    if own.dryRun { throw ExitCode(try await DryRun.say(sources, settings, fetching, environment).rawValue) }
+    if own.dryRun { throw try await DryRun.say(sources, settings, fetching, environment) }
     let mayWatch = settings.own.watch || own.refreshEvery != nil
     let watch =
       mayWatch ? try WatchOrder(isAsked: own.watch, every: own.refreshEvery, settings, sources) : nil
@@ -121,6 +121,6 @@ struct GetCommand: AsyncParsableCommand {
       settings: settings, sources: sources, environment: environment,
       folders: XDGFolders(environment), store: RunHistoryStore(environment), typed: typed,
       options: RememberedOptions(self), plan: plan, watching: watch)
-    throw ExitCode(await DownloadSession.run(order).rawValue)
+    throw await DownloadSession.run(order)
   }
 }

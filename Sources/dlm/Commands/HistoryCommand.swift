@@ -38,8 +38,7 @@ struct HistoryCommand: AsyncParsableCommand {
     if json { return try StandardOutput.say(json: messages.json) }
     guard !all.isEmpty else {
       let what = list.map { "of \(TerminalText.sanitized($0))" } ?? "in this folder"
-      StandardError.say(["dlm: no finished run \(what) is remembered; dlm get LIST makes one"])
-      throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
+      throw Refusal("dlm: no finished run \(what) is remembered; dlm get LIST makes one", .sourceUnreadable)
     }
     try StandardOutput.say(StandardOutput.wrapped(messages.lines))
   }

@@ -34,7 +34,7 @@ struct MergeCommand: ParsableCommand {
     StandardError.say(untold)
     try json ? StandardOutput.say(json: [merge.json]) : StandardOutput.say([merge.line])
     let status = untold.isEmpty ? merge.status : .diskFailed
-    if status != .success || !unread.isEmpty { throw ExitCode((status == .success ? .failed : status).rawValue) }
+    if status != .success || !unread.isEmpty { throw status == .success ? ExitStatus.failed : status }
   }
 
   private static func report(at path: String) -> ShardReport? {

@@ -35,7 +35,7 @@ struct FailureMessages {
 
   var line: String { remedy.map { "\(cause); \($0)" } ?? cause }
 
-  var said: [String] { ["dlm: \(line)"] }
+  var said: String { "dlm: \(line)" }
 
   var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
 

@@ -1,5 +1,4 @@
 import DownloadModel
-import ArgumentParser
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -26,6 +25,8 @@ enum StandardError {
 
   static func say(_ lines: some Sequence<String>) { put(lines, wraps: true) }
 
+  static func say(_ line: String?) { put([line].compactMap(\.self), wraps: true) }
+
   private static func put(_ lines: some Sequence<String>, wraps: Bool) {
     var lines = lines.map { line in
       let line = TerminalText.sanitized(line)
@@ -45,13 +46,13 @@ enum StandardError {
 enum StandardOutput {
   /// - Parameter rows: lines, each of fields that a tab separates; a tab within a field becomes a blank.
   /// - Throws: the exit status: 74, having said why; 0 when the reader has gone (EPIPE).
-  static func say(rows: some Sequence<[String]>) throws(ExitCode) {
+  static func say(rows: some Sequence<[String]>) throws(ExitStatus) {
     try write(rows.map { $0.map { TerminalText.sanitized($0) }.joined(separator: "\t") + "\n" }.joined())
   }
 
-  static func say(_ lines: some Sequence<String>) throws(ExitCode) { try say(rows: lines.map { [$0] }) }
+  static func say(_ lines: some Sequence<String>) throws(ExitStatus) { try say(rows: lines.map { [$0] }) }
 
-  static func say(json values: [JSONValue]) throws(ExitCode) { try write(values.map { $0.text + "\n" }.joined()) }
+  static func say(json values: [JSONValue]) throws(ExitStatus) { try write(values.map { $0.text + "\n" }.joined()) }
 
   /// The size of the terminal that standard output is; nil if it is none.
   static var terminal: TerminalSize? { terminal(STDOUT_FILENO) }
@@ -68,13 +69,13 @@ enum StandardOutput {
   }
 
   /// Text of the program's own, as it is: help, completion scripts.
-  static func write(_ text: String) throws(ExitCode) {
+  static func write(_ text: String) throws(ExitStatus) {
     do throws(Errno) {
       try FileDescriptor.standardOutput.writeWhole(text.utf8)
     } catch {
-      if error == .brokenPipe { throw ExitCode.success }
+      if error == .brokenPipe { throw .success }
       StandardError.say([TroubleMessages.outputLost(error)])
-      throw ExitCode(ExitStatus.diskFailed.rawValue)
+      throw .diskFailed
     }
   }
 }

@@ -1,4 +1,3 @@
-import ArgumentParser
 import Comparing
 import DownloadCaching
 import DownloadModel
@@ -33,7 +32,7 @@ struct ComparisonSession: Sendable {
   }
 
   /// - Throws: the exit status when standard output cannot be written.
-  func run(onReport: (ComparisonReport) -> Void = { _ in }) async throws(ExitCode) -> ExitStatus {
+  func run(onReport: (ComparisonReport) -> Void = { _ in }) async throws(ExitStatus) -> ExitStatus {
     if let trouble = settings.report?.file.obstacle("--report") {
       StandardError.say([trouble])
       return .folderUnusable
@@ -68,7 +67,7 @@ struct ComparisonSession: Sendable {
     ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: measuring.discard)
   }
 
-  private func show(_ report: ComparisonReport) throws(ExitCode) {
+  private func show(_ report: ComparisonReport) throws(ExitStatus) {
     let messages = messages(report)
     if screen.style == .json {
       // Standard output is for programs.
@@ -82,7 +81,7 @@ struct ComparisonSession: Sendable {
     try StandardOutput.write(lines.joined(separator: "\n") + "\n")
   }
 
-  private func show(_ error: ComparisonError) throws(ExitCode) {
+  private func show(_ error: ComparisonError) throws(ExitStatus) {
     guard case .cancelled(let measured) = error, !measured.isEmpty else {
       return StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
     }

@@ -68,17 +68,6 @@ struct DownloadSession: Sendable {
   private let events: EventRecord?
   private let observers: RunObservers
 
-  private struct Refusal: Error {
-    let lines: [String]
-    let status: ExitStatus
-
-    init(_ line: String, _ status: ExitStatus = .diskFailed) { (lines, self.status) = ([line], status) }
-
-    init(_ error: DownloadError) {
-      (lines, status) = (FailureMessages(error).said, ExitStatus(failures: [error], rejections: []))
-    }
-  }
-
   static func run(_ order: DownloadOrder) async -> ExitStatus {
     let screen = ProgressScreen(
       order.settings.progress, readsInput: order.readsInput,
@@ -94,7 +83,7 @@ struct DownloadSession: Sendable {
       let session = try await DownloadSession(order, screen, trial)
       return await session.close(await session.download())
     } catch {
-      StandardError.say(error.lines)
+      StandardError.say(error.line)
       return error.status
     }
   }
@@ -415,7 +404,7 @@ struct DownloadSession: Sendable {
       guard let cookies = try wiring.loops.cookies() else { return [] }
       let trouble = file.save(before: cookies.before, after: cookies.after, now: WallClock.seconds())
       return [trouble].compactMap(\.self)
-    } catch { return FailureMessages(error).said }
+    } catch { return [FailureMessages(error).said] }
   }
 
   private func keepReport(_ report: RunReport) -> [String] {

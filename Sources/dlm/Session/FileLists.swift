@@ -26,7 +26,7 @@ struct FileLists: Sendable {
         let hash = if let hash = known(file) { hash } else { try digests.digest(of: file.path) }
         hashes += Self.checksumLine(hash, file.path)
         if let line = Self.listLine(hash, file) { addresses += line } else { withheld += 1 }
-      } catch { troubles += FailureMessages(error).said }
+      } catch { troubles.append(FailureMessages(error).said) }
     }
     if isCut || Task.isCancelled {
       let names = [checksums, list].compactMap { $0?.name }.joined(separator: " and ")

@@ -60,8 +60,8 @@ struct RunReport: Sendable {
   }
 }
 
-/// The exit statuses; sysexits.h's where it has one.
-enum ExitStatus: Int32 {
+/// The exit statuses; sysexits.h's where it has one. A command that throws one has said why.
+enum ExitStatus: Int32, Error {
   case success = 0
   case failed = 1
   case usage = 64
@@ -115,4 +115,14 @@ enum ExitStatus: Int32 {
   static var unwritten: ExitStatus { Signals.ending.map { ExitStatus(signal: $0) } ?? .diskFailed }
 
   init(signal: Int32?) { self = ExitStatus(rawValue: 128 + (signal ?? 2)) ?? .interrupted }
+}
+
+/// Ends a command with a status, and a line that says why.
+struct Refusal: Error {
+  let line: String
+  let status: ExitStatus
+
+  init(_ line: String, _ status: ExitStatus = .diskFailed) { (self.line, self.status) = (line, status) }
+
+  init(_ error: DownloadError) { self.init(FailureMessages(error).said, ExitStatus(failures: [error], rejections: [])) }
 }

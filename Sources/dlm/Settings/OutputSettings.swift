@@ -81,7 +81,7 @@ struct OutputSettings {
   }
 
   /// - Parameter place: a path, or an address.
-  /// - Throws: `ExitCode` 66, or 75, when it cannot be read, having said why; `ValidationError`.
+  /// - Throws: `ExitStatus` 66, or 75, when it cannot be read, having said why; `ValidationError`.
   mutating func readChecksums(_ place: String, _ fetching: ListAtAddress.Fetching) async throws {
     let isAddress = place.contains("://")
     if isAddress, let address = try? Address(place) { _ = try ListForm.withoutLogin("--checksums", address) }
@@ -99,7 +99,6 @@ struct OutputSettings {
       if list.count > 0 { return cache.checksums = list }
       StandardError.say(["dlm: \(name) has no checksums; write lines like \"HEX  name\""])
     }
-    let mayPass = failures.sayRejections() == .tryAgain
-    throw ExitCode((mayPass ? ExitStatus.tryAgain : .sourceUnreadable).rawValue)
+    throw failures.sayRejections() == .tryAgain ? ExitStatus.tryAgain : ExitStatus.sourceUnreadable
   }
 }
