@@ -82,7 +82,7 @@ struct DemoCommand: AsyncParsableCommand {
   private static func serve(_ origin: DemoOrigin) async throws {
     try await origin.start()
     try StandardOutput.say(await origin.addresses)
-    StandardError.say(["Serving on loopback; stop with Ctrl-C."])
+    StandardError.say("Serving on loopback; stop with Ctrl-C.")
     let signals = Signals(.ending) {}
     _ = await signals.first { _ in true }
     await origin.stop()

@@ -94,7 +94,7 @@ struct GetCommand: AsyncParsableCommand {
     let sources = sources.map { Source($0, isList: own.list || !lists.accept.isEmpty) }
     var settings = try Settings(self, sources, .load(environment: environment))
     let said = await settings.form.findHostsByLine(in: sources)
-    StandardError.say(settings.isSilent ? [] : said)
+    settings.say(said)
     lazy var fetching = Wiring.listFetching(settings, environment)
     if let place = settings.own.checksums {
       fetching.provenance = await sources.haveOrigin(of: place, settings.form) ? .user : .stranger
@@ -114,7 +114,7 @@ struct GetCommand: AsyncParsableCommand {
             || settings.checksumFile != nil || settings.listFile != nil,
           fetching: fetching)
       } catch {
-        if !settings.isSilent { StandardError.say(RepeatMessages.again(again, error)) }
+        settings.say(RepeatMessages.again(again, error))
       }
     }
     let order = DownloadOrder(

@@ -30,7 +30,7 @@ struct HistoryCommand: AsyncParsableCommand {
   func run() async throws {
     let store = RunHistoryStore(ProcessInfo.processInfo.environment)
     let name = list.map { RunMemory.name(of: Source($0, isList: true), store) ?? $0 }
-    StandardError.say([store.warning].compactMap(\.self))
+    StandardError.say(store.warning)
     let all = store.past.filter { past in name.map { past.sources.contains($0) } ?? true }
     let messages = HistoryMessages(
       runs: all, folder: store.folder, pipedList: store.spoolPath?.string, most: runs,

@@ -112,7 +112,7 @@ struct Preset: Sendable {
         })
       return presets.compactMap(\.1)
     } catch {
-      StandardError.say(["dlm: \(path) is not read: \(UsageMessages.cause(error))"])
+      StandardError.say("dlm: \(path) is not read: \(UsageMessages.cause(error))")
       return []
     }
   }()

@@ -74,7 +74,7 @@ enum StandardOutput {
       try FileDescriptor.standardOutput.writeWhole(text.utf8)
     } catch {
       if error == .brokenPipe { throw .success }
-      StandardError.say([TroubleMessages.outputLost(error)])
+      StandardError.say(TroubleMessages.outputLost(error))
       throw .diskFailed
     }
   }

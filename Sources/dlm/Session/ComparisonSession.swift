@@ -34,7 +34,7 @@ struct ComparisonSession: Sendable {
   /// - Throws: the exit status when standard output cannot be written.
   func run(onReport: (ComparisonReport) -> Void = { _ in }) async throws(ExitStatus) -> ExitStatus {
     if let trouble = settings.report?.file.obstacle("--report") {
-      StandardError.say([trouble])
+      StandardError.say(trouble)
       return .folderUnusable
     }
     // The user chooses by `$TMPDIR` which disk is measured.
@@ -43,7 +43,7 @@ struct ComparisonSession: Sendable {
     let signals = Signals(.ending) { screen.restoreNow() }
     let scratch: ScratchFolder
     do throws(Errno) { scratch = try ScratchFolder(below: folder) } catch {
-      StandardError.say([TroubleMessages.temporaryFolder(folder, error)])
+      StandardError.say(TroubleMessages.temporaryFolder(folder, error))
       return .folderUnusable
     }
     let (result, signal) = await screen.runInterruptibly(early: signals) { await measure(below: scratch) }
@@ -86,7 +86,7 @@ struct ComparisonSession: Sendable {
       return StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
     }
     let runs = plan.modes.count * measuring.runs
-    StandardError.say(["Interrupted after \(measured.count) of \(runs) runs; what they say:"])
+    StandardError.say("Interrupted after \(measured.count) of \(runs) runs; what they say:")
     try show(ComparisonReport(measurements: measured))
   }
 
@@ -113,8 +113,8 @@ struct ComparisonSession: Sendable {
     let runner = ComparisonRunner(plan: plan, isStrict: measuring.strict) { news in
       switch news {
       case .ran(let step, let observation, let measurements):
-        if screen.style != .bars, !settings.isSilent {
-          StandardError.say([ComparisonMessages.runLine(step, observation.measurement.wall, of: plan)])
+        if screen.style != .bars {
+          settings.say([ComparisonMessages.runLine(step, observation.measurement.wall, of: plan)])
         }
         measured.withLock { $0 = measurements }
         // At once, so that what was measured is there however this ends.

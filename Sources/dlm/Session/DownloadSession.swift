@@ -78,7 +78,7 @@ struct DownloadSession: Sendable {
       trial = try Self.trial(order, screen)
       StandardError.say(order.folders.warnings)
       if order.settings.own.background, let why = IdleClass.enter() {
-        StandardError.say(["dlm: --background: idle priority is not available (\(why)); going on at normal priority"])
+        StandardError.say("dlm: --background: idle priority is not available (\(why)); going on at normal priority")
       }
       let session = try await DownloadSession(order, screen, trial)
       return await session.close(await session.download())
@@ -96,7 +96,7 @@ struct DownloadSession: Sendable {
       if let free = ScratchFolder.room(in: output.directory), free < plan.bytes {
         throw Refusal(RepeatMessages.noRoom(plan, free: free))
       }
-      if !order.settings.isSilent { StandardError.say(RepeatMessages.announcement(plan)) }
+      order.settings.say(RepeatMessages.announcement(plan))
     } else if !output.isStandardOutput {
       return nil
     }
@@ -127,7 +127,7 @@ struct DownloadSession: Sendable {
       fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings, order.environment) : nil,
       spool: order.readsInput ? order.store.spoolPath.map { ListSpool($0) } : nil,
       onRead: { if !isTrial, let sizes = memory.read($0) { feed.expect(sizes) } },
-      onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } }, onReject: { failures.add($0) })
+      onFormat: { settings.say(["dlm: \($0)"]) }, onReject: { failures.add($0) })
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
     // What is only compared, or goes to standard output, leaves no files.
     let writes = !isTrial && (settings.checksumFile != nil || settings.listFile != nil)
@@ -153,7 +153,7 @@ struct DownloadSession: Sendable {
     if settings.output.isStandardOutput { feed.leaveOpen { _ in true } }
     let asked = trial == nil && settings.output.asks ? settings.output : nil
     keys = screen.style == .bars && (asked != nil || order.takesCommands) ? TerminalKeys() : nil
-    if let asked, keys == nil, !settings.isSilent { StandardError.say(QuestionMessages.unasked(asked)) }
+    if let asked, keys == nil { settings.say(QuestionMessages.unasked(asked)) }
     questions = keys.map {
       QuestionQueue(asked, unnamed: order.store.unnamedPath, keys: $0, feed: feed) { screen.showPicture($0) }
     }
@@ -224,9 +224,7 @@ struct DownloadSession: Sendable {
   }
 
   private func endSoon(within time: Duration) {
-    if !order.settings.isSilent {
-      StandardError.say(["dlm: stopping: no more files begin; those under way have \(Quantity.duration(time)) to end"])
-    }
+    order.settings.say(["dlm: stopping: no more files begin; those under way have \(Quantity.duration(time)) to end"])
     reader.stop()
     watched?.stop()
     wiring.downloads.endSoon()
@@ -326,7 +324,7 @@ struct DownloadSession: Sendable {
     // By options that are for one file, or for lists, they would mean something else.
     if !isOfOneFile, !order.sources.contains(where: \.isListAt) { memory.add(new.map(\.address)) }
     let files = (new.count, texts.count - new.count)
-    if !order.settings.isSilent { StandardError.say(["dlm: " + QuestionMessages.added(files, to: "this run")]) }
+    order.settings.say(["dlm: " + QuestionMessages.added(files, to: "this run")])
     return files
   }
 
@@ -361,7 +359,7 @@ struct DownloadSession: Sendable {
     let isTold = isRemembered && report.isThrough && !order.settings.isSilent
     let times = isTold ? memory.times(of: listDigest) : nil
     let downgrading = await reader.downgrading.union(watched?.downgrading ?? [])
-    if !order.settings.isSilent, !downgrading.isEmpty { StandardError.say(RejectionMessages.downgrades(downgrading)) }
+    order.settings.say(RejectionMessages.downgrades(downgrading))
     StandardError.say(report.warnings.map { CacheMessages.warning($0) })
     StandardError.say(SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
     // Each is tried, whatever became of those before it.

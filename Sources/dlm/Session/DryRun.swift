@@ -44,7 +44,7 @@ struct DryRun {
     let cacheFolder = settings.own.noCache ? nil : XDGFolders(environment).cache
     let marks = RequestMarks(form: settings.form, outputName: settings.output.name)
     let source = ListReader(
-      sources, marks, fetching: fetching, onFormat: { if !settings.isSilent { StandardError.say(["dlm: \($0)"]) } },
+      sources, marks, fetching: fetching, onFormat: { settings.say(["dlm: \($0)"]) },
       onReject: { failures.add($0) })
     var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
     let asJSON = settings.progress == .json

@@ -35,7 +35,7 @@ struct FileLists: Sendable {
       troubles += checksums?.keep(hashes, "--write-checksums") ?? []
       troubles += list?.keep(addresses, "--write-list") ?? []
       if let list, withheld > 0 {
-        StandardError.say(["dlm: \(list.name) is without \(Quantity.files(withheld)): signed addresses are secrets"])
+        StandardError.say("dlm: \(list.name) is without \(Quantity.files(withheld)): signed addresses are secrets")
       }
     }
     StandardError.say(troubles)

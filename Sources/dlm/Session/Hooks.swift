@@ -61,7 +61,7 @@ actor Hooks {
     }
     while !running.isEmpty { reap() }
     if left > 0 {
-      StandardError.say(["dlm: --on-complete did not run for \(Quantity.files(left)); the next run does that"])
+      StandardError.say("dlm: --on-complete did not run for \(Quantity.files(left)); the next run does that")
     }
   }
 
@@ -99,7 +99,7 @@ actor Hooks {
     Self.groups.withLock { _ = $0.running.remove(process) }
     guard let what = running.removeValue(forKey: process), status != 0 else { return }
     let end = status & 0x7F == 0 ? "with status \(status >> 8)" : "by signal \(status & 0x7F)"
-    StandardError.say(["dlm: \(what) ended \(end)"])
+    StandardError.say("dlm: \(what) ended \(end)")
   }
 
   /// In a process group of its own, with nothing to read, and nothing open but standard error.
@@ -142,7 +142,7 @@ actor Hooks {
     if code == 0 {
       running[process] = "\(option) for \(what)"
     } else if let code {
-      StandardError.say(["dlm: \(option) \(command.words[0]) cannot be started: \(String(cString: strerror(code)))"])
+      StandardError.say("dlm: \(option) \(command.words[0]) cannot be started: \(String(cString: strerror(code)))")
     }
     return code != nil
   }

@@ -173,7 +173,7 @@ final class EventRecord: Sendable {
     await writing
     if let loss = await renderer.lost {
       lost.withLock { $0 = true }
-      StandardError.say([TroubleMessages.notWritten(target.name, Errno(rawValue: loss.errno))])
+      StandardError.say(TroubleMessages.notWritten(target.name, Errno(rawValue: loss.errno)))
     }
     return value
   }

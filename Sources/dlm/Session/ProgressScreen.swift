@@ -65,7 +65,7 @@ final class ProgressScreen: Sendable {
     if style == .bars { CrashGuard.disarm() }
     if style == .json, let loss = await renderer.lost {
       lost.withLock { $0 = true }
-      StandardError.say([TroubleMessages.outputLost(Errno(rawValue: loss.errno))])
+      StandardError.say(TroubleMessages.outputLost(Errno(rawValue: loss.errno)))
     }
     current.withLock { $0 = nil }
     return value

@@ -200,7 +200,7 @@ struct LastList {
 
   init(_ store: RunHistoryStore) throws {
     guard let history = store.load(), !history.command.sources.isEmpty else {
-      StandardError.say([store.warning].compactMap(\.self))
+      StandardError.say(store.warning)
       throw ValidationError(
         "Nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe.")
     }

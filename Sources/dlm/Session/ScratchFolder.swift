@@ -79,7 +79,7 @@ final class ScratchFolder: Sendable {
     do throws(Errno) {
       for name in try folder.names() where name != mark { try folder.removeWhole(name) }
       try folder.remove(mark)
-      if try !parent.remove(name, of: folder) { StandardError.say([TroubleMessages.moved(folder.path)]) }
+      if try !parent.remove(name, of: folder) { StandardError.say(TroubleMessages.moved(folder.path)) }
     } catch {
       StandardError.say(FailureMessages(DownloadError(.disk, error, folder.path, "removing a scratch folder")).said)
     }

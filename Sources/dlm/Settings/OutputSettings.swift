@@ -97,7 +97,7 @@ struct OutputSettings {
         list.malformedLines.prefix(5).map { "dlm: \(name):\($0): not a checksum line; ignored" }
           + list.ambiguousNames.prefix(5).map { "dlm: \(name): \($0) has different checksums; none is used" })
       if list.count > 0 { return cache.checksums = list }
-      StandardError.say(["dlm: \(name) has no checksums; write lines like \"HEX  name\""])
+      StandardError.say("dlm: \(name) has no checksums; write lines like \"HEX  name\"")
     }
     throw failures.sayRejections() == .tryAgain ? ExitStatus.tryAgain : ExitStatus.sourceUnreadable
   }

@@ -39,6 +39,9 @@ struct Settings {
 
   var isSilent: Bool { shared.quiet || progress == .none }
 
+  /// What a silent run leaves out.
+  func say(_ lines: [String]) { if !isSilent { StandardError.say(lines) } }
+
   // What `auto` goes up to, as long as hosts refuse none and more bring more.
   static let mostPerHost = 64
   static let mostSegments = 32
@@ -155,7 +158,7 @@ struct SettingsSources {
         let meant = NearestWord.to(name, among: known).map { "; did you mean \($0)?" }
         return "dlm: \(name) in the environment is not a setting, and is ignored\(meant ?? "")"
       })
-    StandardError.say([XDGFolders(environment).configWarning].compactMap(\.self))
+    StandardError.say(XDGFolders(environment).configWarning)
     let ownFile = try ownPath(environment).flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) }
     let here = try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say)
     return SettingsSources(environment: environment, files: [here, ownFile].compactMap(\.self))
