@@ -1,6 +1,7 @@
 import ArgumentParser
 import CurlTransport
 import Glibc
+import SystemPackage
 
 @main
 struct DLM: AsyncParsableCommand {
@@ -204,7 +205,6 @@ enum CommandLineParse {
 
   private static func isSource(_ word: String) -> Bool {
     guard case .list(let path) = Source(word) else { return true }
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
+    return FilePath(path).fileType.map { $0 != S_IFDIR } ?? false
   }
 }

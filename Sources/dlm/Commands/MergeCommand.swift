@@ -64,9 +64,8 @@ struct MergeCommand: ParsableCommand {
 
   /// - Returns: nil for what is no regular file, hidden, or longer than a list can be.
   private static func text(of path: String, beside report: FilePath) -> [UInt8]? {
-    let folder = report.removingLastComponent()
     guard let name = FilePath(path).lastComponent?.string, name.utf8.first != UInt8(ascii: "."),
-      let file = try? Folder(standing: folder.isEmpty ? "." : folder).open(name, O_RDONLY | O_NONBLOCK),
+      let file = try? Folder(standing: report.folder).open(name, O_RDONLY | O_NONBLOCK),
       let size = try? file.identity().size, 0...Int64(WholeText.limit) ~= size
     else { return nil }
     return try? file.read(Int(size))

@@ -32,9 +32,7 @@ enum Source: Equatable, Sendable {
 
   /// As a pipe is.
   var isReadOnce: Bool {
-    guard let path else { return self == .standardInput }
-    var status = stat()
-    return stat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFREG
+    path.map { FilePath($0).fileType != S_IFREG } ?? (self == .standardInput)
   }
 
   var isListAt: Bool { if case .listAt = self { true } else { false } }

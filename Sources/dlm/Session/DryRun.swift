@@ -87,7 +87,7 @@ struct DryRun {
     var file = File(address: address.redacted, path: path, size: size)
     let policy = output.cache.receiving.conflictPolicy(of: request)
     if let own = known.first(where: { $0.condition == .intact && isOwn($0, request) }), request.allows(size: own.size) {
-      file.path = output.path(of: request, named: own.path.lastComponent?.string)
+      file.path = output.path(of: request, named: own.path.name)
       if !output.cache.refresh { (file.size, file.here, file.step) = (own.size, own.size, .here) }
       // Only reading it would tell whether it has the checksum.
     } else if policy == .skip || policy == .fail && request.checksum == nil, stands(path) {
@@ -112,7 +112,7 @@ struct DryRun {
   private func isOwn(_ entry: CacheEntry, _ request: DownloadRequest) -> Bool {
     isHere(entry.path, request)
       && (entry.chosenName == request.outputName
-        || FileNaming.areSame(entry.path.lastComponent?.string ?? "", FileNaming.name(of: request)))
+        || FileNaming.areSame(entry.path.name, FileNaming.name(of: request)))
   }
 
   private func isHere(_ path: FilePath, _ request: DownloadRequest) -> Bool {

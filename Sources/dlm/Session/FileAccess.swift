@@ -40,6 +40,26 @@ extension FileDescriptor {
   }
 }
 
+extension FilePath {
+  /// The folder of a file: `.` for a bare name.
+  var folder: FilePath {
+    let above = removingLastComponent()
+    return above.isEmpty ? "." : above
+  }
+
+  /// Its last part; empty for none.
+  var name: String { lastComponent?.string ?? "" }
+
+  /// Of what it leads to, links followed (S_IFREG and the like); nil where that cannot be examined.
+  var fileType: mode_t? { typeOfFile(string) }
+}
+
+/// Outside the extension of `FilePath`, which has a `stat` of its own.
+private func typeOfFile(_ path: String) -> mode_t? {
+  var status = stat()
+  return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+}
+
 extension ContentDigest {
   /// Reads the whole file.
   /// - Throws: `DownloadError.cancelled` in a cancelled task; Errno.

@@ -289,8 +289,7 @@ private struct FileIdentity: Equatable {
     if stat(path, &status) == 0 || stat(normal.string, &status) == 0 {
       guard [S_IFREG, S_IFIFO].contains(status.st_mode & S_IFMT) else { return nil }
     } else {
-      let folder = normal.removingLastComponent()
-      guard stat(folder.isEmpty ? "." : folder.string, &status) == 0 else { return nil }
+      guard stat(normal.folder.string, &status) == 0 else { return nil }
       name = normal.lastComponent?.string
     }
     (device, inode) = (status.st_dev, status.st_ino)

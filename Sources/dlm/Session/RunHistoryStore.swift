@@ -95,8 +95,7 @@ struct RunHistoryStore {
   private static func locked<Value>(
     _ path: FilePath, _ lock: Int32, _ work: (_ file: Int32, _ size: Int64) throws(Errno) -> Value
   ) throws(Errno) -> Value {
-    let (folder, name) = (try Folder(own: path.removingLastComponent()), path.lastComponent?.string ?? "")
-    let file = try OwnFiles.locked(name, in: folder, lock)
+    let file = try OwnFiles.locked(path.name, in: Folder(own: path.folder), lock)
     defer { file.unlock() }
     // Others may have been given rights to it since.
     _ = fchmod(file.raw, 0o600)

@@ -21,8 +21,7 @@ struct CookieJarFile {
       throw ValidationError("--cookie-jar \(path) cannot be used: \(error.text)")
     }
     // Checked now, so that it is said before the run and not after it.
-    let folder = self.path.removingLastComponent()
-    guard access(folder.isEmpty ? "." : folder.string, W_OK | X_OK) == 0 else {
+    guard access(self.path.folder.string, W_OK | X_OK) == 0 else {
       let cause = String(cString: strerror(errno))
       throw ValidationError(
         "--cookie-jar \(path) cannot be written: its folder: \(cause). Name a file in a folder of yours.")
@@ -35,8 +34,7 @@ struct CookieJarFile {
   func save(before: [String], after: [String], now: Int64) -> String? {
     if Set(before) == Set(after) { return nil }
     do {
-      let (folder, name) = (path.removingLastComponent(), path.lastComponent?.string ?? "")
-      let lock = try OwnFiles.locked(name, in: Folder(standing: folder.isEmpty ? "." : folder), LOCK_EX)
+      let lock = try OwnFiles.locked(path.name, in: Folder(standing: path.folder), LOCK_EX)
       defer { lock.unlock() }
       let merged = CookieLines.merged(before: before, after: after, there: try Self.lines(of: path), now: now)
       var draft = try DraftFile(for: path)

@@ -56,8 +56,7 @@ struct OutputSettings {
   /// - Throws: `ValidationError` for what cannot be a file.
   private static func place(_ text: String, below directory: String?) throws -> (name: String, folder: String) {
     let path = FilePath(directory ?? "").pushing(FilePath(text))
-    var status = stat()
-    let type = stat(path.string, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
+    let type = path.fileType ?? S_IFREG
     let isFolder = text.utf8.last == UInt8(ascii: "/") || type == S_IFDIR && !text.isEmpty
     guard let name = path.lastComponent?.string, FileNaming.isUsable(name), !FileNaming.hasControls(name),
       type == S_IFREG, !isFolder, !text.isEmpty
@@ -69,8 +68,7 @@ struct OutputSettings {
           + "(give --output - and > DEVICE)."
       throw ValidationError("--output \"\(text)\" \(why)")
     }
-    let folder = path.removingLastComponent()
-    return (name, folder.isEmpty ? "." : folder.string)
+    return (name, path.folder.string)
   }
 
   /// Where a request's file would go, before any server was asked.

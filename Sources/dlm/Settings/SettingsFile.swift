@@ -112,8 +112,7 @@ struct SettingsFile {
 
   /// Whether a path leads to something that may never end, or wait for a writer that never comes.
   private static func isStream(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    FilePath(path).fileType.map { $0 != S_IFREG } ?? false
   }
 
   private static func saysNothing(_ key: String, _ value: String) -> Bool {

@@ -51,10 +51,8 @@ actor ListNotices {
     for (list, path) in paths.enumerated() {
       guard let path else { continue }
       for place in Set([path, RunMemory.canonical(path)].compactMap { $0.map { FilePath($0) } }) {
-        let folder = place.removingLastComponent().string
-        let watch = inotify_add_watch(queue.rawValue, folder.isEmpty ? "." : folder, UInt32(wanted))
-        let name = place.lastComponent?.string ?? ""
-        if watch >= 0 { places[watch, default: [:]][name, default: []].insert(list) }
+        let watch = inotify_add_watch(queue.rawValue, place.folder.string, UInt32(wanted))
+        if watch >= 0 { places[watch, default: [:]][place.name, default: []].insert(list) }
       }
     }
   }

@@ -3,6 +3,7 @@ import DownloadModel
 import FileReceiving
 import Glibc
 import Synchronization
+import SystemPackage
 
 /// Reads the lists of a run again when they have changed and are still, and has everything asked about again when due.
 /// A child of the run, which ends it by cancelling.
@@ -149,8 +150,7 @@ struct WatchOrder: Sendable {
       case .listAt where !refreshes:
         return "--watch cannot see the list at \(source.name) change: say how often to ask for it, --refresh-every 10m."
       case .list(let path):
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { continue }
+        guard let type = FilePath(path).fileType, type != S_IFREG else { continue }
         return "--watch needs a list that can change, and \(path) is not a regular file: name a list file."
       case .address, .listAt: break
       }
