@@ -201,7 +201,7 @@ enum CommandLineParse {
     return ["get"] + words
   }
 
-  private static func isOption(_ word: String) -> Bool { word.utf8.first == UInt8(ascii: "-") }
+  private static func isOption(_ word: String) -> Bool { word.unicodeScalars.first == "-" }
 
   private static func isSource(_ word: String) -> Bool {
     guard case .list(let path) = Source(word) else { return true }

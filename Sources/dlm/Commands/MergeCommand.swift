@@ -64,7 +64,7 @@ struct MergeCommand: ParsableCommand {
 
   /// - Returns: nil for what is no regular file, hidden, or longer than a list can be.
   private static func text(of path: String, beside report: FilePath) -> [UInt8]? {
-    guard let name = FilePath(path).lastComponent?.string, name.utf8.first != UInt8(ascii: "."),
+    guard let name = FilePath(path).lastComponent?.string, name.unicodeScalars.first != ".",
       let file = try? Folder(standing: report.folder).open(name, O_RDONLY | O_NONBLOCK),
       let size = try? file.identity().size, 0...Int64(WholeText.limit) ~= size
     else { return nil }

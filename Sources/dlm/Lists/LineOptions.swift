@@ -87,8 +87,8 @@ struct LineOptions: Equatable {
   /// - Returns: whether it can be used.
   mutating func setPath(_ path: String) -> Bool {
     guard FileNaming.isUsablePath(path) else { return false }
-    // By bytes: a combining mark after a slash forms one `Character` with it.
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else {
+    // By scalars: a combining mark after a slash forms one `Character` with it.
+    guard let slash = path.unicodeScalars.lastIndex(of: "/") else {
       name = path
       return true
     }
@@ -123,9 +123,9 @@ extension LineOptions {
 
   /// - Parameter text: words, each after a tab; values may hold `%09` for a tab, `%25` for a percent sign.
   init(_ text: String) throws(Unknown) {
-    // By bytes: a combining mark after `=` forms one `Character` with it.
-    for word in text.utf8.split(separator: 0x09).map(Substring.init) {
-      let option = word.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+    // By scalars: a combining mark after `=` forms one `Character` with it.
+    for word in text.unicodeScalars.split(separator: "\t").map(Substring.init) {
+      let option = word.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         .map(Substring.init)
       guard option.count == 2 else { throw Unknown(text: String(word)) }
       let value = PercentEncoding.decode(option[1]).flatMap { String(validating: $0, as: UTF8.self) } ?? "\(option[1])"
@@ -138,6 +138,6 @@ extension LineOptions {
   /// - Returns: `name=value`, without what may be a secret.
   static func shown(_ option: some StringProtocol, _ value: String) -> String {
     if option != "header" { return ListLine.shown("\(option)=\(value)") }
-    return "header=" + (value.utf8.contains(UInt8(ascii: ":")) ? HeaderArgument(argument: value).name + ": " : "") + "…"
+    return "header=" + (value.unicodeScalars.contains(":") ? HeaderArgument(argument: value).name + ": " : "") + "…"
   }
 }

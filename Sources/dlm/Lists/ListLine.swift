@@ -48,7 +48,7 @@ enum ListLine {
   /// A file whose path, and address, a list gives.
   init(_ address: some StringProtocol, path: String, _ options: LineOptions, base: Address?) {
     var options = options
-    self = ListLine(Array(address.utf8), base: base)
+    self = ListLine(address.utf8, base: base)
     guard case .address(let address, _) = self else { return }
     self = options.setPath(path) ? .address(address, options) : .bad(.field("out=\(path)"), text: address.redacted)
   }
@@ -99,7 +99,7 @@ extension Address {
   var unwrapped: Address? {
     // By path first, as most that have a query are none.
     guard let query else { return nil }
-    let place = path.utf8.last == UInt8(ascii: "/") ? path.dropLast() : path
+    let place = path.unicodeScalars.last == "/" ? path.dropLast() : path
     guard let names = Self.redirectors[place]?[site] else { return nil }
     return query.split(separator: "&").lazy.compactMap { parameter -> Address? in
       let parts = parameter.split(separator: "=", maxSplits: 1)

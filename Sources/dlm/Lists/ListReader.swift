@@ -236,7 +236,7 @@ actor ListReader: RequestSource {
       return OpenList(source: source, bytes: .file(file), form: made.form)
     case .listAt(let text):
       let named = Preset.named(by: text)
-      switch ListLine(Array((named?.address ?? text).utf8)) {
+      switch ListLine((named?.address ?? text).utf8) {
       case .bad(let reason, let shown):
         made.isBrokenOff = true
         tell([Rejection(list: Source.address(text).name, line: nil, text: shown, reason: reason)])
@@ -371,7 +371,7 @@ actor ListReader: RequestSource {
 
   private func requests(at text: String, _ source: Source) -> [DownloadRequest] {
     defer { tellUnwrapped(of: source) }
-    let line = ListLine(Array(text.utf8))
+    let line = ListLine(text.utf8)
     if case .bad(let reason, let text) = line {
       tell([Rejection(list: source.name, line: nil, text: text, reason: reason)])
     }

@@ -26,7 +26,7 @@ enum Source: Equatable, Sendable {
     }
   }
 
-  static func isFetchable(_ text: String) -> Bool { ListLine(Array(text.utf8)).address != nil }
+  static func isFetchable(_ text: String) -> Bool { ListLine(text.utf8).address != nil }
 
   var isAddress: Bool { if case .address = self { true } else { false } }
 
@@ -57,11 +57,11 @@ extension [Source] {
   /// Whether files or lists of these sources have the origin of a URL, so that the user's header lines, which are for
   /// that origin, may be sent there too (HTTP rule 49). Lists that can be read once only are not looked at.
   func haveOrigin(of url: String, _ form: ListForm) async -> Bool {
-    guard let address = ListLine([UInt8](url.utf8)).address else { return false }
+    guard let address = ListLine(url.utf8).address else { return false }
     for source in self {
       switch source {
       case .address(let text), .listAt(let text):
-        if ListLine([UInt8](text.utf8)).address?.isSameOrigin(as: address) == true { return true }
+        if ListLine(text.utf8).address?.isSameOrigin(as: address) == true { return true }
       case .list where !source.isReadOnce:
         let reader = ListReader([source], RequestMarks(form: form))
         for _ in 0..<Self.lookahead {

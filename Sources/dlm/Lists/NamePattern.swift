@@ -9,7 +9,7 @@ struct NamePattern: Sendable {
   private let isWhole: Bool
 
   init(_ text: String) {
-    let isWhole = text.utf8.first == UInt8(ascii: "/")
+    let isWhole = text.unicodeScalars.first == "/"
     self.isWhole = isWhole
     components = text.unicodeScalars.drop { isWhole && $0 == "/" }.split(
       separator: "/", omittingEmptySubsequences: false

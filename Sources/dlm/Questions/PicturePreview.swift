@@ -74,9 +74,9 @@ enum PicturePreview {
     if bytes.count > 13, bytes.starts(with: "GIF8".utf8) { return (.gif, little(6, 2), little(8, 2)) }
     if bytes.count >= 30, bytes.starts(with: "RIFF".utf8), bytes[8..<15].elementsEqual("WEBPVP8".utf8) {
       let mask = 0x3FFF
-      switch bytes[15] {
-      case UInt8(ascii: "X"): return (.webP, little(24, 3) + 1, little(27, 3) + 1)
-      case UInt8(ascii: "L"):
+      switch Unicode.Scalar(bytes[15]) {
+      case "X": return (.webP, little(24, 3) + 1, little(27, 3) + 1)
+      case "L":
         return (.webP, little(21, 2, mask) + 1, little(22, 3, from: 6, mask) + 1)
       default: return (.webP, little(26, 2, mask), little(28, 2, mask))
       }

@@ -130,10 +130,10 @@ struct KeyDecoder: Sendable {
     guard pending.count > 1 else { return nil }
     guard "[O".utf8.contains(pending[1]) else {
       pending = byte == 0x1B ? [byte] : []
-      switch byte {
-      case 0x1B: return .escape
-      case UInt8(ascii: "b"): return .wordLeft
-      case UInt8(ascii: "f"): return .wordRight
+      switch Unicode.Scalar(byte) {
+      case "\u{1B}": return .escape
+      case "b": return .wordLeft
+      case "f": return .wordRight
       // Alt with a key counts as the key.
       default: return take(byte)
       }
@@ -144,15 +144,15 @@ struct KeyDecoder: Sendable {
     pending = []
     // `CSI 1;5D` is Ctrl with the left arrow, `CSI 1;3D` Alt with it.
     let isByWord = parameters.hasSuffix(";5") || parameters.hasSuffix(";3")
-    switch (byte, parameters.split(separator: ";").first.map(String.init) ?? "") {
-    case (UInt8(ascii: "A"), _): return .up
-    case (UInt8(ascii: "B"), _): return .down
-    case (UInt8(ascii: "C"), _): return isByWord ? .wordRight : .right
-    case (UInt8(ascii: "D"), _): return isByWord ? .wordLeft : .left
-    case (UInt8(ascii: "H"), _), (UInt8(ascii: "~"), "1"), (UInt8(ascii: "~"), "7"): return .home
-    case (UInt8(ascii: "F"), _), (UInt8(ascii: "~"), "4"), (UInt8(ascii: "~"), "8"): return .end
-    case (UInt8(ascii: "~"), "3"): return .delete
-    case (UInt8(ascii: "~"), "200"):
+    switch (Unicode.Scalar(byte), parameters.split(separator: ";").first.map(String.init) ?? "") {
+    case ("A", _): return .up
+    case ("B", _): return .down
+    case ("C", _): return isByWord ? .wordRight : .right
+    case ("D", _): return isByWord ? .wordLeft : .left
+    case ("H", _), ("~", "1"), ("~", "7"): return .home
+    case ("F", _), ("~", "4"), ("~", "8"): return .end
+    case ("~", "3"): return .delete
+    case ("~", "200"):
       paste = []
       return nil
     default: return nil

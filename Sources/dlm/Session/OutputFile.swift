@@ -265,7 +265,7 @@ enum NamedFiles {
     var command = command
     return OptionTable.rows.filter { $0.file == use }.flatMap { row in
       row.texts(&command).compactMap { text in
-        if row.kind == .headers, text.utf8.first != UInt8(ascii: "@") { return nil }
+        if row.kind == .headers, !HeaderArgument(argument: text).isFile { return nil }
         let path = row.kind == .headers ? String(text.dropFirst()) : text
         return place("\(row.spelled) \(path)", use == .written ? OutputFile.path(path) : path)
       }

@@ -46,7 +46,7 @@ final class RunMemory: Sendable {
     switch source {
     case .standardInput: store.spoolPath?.string
     case .listAt(let text) where Preset.named(by: text) != nil: text
-    case .address(let text), .listAt(let text): ListLine(Array(text.utf8)).address?.key
+    case .address(let text), .listAt(let text): ListLine(text.utf8).address?.key
     case .list(let path): absolute(path, store)
     }
   }
@@ -183,9 +183,9 @@ struct RememberedOptions: Equatable {
       for text in row.texts(&command) {
         let secret: Withheld? =
           switch row.kind {
-          case .headers where text.utf8.first != UInt8(ascii: "@"):
+          case .headers where !HeaderArgument(argument: text).isFile:
             .header(name: HeaderArgument(argument: text).name)
-          case .address where text.utf8.contains(UInt8(ascii: "@")): .proxy
+          case .address where text.unicodeScalars.contains("@"): .proxy
           default: nil
           }
         if let secret { withheld.append(secret) }

@@ -9,13 +9,11 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
 
   init(argument: String) { text = argument }
 
-  var isFile: Bool { text.utf8.first == UInt8(ascii: "@") }
+  var isFile: Bool { text.unicodeScalars.first == "@" }
 
   var name: String {
-    // By bytes, because a combining mark after the colon forms one `Character` with it.
-    String(
-      decoding: text.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
-        .filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
+    // By scalars, because a combining mark after the colon forms one `Character` with it.
+    String(text.unicodeScalars.prefix { $0 != ":" && $0 != ";" }.filter { $0 != " " && $0 != "\t" })
   }
 
   /// - Throws: `ValidationError` that names the place of a line that is none, never its value.

@@ -57,7 +57,7 @@ struct OutputSettings {
   private static func place(_ text: String, below directory: String?) throws -> (name: String, folder: String) {
     let path = FilePath(directory ?? "").pushing(FilePath(text))
     let type = path.fileType ?? S_IFREG
-    let isFolder = text.utf8.last == UInt8(ascii: "/") || type == S_IFDIR && !text.isEmpty
+    let isFolder = text.unicodeScalars.last == "/" || type == S_IFDIR && !text.isEmpty
     guard let name = path.lastComponent?.string, FileNaming.isUsable(name), !FileNaming.hasControls(name),
       type == S_IFREG, !isFolder, !text.isEmpty
     else {

@@ -28,7 +28,7 @@ struct Aria2Lines: LineRule {
     if text.hasPrefix("#") { return [] }
     if text.hasPrefix(" ") || text.hasPrefix("\t"), file != nil || isRefused { return take(option: text) }
     let done = end()
-    let lines = text.split(separator: "\t").map { ListLine(Array($0.utf8), base: base) }
+    let lines = text.split(separator: "\t").map { ListLine($0.utf8, base: base) }
     let addresses = lines.compactMap(\.address)
     guard let first = addresses.first else {
       isRefused = !lines.isEmpty

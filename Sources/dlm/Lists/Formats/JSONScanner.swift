@@ -88,21 +88,22 @@ struct JSONScanner {
 
   private mutating func take(_ byte: UInt8) throws(Damage) -> Event? {
     let (isObject, isFirst) = (path.last?.isObject, path.last?.count == 0)
-    switch (state, byte) {
-    case (.skipped, _): if byte == 0x0A { state = .value }
-    case (.text, UInt8(ascii: "\"")): return try endText()
+    let sign = Unicode.Scalar(byte)
+    switch (state, sign) {
+    case (.skipped, _): if sign == "\n" { state = .value }
+    case (.text, "\""): return try endText()
     case (.text, _), (.escape, _):
       keep([byte])
       (state, isEscaped) = (state == .text ? .escape : .text, true)
-    case (_, 0x20), (_, 0x09), (_, 0x0A), (_, 0x0D): break
+    case (_, " "), (_, "\t"), (_, "\n"), (_, "\r"): break
     // A byte-order mark.
-    case (.value, 0xEF), (.value, 0xBB), (.value, 0xBF): break
-    case (.name, UInt8(ascii: "\"")), (.value, UInt8(ascii: "\"")): begin(.text)
-    case (.colon, UInt8(ascii: ":")): state = .value
-    case (.after, UInt8(ascii: ",")) where isObject != nil: state = isObject == true ? .name : .value
-    case (.after, UInt8(ascii: "}")) where isObject == true, (.name, UInt8(ascii: "}")) where isFirst,
-      (.after, UInt8(ascii: "]")) where isObject == false,
-      (.value, UInt8(ascii: "]")) where isFirst && isObject == false:
+    case (.value, "\u{EF}"), (.value, "\u{BB}"), (.value, "\u{BF}"): break
+    case (.name, "\""), (.value, "\""): begin(.text)
+    case (.colon, ":"): state = .value
+    case (.after, ",") where isObject != nil: state = isObject == true ? .name : .value
+    case (.after, "}") where isObject == true, (.name, "}") where isFirst,
+      (.after, "]") where isObject == false,
+      (.value, "]") where isFirst && isObject == false:
       steps.removeSubrange((path.popLast()?.step.lowerBound ?? 0)...)
       state = .after
       if path.isEmpty, startLine == line { isLines = true }
@@ -110,15 +111,15 @@ struct JSONScanner {
     case (.after, _) where path.isEmpty:
       state = .value
       return try take(byte)
-    case (.value, UInt8(ascii: "{")), (.value, UInt8(ascii: "[")):
+    case (.value, "{"), (.value, "["):
       if path.isEmpty { startLine = line }
       guard path.count < Self.depth else { throw Damage(why: "it is nested more than \(Self.depth) deep") }
-      begin(byte == UInt8(ascii: "{") ? .name : .value)
+      begin(sign == "{" ? .name : .value)
       let start = steps.count
       if state != .name { steps += "[]".utf8 }
       path.append(Level(isObject: state == .name, step: start..<steps.count))
       return .began
-    case (.value, _) where byte.isLetterOrDigit || byte == UInt8(ascii: "-"):
+    case (.value, _) where byte.isLetterOrDigit || sign == "-":
       begin(.word)
       keep([byte])
     default: throw Self.noJSON

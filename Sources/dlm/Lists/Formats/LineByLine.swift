@@ -79,7 +79,7 @@ struct TextLines: LineRule {
       rest = rest[word.endIndex...]
       let address = ByteText(Self.withoutEnd(word))
       // Prose may hold words that only look like a URL; they are no error.
-      if seen.insert(address).inserted, case let line = ListLine(Array(address.text.utf8)), line.address != nil {
+      if seen.insert(address).inserted, case let line = ListLine(address.text.utf8), line.address != nil {
         found.append(line)
       }
     }

@@ -156,9 +156,9 @@ struct MarkupList: ListFormatReader {
   /// What is not to be fetched (`mailto:`), a folder, and the page's order by date are no links to a file.
   private mutating func addLink(_ text: String?) throws(Rejection.NoList) {
     let base = pageBase ?? base
-    guard let text, !text.isEmpty, text.utf8.first != UInt8(ascii: "#") else { return }
+    guard let text, !text.isEmpty, text.unicodeScalars.first != "#" else { return }
     guard let address = Self.line(text, base).address else {
-      if base == nil, !text.utf8.contains(UInt8(ascii: ":")) { throw .noBase }
+      if base == nil, !text.unicodeScalars.contains(":") { throw .noBase }
       return
     }
     guard !address.lastPathSegment.isEmpty, accepted.isEmpty || accepted.contains(where: { $0.matches(address) }),

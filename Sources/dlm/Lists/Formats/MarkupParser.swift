@@ -58,9 +58,9 @@ final class MarkupParser {
       let (kind, line, length) = (rest[rest.startIndex], number(1), number(5))
       let content = rest.dropFirst(9).prefix(length)
       rest = rest.dropFirst(9 + length)
-      switch kind {
-      case UInt8(ascii: "t"): try event(.text(String(decoding: content, as: UTF8.self)), line)
-      case UInt8(ascii: ">"): try event(.end(Self.name(content.dropLast())), line)
+      switch Unicode.Scalar(kind) {
+      case "t": try event(.text(String(decoding: content, as: UTF8.self)), line)
+      case ">": try event(.end(Self.name(content.dropLast())), line)
       default:
         let words = content.split(separator: 0, omittingEmptySubsequences: false).dropLast()
         let values = words.dropFirst().map { String(decoding: $0, as: UTF8.self) }
