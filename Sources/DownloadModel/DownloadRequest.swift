@@ -216,6 +216,9 @@ public final class RequestList: RequestSource {
   public var outlook: SourceOutlook { SourceOutlook(left: rest.withLock { $0.left }) }
 }
 
+/// How one file ended.
+public typealias DownloadResult = Result<DownloadOutcome, DownloadError>
+
 /// How one file ended without a failure.
 public struct DownloadOutcome: Sendable, Equatable {
   public enum Kind: String, Sendable, Equatable {

@@ -100,7 +100,7 @@ package final class DownloadRun: Sendable {
 
   /// Ends a file that waited in the queue.
   private func end(_ request: DownloadRequest, _ error: DownloadError, _ news: Downloader.News, kept: Int64) {
-    let result = Downloader.Result.failure(error.at(request.address))
+    let result = DownloadResult.failure(error.at(request.address))
     feed.end(request, result, kept: kept)
     news.onEnd(request, result)
   }

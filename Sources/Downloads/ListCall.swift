@@ -116,7 +116,7 @@ final class ListCall: RequestSource {
 
   // MARK: From the loops
 
-  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     state.withLock { state in
       guard let file = state.begin(request.id) else { return }
       (state.open[request.id], state.progress[request.id]) = (nil, nil)

@@ -83,7 +83,7 @@ struct Wiring: Sendable {
   /// - Returns: how many files went at a time, and why.
   func run(
     _ source: some RequestSource, scopes: DownloadScopes? = nil,
-    onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
+    onEnd: @escaping @Sendable (DownloadRequest, DownloadResult) -> Void
   ) async -> RunWidth {
     let news = Downloader.News(
       onSplit: { [log] in log?.split($0, $1, $2) }, onRetry: { [log] in log?.again($0, $1, $2) }, onEnd: onEnd)

@@ -19,7 +19,7 @@ public actor Downloader {
   /// Files that were given up and have not ended yet, and how they are to end; mostly none.
   private var givenUp: [Int: DownloadError] = [:]
 
-  public typealias Result = Swift.Result<DownloadOutcome, DownloadError>
+  public typealias Result = DownloadResult
 
   /// Callbacks for what happens to files, called at once.
   public struct News: Sendable {

@@ -23,7 +23,7 @@ struct RunLog: Sendable {
       ])
   }
 
-  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     switch result {
     case .success(let outcome):
       debug(

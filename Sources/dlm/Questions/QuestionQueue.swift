@@ -71,7 +71,7 @@ final class QuestionQueue: Sendable {
   }
 
   /// - Returns: whether something is asked about the file.
-  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) -> Bool {
+  func ended(_ request: DownloadRequest, _ result: DownloadResult) -> Bool {
     guard case .success(let outcome) = result, let kind = kind(outcome) else { return false }
     if kind == .name { left.note(outcome.path, isLeft: true) }
     continuation.yield(.file(Question(request: request, outcome: outcome, kind: kind)))

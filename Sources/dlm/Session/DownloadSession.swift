@@ -46,7 +46,7 @@ struct RunObservers: Sendable {
   let hooks: Hooks?
 
   /// A file has ended, under the name that it keeps.
-  func settled(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  func settled(_ request: DownloadRequest, _ result: DownloadResult) {
     lists?.files.ended(request, result)
     hooks?.ended(request, result)
   }
@@ -279,7 +279,7 @@ struct DownloadSession: Sendable {
     return await wiring.run(watched, scopes: watched.scopes, onEnd: ended)
   }
 
-  @Sendable private func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  @Sendable private func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     log?.ended(request, result)
     observers.recorder?.ended(request, result)
     trial?.fetched.ended(request, result)

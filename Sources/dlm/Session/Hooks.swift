@@ -43,7 +43,7 @@ actor Hooks {
 
   init(_ settings: Settings) { self.settings = settings }
 
-  nonisolated func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  nonisolated func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     guard case .success(let outcome) = result, outcome.kind != .skipped else { return }
     let verdict = outcome.kind == .fetched ? "downloaded" : outcome.kind == .copied ? "copied" : "unchanged"
     // Absolute, because a command would take a server's `--version` for an option.

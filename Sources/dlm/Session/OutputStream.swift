@@ -36,7 +36,7 @@ actor OutputStream {
 
   /// Copies the rest of the finished file.
   /// - Parameter path: where it is, whatever other users put under its name (`ScratchFolder.held`).
-  func finish(_ outcome: DownloadOutcome, at path: String) -> Result<DownloadOutcome, DownloadError> {
+  func finish(_ outcome: DownloadOutcome, at path: String) -> DownloadResult {
     do {
       if let failure { throw failure }
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])

@@ -181,7 +181,7 @@ final class FetchedFiles: Sendable {
 
   private let files = Lock<[File]>([])
 
-  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     guard case .success(let outcome) = result else { return }
     var request = request
     request.pieces = nil

@@ -80,7 +80,7 @@ final class RunRecorder: Sendable {
 
   func add(_ times: TransferTimes) { state.withLock { $0.transfers.append(times) } }
 
-  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     let now = Self.now
     guard case .success(let outcome) = result else { return }
     state.withLock { state in

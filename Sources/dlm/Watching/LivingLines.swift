@@ -11,8 +11,6 @@ struct LivingLines {
     var removed: [(request: DownloadRequest, was: WatchNews.Removed)] = []
   }
 
-  typealias Result = Swift.Result<DownloadOutcome, DownloadError>
-
   private enum Life {
     /// It begins when removed lines of its address, which may still have its file, have ended.
     case behind
@@ -25,7 +23,7 @@ struct LivingLines {
     var request: DownloadRequest
     var life: Life
     /// Its last result; a question that was cut short leaves it as it was.
-    var result: Result?
+    var result: DownloadResult?
     var isLeaving = false
 
     var isCutShort: Bool { if case .failure(let error) = result { error.code == .cancelled } else { false } }
@@ -155,7 +153,7 @@ struct LivingLines {
 
   // MARK: Work ends
 
-  mutating func ended(_ id: Int, _ result: Result) -> Effects {
+  mutating func ended(_ id: Int, _ result: DownloadResult) -> Effects {
     var effects = Effects()
     guard var line = lines[id] else { return effects }
     active -= 1

@@ -51,7 +51,7 @@ final class WatchedLines: RequestSource {
   func stop() { state.withLock { $0.isStopped = true } }
 
   /// The line's work has ended, and does not come again by itself.
-  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     scopes.forget(request.id)
     state.withLock { state in
       tell(of: state.lines.ended(request.id, result).removed, state)
