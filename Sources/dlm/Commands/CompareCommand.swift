@@ -40,7 +40,7 @@ struct CompareCommand: AsyncParsableCommand {
     let rejected = failures.sayRejections()
     guard !requests.isEmpty else {
       if rejected != .sourceUnreadable {
-        let lists = sources.map { TerminalText.sanitized($0.name) }.joined(separator: ", ")
+        let lists = sources.map(\.name).joined(separator: ", ")
         StandardError.say("dlm: \(lists): no addresses, so there is nothing to compare")
       }
       throw rejected == .success ? ExitStatus.sourceUnreadable : rejected
@@ -61,7 +61,7 @@ struct CompareCommand: AsyncParsableCommand {
     if !sources.isEmpty { return sources.map { Source($0, isList: list || !lists.accept.isEmpty) } }
     let last = try LastList(RunHistoryStore(environment))
     try last.requireWithheld(shared)
-    StandardError.say("Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))")
+    StandardError.say("Comparing with the last list of this folder: \(last.names)")
     let isList = last.history.command.options.contains("--list")
     return last.history.command.sources.map { Source($0, isList: isList) }
   }

@@ -37,7 +37,7 @@ struct HistoryCommand: AsyncParsableCommand {
       columns: StandardOutput.terminal?.columns)
     if json { return try StandardOutput.say(json: messages.json) }
     guard !all.isEmpty else {
-      let what = list.map { "of \(TerminalText.sanitized($0))" } ?? "in this folder"
+      let what = list.map { "of \($0)" } ?? "in this folder"
       throw Refusal("dlm: no finished run \(what) is remembered; dlm get LIST makes one", .sourceUnreadable)
     }
     try StandardOutput.say(StandardOutput.wrapped(messages.lines))

@@ -29,7 +29,7 @@ struct MergeCommand: ParsableCommand {
     var troubles = merge.troubles
     let (list, unread) = Self.failures(of: merge)
     troubles += unread.map { "its failures cannot be read: \($0)" }
-    StandardError.say(troubles.map { "dlm: \(TerminalText.sanitized($0))" })
+    StandardError.say(troubles.map { "dlm: \($0)" })
     let untold = file?.keep(list, "--again") ?? []
     StandardError.say(untold)
     try json ? StandardOutput.say(json: [merge.json]) : StandardOutput.say([merge.line])

@@ -258,7 +258,7 @@ struct RejectionMessages {
   /// - Parameter lists: those that came over https and name files at http.
   static func downgrades(_ lists: Set<String>) -> [String] {
     lists.sorted().map {
-      "dlm: \(TerminalText.sanitized($0)) came over https, but names files at http: others can read and change those "
+      "dlm: \($0) came over https, but names files at http: others can read and change those "
         + "on their way"
     }
   }

@@ -7,7 +7,7 @@ enum RepeatMessages {
   static func again(_ last: LastList, _ why: NotRepeated) -> [String] {
     let options = last.history.command.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
     let with = options.isEmpty ? "" : ", with \(options.joined(separator: " "))"
-    let line = "Taking the last list of this folder: \(TerminalText.sanitized(last.names))\(with)"
+    let line = "Taking the last list of this folder: \(last.names)\(with)"
     guard case .because(let reason, let other) = why else { return [line] }
     return [line, "  Not compared with mode \(other.rawValue): \(reason.rawValue). dlm compare measures both."]
   }
@@ -19,7 +19,7 @@ enum RepeatMessages {
       plan.otherRun.map { " (\(Quantity.duration(.seconds($0.seconds))))" }
       ?? ", whose time is not known yet"
     return [
-      "\(TerminalText.sanitized(plan.list)) again, \(way), to compare with \(plan.other.rawValue)\(then)"
+      "\(plan.list) again, \(way), to compare with \(plan.other.rawValue)\(then)"
         + (estimate(plan).map { ": \($0)" } ?? ""),
       "  The list is downloaded again to compare: into a scratch folder, which is compared with the files here and "
         + "removed. --no-compare fetches only what is missing or has changed.",
@@ -54,7 +54,7 @@ enum RepeatMessages {
   static func verdict(_ verdict: RepeatVerdict, failed: Int) -> [String] {
     func named(_ files: [RepeatVerdict.Difference], _ what: String) -> [String] {
       files.prefix(FailureLog.told).map {
-        "  \(TerminalText.sanitized($0.address)): \(TerminalText.sanitized($0.path)) \(what)"
+        "  \($0.address): \($0.path) \(what)"
       }
     }
     let (missing, differences) = (verdict.missing, verdict.differences)

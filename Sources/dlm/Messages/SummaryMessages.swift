@@ -20,7 +20,7 @@ struct SummaryMessages {
   var lines: [String] {
     if report.tally.listed == 0, report.signal == nil {
       let empty = "dlm: \(lists.joined(separator: ", ")) \(lists.count == 1 ? "has" : "have") no addresses"
-      return report.rejections.isEmpty ? [TerminalText.sanitized(empty)] : failureLines
+      return report.rejections.isEmpty ? [empty] : failureLines
     }
     var lines = [headline]
     if let lesson = report.lesson { lines.append("  " + LessonMessages.text(lesson, atOnce: report.jobs)) }
@@ -148,7 +148,7 @@ struct SummaryMessages {
 
   private static func shown(_ names: [String], of count: Int) -> String {
     let more = count > names.count ? " and \(Quantity.count(count - names.count)) more" : ""
-    return names.map { TerminalText.sanitized($0) }.joined(separator: ", ") + more
+    return names.joined(separator: ", ") + more
   }
 
   static func unusedChecksums(_ names: [String]) -> [String] {
@@ -166,7 +166,7 @@ struct SummaryMessages {
     }
     // A scratch folder goes with what is in it.
     if isRepeat { lines = lines.map { $0.replacing(/[:;] what (has come|came) is kept.*/, with: "") } }
-    return lines.map { TerminalText.sanitized($0) }
+    return lines
   }
 
   /// Of two earlier runs, after one that fetched nothing.

@@ -94,7 +94,7 @@ struct ComparisonSession: Sendable {
   private func keep(_ measured: ComparisonReport) -> Bool {
     guard let report = settings.report else { return true }
     let troubles = write(measured)
-    StandardError.say(troubles.isEmpty ? ["Report: \(TerminalText.sanitized(report.file.name))"] : troubles)
+    StandardError.say(troubles.isEmpty ? ["Report: \(report.file.name)"] : troubles)
     return troubles.isEmpty
   }
 

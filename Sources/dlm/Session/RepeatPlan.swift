@@ -231,7 +231,7 @@ struct LastList {
     let names = try HeaderArgument.lines(of: given.header).map { HeaderArgument(argument: $0).name.lowercased() }
     let missing: [String] = history.command.withheld.compactMap { withheld in
       switch withheld {
-      case .header(let name): names.contains(name.lowercased()) ? nil : "-H '\(TerminalText.sanitized(name)): …'"
+      case .header(let name): names.contains(name.lowercased()) ? nil : "-H '\(name): …'"
       case .proxy: given.proxy == nil ? "--proxy with its login" : nil
       case .addressLogins where given.netrcFile != nil: nil
       case .addressLogins: "the logins of the addresses (name them again, or use --netrc-file)"
