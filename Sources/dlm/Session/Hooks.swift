@@ -29,10 +29,10 @@ actor Hooks {
 
   private let settings: Settings
   private let (files, file) = AsyncStream<[String: String]>.makeStream()
-  private var running: [pid_t: String] = [:]
 
   private struct Groups {
-    var running: Set<pid_t> = []
+    /// What runs, by its group, and for what.
+    var running: [pid_t: String] = [:]
     var isEnding = false
   }
 
@@ -55,15 +55,17 @@ actor Hooks {
   func run() async {
     var left = 0
     for await variables in files {
-      while running.count >= settings.jobs { reap() }
+      while running >= settings.jobs { reap() }
       if !start("--on-complete", settings.own.onComplete, for: variables["PATH"] ?? "", variables) { left += 1 }
       reap(WNOHANG)
     }
-    while !running.isEmpty { reap() }
+    while running > 0 { reap() }
     if left > 0 {
       StandardError.say("dlm: --on-complete did not run for \(Quantity.files(left)); the next run does that")
     }
   }
+
+  private var running: Int { Self.groups.withLock { $0.running.count } }
 
   nonisolated func finish() { file.finish() }
 
@@ -81,8 +83,8 @@ actor Hooks {
   /// For a process that ends at once.
   static func kill() { send(SIGKILL, to: groups.withLock { $0.running }) }
 
-  private static func send(_ signal: Int32, to some: Set<pid_t>) {
-    groups.withLock { for group in $0.running.intersection(some) { _ = Glibc.kill(-group, signal) } }
+  private static func send(_ signal: Int32, to some: [pid_t: String]) {
+    groups.withLock { for group in some.keys where $0.running[group] != nil { _ = Glibc.kill(-group, signal) } }
   }
 
   func done(_ status: ExitStatus, _ tally: ProgressTally) {
@@ -90,14 +92,13 @@ actor Hooks {
     let verdict = status != .success ? "failed" : tally.bodies > 0 ? "downloaded" : "unchanged"
     let counts = ["DONE": "\(tally.done)", "FAILED": "\(tally.failed)", "STATUS": "\(status.rawValue)"]
     _ = start("--on-done", settings.own.onDone, for: "the run", counts.merging(["VERDICT": verdict]) { $1 })
-    while !running.isEmpty { reap() }
+    while running > 0 { reap() }
   }
 
   private func reap(_ options: Int32 = 0) {
     var status: Int32 = 0
     let process = waitpid(-1, &status, options)
-    Self.groups.withLock { _ = $0.running.remove(process) }
-    guard let what = running.removeValue(forKey: process), status != 0 else { return }
+    guard let what = Self.groups.withLock({ $0.running.removeValue(forKey: process) }), status != 0 else { return }
     let end = status & 0x7F == 0 ? "with status \(status >> 8)" : "by signal \(status & 0x7F)"
     StandardError.say("dlm: \(what) ended \(end)")
   }
@@ -136,12 +137,10 @@ actor Hooks {
     let code: Int32? = Self.groups.withLock { groups in
       if groups.isEnding { return nil }
       let code = posix_spawnp(&process, command.words[0], &actions, &attributes, texts[0], texts[1])
-      if code == 0 { groups.running.insert(process) }
+      if code == 0 { groups.running[process] = "\(option) for \(what)" }
       return code
     }
-    if code == 0 {
-      running[process] = "\(option) for \(what)"
-    } else if let code {
+    if let code, code != 0 {
       StandardError.say("dlm: \(option) \(command.words[0]) cannot be started: \(String(cString: strerror(code)))")
     }
     return code != nil
