@@ -11,8 +11,8 @@ enum ListLine {
   static let limit = 64 * 1024
 
   /// - Parameter base: the address of its list, to which the line may be relative.
-  init(_ bytes: some Collection<UInt8>, base: Address? = nil) {
-    let content = Self.trimmed(bytes)
+  init(_ bytes: some BidirectionalCollection<UInt8>, base: Address? = nil) {
+    let content = bytes.trimmed(Self.isBlank)
     guard let first = content.first, first != UInt8(ascii: "#") else {
       self = .blank
       return
@@ -46,7 +46,7 @@ enum ListLine {
   var address: Address? { if case .address(let address, _) = self { address } else { nil } }
 
   /// A file whose path, and address, a list gives.
-  init(_ address: some StringProtocol, path: String, _ options: LineOptions, base: Address?) {
+  init(_ address: String, path: String, _ options: LineOptions, base: Address?) {
     var options = options
     self = ListLine(address.utf8, base: base)
     guard case .address(let address, _) = self else { return }
@@ -79,13 +79,7 @@ enum ListLine {
     return first.contains(UInt8(ascii: ":"))
   }
 
-  static func trimmed<Bytes: Collection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
-    guard let start = bytes.firstIndex(where: { !isBlank($0) }) else { return bytes.prefix(0) }
-    var slice = bytes[start...]
-    while let last = slice.dropFirst(slice.count - 1).first, isBlank(last) { slice = slice.dropLast() }
-    return slice
-  }
+  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
   /// A line that is no address may still hold a login or a signature.
   static func shown(_ text: String) -> String {

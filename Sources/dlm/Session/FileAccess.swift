@@ -78,6 +78,16 @@ extension ContentDigest {
   }
 }
 
+extension BidirectionalCollection {
+  /// Without what is blank at both ends.
+  func trimmed(_ isBlank: (Element) -> Bool) -> SubSequence {
+    guard let start = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+      return prefix(0)
+    }
+    return self[start...last]
+  }
+}
+
 extension Character {
   /// Whether it ends a line of a file. U+2028 and its like, newlines to Swift too, stand within lines.
   var endsLine: Bool { self == "\n" || self == "\r\n" || self == "\r" }

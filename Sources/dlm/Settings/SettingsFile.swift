@@ -66,10 +66,7 @@ struct SettingsFile {
   }
 
   private static func trimmed(_ text: Substring) -> Substring {
-    func isBlank(_ character: Character) -> Bool { " \t\u{FEFF}".contains(character) }
-    var text = text.drop(while: isBlank)
-    while let last = text.last, isBlank(last) { text.removeLast() }
-    return text
+    text.trimmed { " \t\u{FEFF}".contains($0) }
   }
 
   func found(_ name: String) -> (text: String, origin: SettingOrigin)? {

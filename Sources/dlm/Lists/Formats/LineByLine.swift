@@ -124,7 +124,7 @@ struct PlainLines: ListFormatReader {
 
   /// Encoded but for the slash, as the text may be a path. What is behind a tab stays, and what is blank or no text.
   private static func filled(_ template: String, with bytes: [UInt8]) -> [UInt8] {
-    let line = ListLine.trimmed(bytes)
+    let line = bytes.trimmed(ListLine.isBlank)
     if line.isEmpty || line.first == UInt8(ascii: "#") || ListLine.fault(bytes) != nil { return bytes }
     let text = line.prefix { $0 != 0x09 }
     let word = PercentEncoding.encode(String(decoding: text, as: UTF8.self), keeping: "/")
