@@ -1,8 +1,6 @@
 import ArgumentParser
 import DownloadModel
-import FileReceiving
 import FoundationEssentials
-import Glibc
 import SystemPackage
 import TerminalProgress
 
@@ -65,10 +63,9 @@ struct MergeCommand: ParsableCommand {
   /// - Returns: nil for what is no regular file, hidden, or longer than a list can be.
   private static func text(of path: String, beside report: FilePath) -> [UInt8]? {
     guard let name = FilePath(path).lastComponent?.string, name.unicodeScalars.first != ".",
-      let file = try? Folder(standing: report.folder).open(name, O_RDONLY | O_NONBLOCK),
-      let size = try? file.identity().size, 0...Int64(WholeText.limit) ~= size
+      let text = FileDescriptor.bytes(of: report.folder.appending(name), upTo: WholeText.limit, .noFollow)
     else { return nil }
-    return try? file.read(Int(size))
+    return text.count > WholeText.limit ? nil : text
   }
 }
 

@@ -354,11 +354,7 @@ actor ListReader: RequestSource {
   /// - Returns: nil where a list has no such file beside it.
   private func text(of name: String, beside list: OpenList) throws -> [UInt8]? {
     guard case .arriving(let arriving) = list.bytes else {
-      let path = FilePath(list.source.name).removingLastComponent().appending(name)
-      // A pipe would be waited for, whatever signal comes.
-      guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
-      else { return nil }
-      return try? file.closeAfter { file.isRegularFile ? try file.bytes(upTo: WholeText.limit) : nil }
+      return FileDescriptor.bytes(of: FilePath(list.source.name).folder.appending(name), upTo: WholeText.limit)
     }
     guard let fetching, let home = list.address, let address = arriving.bytes.page(at: name) else { return nil }
     let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, of: home, fetching))

@@ -1,4 +1,3 @@
-import FileReceiving
 import FoundationEssentials
 import SystemPackage
 
@@ -94,9 +93,6 @@ enum PicturePreview {
 
   /// - Returns: of a long file, more than can be shown.
   static func read(_ path: String) -> [UInt8]? {
-    guard FileIdentity.of(path: path)?.isRegularFile == true,
-      let file = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking, .noFollow])
-    else { return nil }
-    return try? file.closeAfter { try file.bytes(upTo: mostBytes) }
+    FileDescriptor.bytes(of: FilePath(path), upTo: mostBytes, .noFollow)
   }
 }

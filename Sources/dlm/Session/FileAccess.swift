@@ -31,6 +31,13 @@ extension FileDescriptor {
     return bytes
   }
 
+  /// Of a regular file, at most a block more than the limit; nil for any other, and where it cannot be read. A pipe
+  /// would be waited for.
+  static func bytes(of path: FilePath, upTo limit: Int, _ more: OpenOptions = []) -> [UInt8]? {
+    guard let file = try? open(path, .readOnly, options: [.closeOnExec, .nonBlocking, more]) else { return nil }
+    return try? file.closeAfter { file.isRegularFile ? try file.bytes(upTo: limit) : nil }
+  }
+
   /// Also to a descriptor that does not block. One that takes nothing for a second is given up once a signal ends the
   /// run.
   func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
