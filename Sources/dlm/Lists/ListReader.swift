@@ -196,7 +196,13 @@ actor ListReader: RequestSource {
   private func readBlock(into requests: inout [DownloadRequest]) -> Bool {
     guard let source = open?.source ?? sources.popFirst() else { return false }
     if case .address(let text) = source {
-      requests += self.requests(at: text, source)
+      switch ListLine(text.utf8) {
+      case .bad(let reason, let text):
+        tell([Rejection(list: source.name, line: nil, text: text, reason: reason)])
+      case .address(let address, let options): take(address, options, line: nil, of: source, into: &requests)
+      case .blank: break
+      }
+      tellUnwrapped(of: source)
       return true
     }
     do { if open == nil { open = try opened(source) } } catch { breakOff(source, error) }
@@ -287,9 +293,7 @@ actor ListReader: RequestSource {
       case .address(let address, let options):
         tell(list.doubt.address())
         let naming = list.reader?.isOwnFormat == true ? Provenance.user : .stranger
-        if let request = request(address, options, line: entry.line, of: list.source, at: list.address, naming) {
-          requests.append(request)
-        }
+        take(address, options, line: entry.line, of: list.source, at: list.address, naming, into: &requests)
       case .bad(.damaged(let why), _):
         throw DownloadError(.badResponse, cause: .detail(why), activity: "decoding")
       case .bad(let reason, let text):
@@ -365,26 +369,15 @@ actor ListReader: RequestSource {
     return text
   }
 
-  private func requests(at text: String, _ source: Source) -> [DownloadRequest] {
-    defer { tellUnwrapped(of: source) }
-    let line = ListLine(text.utf8)
-    if case .bad(let reason, let text) = line {
-      tell([Rejection(list: source.name, line: nil, text: text, reason: reason)])
-    }
-    guard case .address(let address, let options) = line else { return [] }
-    return request(address, options, line: nil, of: source).map { [$0] } ?? []
-  }
-
-  private func request(
+  private func take(
     _ address: Address, _ options: LineOptions?, line: Int?, of source: Source, at list: Address? = nil,
-    _ naming: Provenance = .user
-  ) -> DownloadRequest? {
-    guard made.takes(address.resource, of: address) else { return nil }
+    _ naming: Provenance = .user, into requests: inout [DownloadRequest]
+  ) {
+    guard made.takes(address.resource, of: address) else { return }
     do throws(Unusable) {
-      return try made.request(address, options, from: source, at: list, naming)
+      requests.append(try made.request(address, options, from: source, at: list, naming))
     } catch {
       tell([Rejection(list: source.name, line: line, text: address.redacted, reason: error.reason)])
-      return nil
     }
   }
 
