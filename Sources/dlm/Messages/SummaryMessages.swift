@@ -134,16 +134,18 @@ struct SummaryMessages {
   }
 
   private var numbered: String? {
-    let (count, names) = (report.tally.numbered, report.tally.numberedNames)
-    guard count > 0, !isRepeat else { return nil }
-    return "  Numbered, because the name was taken: \(Self.shown(names.sorted(), of: count))"
+    kept(report.tally.numberedNames, of: report.tally.numbered).map { "  Numbered, because the name was taken: \($0)" }
   }
 
   private var pages: String? {
-    let (count, names) = (report.tally.pages, report.tally.pageNames)
-    guard count > 0, !isRepeat else { return nil }
-    return "  HTML under other names, perhaps login or error pages: \(Self.shown(names.sorted(), of: count)); look at "
-      + "them, or refuse them with --expect"
+    kept(report.tally.pageNames, of: report.tally.pages).map {
+      "  HTML under other names, perhaps login or error pages: \($0); look at them, or refuse them with --expect"
+    }
+  }
+
+  /// Nil for no names, and in a run whose files go.
+  private func kept(_ names: [String], of count: Int) -> String? {
+    count > 0 && !isRepeat ? Self.shown(names.sorted(), of: count) : nil
   }
 
   private static func shown(_ names: [String], of count: Int) -> String {
