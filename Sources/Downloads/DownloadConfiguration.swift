@@ -126,10 +126,10 @@ public struct DownloadConfiguration: Sendable {
 
   /// Names only the field, because the value may be a secret.
   private static func checkedLine(_ line: String) throws(DownloadError) -> String {
-    // By bytes, because a combining mark after the colon forms one `Character` with it.
-    let name = line.utf8.prefix { $0 != UInt8(ascii: ":") }
-    guard name.count < line.utf8.count, !name.isEmpty else { throw refusal("a header line is no \"Name: value\"") }
-    let field = String(decoding: name.filter { $0 > 0x20 }, as: UTF8.self)
+    // By scalars, because a combining mark after the colon forms one `Character` with it.
+    let name = line.unicodeScalars.prefix { $0 != ":" }
+    guard name.endIndex < line.endIndex, !name.isEmpty else { throw refusal("a header line is no \"Name: value\"") }
+    let field = String(name.filter { $0.value > 0x20 })
     if ReservedMatter(field: field.lowercased()) != nil {
       throw refusal("\(field) is sent by the library itself; a header line may not say it")
     }

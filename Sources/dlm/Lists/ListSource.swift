@@ -102,7 +102,7 @@ struct Preset: Sendable {
     let path = XDGFolders(ProcessInfo.processInfo.environment).config?.appending("presets.conf").string ?? ""
     guard access(path, F_OK) == 0 else { return [] }
     do throws(UserFile.Refusal) {
-      let text = String(decoding: try UserFile.bytes(path, upTo: 64 * 1024, behindLink: true), as: UTF8.self)
+      let text = String(decoding: try UserFile.bytes(path, upTo: 64 * 1024), as: UTF8.self)
       let presets = OptionTable.lines(of: text).filter { $0.first != "#" }.map { ($0, Preset($0)) }
       StandardError.say(
         presets.filter { $1 == nil }.map {

@@ -92,14 +92,13 @@ final class QuestionQueue: Sendable {
     defer { end() }
     var forAll: NameDecision?
     for await asked in questions {
-      guard case .file(var question) = asked else {
-        guard case .links(let links) = asked else { return }
+      if case .links(let links) = asked {
         // The run waits for this, also where nobody can be asked any more.
         let isWanted = await decide(links) ?? false
         end()
         await fetch(isWanted ? links : [])
-        continue
       }
+      guard case .file(var question) = asked else { continue }
       var note: String?
       if question.kind == .name { question.picture = showPicture(question.outcome.path) }
       left.keep()

@@ -164,7 +164,7 @@ enum TerminalPrompt {
     while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = read(terminal, &bytes, bytes.count)
-    return String(decoding: bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    return String(decoding: bytes.prefix(max(0, count)).prefix { $0 != 0x0A }, as: UTF8.self)
   }
 
   private static func say(_ text: String, _ terminal: Int32) {

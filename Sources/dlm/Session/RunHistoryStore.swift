@@ -134,7 +134,7 @@ enum RunEvent: Decodable, Equatable {
   /// - Parameter word: of the lines that are wanted; nil for all.
   static func all(in text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
     let decoder = JSONDecoder()
-    return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+    return text.split(separator: 0x0A).compactMap { line in
       guard word.map({ line.firstRange(of: $0.utf8) != nil }) ?? true else { return nil }
       let event = try? decoder.decode(RunEvent.self, from: Data(line))
       return event?.ended?.isPossible == false ? nil : event

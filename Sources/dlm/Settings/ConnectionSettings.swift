@@ -62,12 +62,11 @@ struct ConnectionSettings {
   }
 
   private static func requireReadable(_ option: String, _ path: String) throws -> String {
-    var status = stat()
-    guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
+    guard access(path, R_OK) == 0, let type = FilePath(path).fileType else {
       throw ValidationError(UsageMessages.unreadable(option, path, String(cString: strerror(errno))))
     }
     // libcurl reads it for each connection, and a pipe would block all transfers of the loop.
-    guard status.st_mode & S_IFMT == S_IFREG else {
+    guard type == S_IFREG else {
       throw ValidationError(UsageMessages.unreadable(option, path, UsageMessages.notRegular))
     }
     return path
