@@ -123,7 +123,7 @@ package struct Descriptor: ~Copyable, Sendable {
 }
 
 extension Errno {
-  static var last: Errno { Errno(rawValue: errno) }
+  package static var last: Errno { Errno(rawValue: errno) }
 
   /// Makes a system call, again if a signal interrupts it.
   @discardableResult

@@ -73,7 +73,7 @@ struct DemoCommand: AsyncParsableCommand {
 
   private static func page(_ environment: [String: String]) -> ReportFile? {
     guard let folder = XDGFolders(environment).state, (try? Folder(own: folder)) != nil,
-      let report = try? ReportFile(folder.appending("demo.html").string), report.file.obstacle("--report") == nil
+      let report = try? ReportFile(folder.appending("demo.html").string), report.file.obstacle == nil
     else { return nil }
     return report
   }

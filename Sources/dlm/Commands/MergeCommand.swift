@@ -28,7 +28,7 @@ struct MergeCommand: ParsableCommand {
     let (list, unread) = Self.failures(of: merge)
     troubles += unread.map { "its failures cannot be read: \($0)" }
     StandardError.say(troubles.map { "dlm: \($0)" })
-    let untold = file?.keep(list, "--again") ?? []
+    let untold = file?.keep(list) ?? []
     StandardError.say(untold)
     try json ? StandardOutput.say(json: [merge.json]) : StandardOutput.say([merge.line])
     let status = untold.isEmpty ? merge.status : .diskFailed

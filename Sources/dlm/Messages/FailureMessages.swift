@@ -370,11 +370,11 @@ enum TroubleMessages {
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
   }
 
-  static func notWritten(_ name: String, _ error: any Error, option: String = "--events") -> String {
+  static func notWritten(_ file: OutputFile, _ error: any Error) -> String {
     let remedy =
       (error as? Errno) == .tooManySymbolicLinkLevels
-      ? "it is a link; name the file itself" : "choose another place with \(option)"
-    return "dlm: \(name) cannot be written: \(error); \(remedy)"
+      ? "it is a link; name the file itself" : "choose another place with \(file.option)"
+    return "dlm: \(file.name) cannot be written: \(error); \(remedy)"
   }
 }
 

@@ -191,6 +191,7 @@ final class UnnamedFiles: Sendable {
   /// Fails silently: then the next run asks less.
   func keep() {
     guard let file, (try? Folder(own: file.removingLastComponent())) != nil else { return }
-    _ = OutputFile.file(file).keep(paths.withLock { $0.sorted() }.map(\.text).joined(separator: "\0"), "--ask-names")
+    let text = paths.withLock { $0.sorted() }.map(\.text).joined(separator: "\0")
+    _ = OutputFile(file, option: "--ask-names").keep(text)
   }
 }

@@ -33,7 +33,7 @@ struct ComparisonSession: Sendable {
 
   /// - Throws: the exit status when standard output cannot be written.
   func run(onReport: (ComparisonReport) -> Void = { _ in }) async throws(ExitStatus) -> ExitStatus {
-    if let trouble = settings.report?.file.obstacle("--report") {
+    if let trouble = settings.report?.file.obstacle {
       StandardError.say(trouble)
       return .folderUnusable
     }

@@ -184,19 +184,16 @@ struct DownloadSession: Sendable {
   private static func eventRecord(_ order: DownloadOrder) throws(Refusal) -> EventRecord? {
     guard let target = order.settings.events else { return nil }
     do throws(Errno) { return try EventRecord(target) } catch {
-      throw Refusal(TroubleMessages.notWritten(target.name, error), .folderUnusable)
+      throw Refusal(TroubleMessages.notWritten(target, error), .folderUnusable)
     }
   }
 
   /// Of what is written at the end; nil if it can be.
   private static func unwritable(_ settings: Settings) -> Refusal? {
-    for (file, option) in [
-      (settings.failedList, "--failed"), (settings.report?.file, "--report"), (settings.summaryFile, "--summary-json"),
-      (settings.checksumFile, "--write-checksums"), (settings.listFile, "--write-list"),
-    ] {
-      if let trouble = file?.obstacle(option) { return Refusal(trouble, .folderUnusable) }
-    }
-    return nil
+    let files = [
+      settings.failedList, settings.report?.file, settings.summaryFile, settings.checksumFile, settings.listFile,
+    ]
+    return files.lazy.compactMap { $0?.obstacle }.first.map { Refusal($0, .folderUnusable) }
   }
 
   // MARK: Download
@@ -393,7 +390,7 @@ struct DownloadSession: Sendable {
 
   private func keepFailures(_ report: RunReport) -> [String] {
     let more = report.moreFailures > 0 ? failures.spool : nil
-    return order.settings.failedList?.keep(FailedList.text(report), more: more, "--failed") ?? []
+    return order.settings.failedList?.keep(FailedList.text(report), more: more) ?? []
   }
 
   private func keepCookies() -> [String] {
@@ -429,7 +426,7 @@ struct DownloadSession: Sendable {
     if share != nil, !isWhole { more["files"] = JSONValue.null }
     let text = DisplayWords.all.summary(
       report.tally, transferred: report.received, elapsed: report.elapsed, more: more)
-    return file.keep(text, "--summary-json")
+    return file.keep(text)
   }
 
   private func summarize(_ report: RunReport, _ times: RunTimes?, _ listDigest: String) {

@@ -136,10 +136,10 @@ enum UserFile {
   ) throws(Refusal) -> [UInt8] {
     let flags = (behindLink ? 0 : O_NOFOLLOW) | (orPipe ? 0 : O_NONBLOCK)
     let raw = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags)
-    guard raw >= 0 else { throw .system(Errno(rawValue: errno)) }
+    guard raw >= 0 else { throw .system(.last) }
     defer { close(raw) }
     var status = stat()
-    guard fstat(raw, &status) == 0 else { throw .system(Errno(rawValue: errno)) }
+    guard fstat(raw, &status) == 0 else { throw .system(.last) }
     let ownership = FileOwnership(status)
     if let why = Distrust(ownership, user: geteuid(), trustsRoot: trustsRoot, orPipe: orPipe) { throw .distrusted(why) }
     let bytes: [UInt8]
@@ -175,7 +175,7 @@ enum TemporaryFolder {
     // Not mkstemp(3), which leaves the file open in the programs that dlm starts.
     let path = "\(folder)/dlm-\(purpose)-\(UInt64.random(in: 0...UInt64.max))"
     let raw = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    guard raw >= 0 else { throw .last }
     _ = unlink(path)
     return FileDescriptor(rawValue: raw)
   }

@@ -32,8 +32,8 @@ struct FileLists: Sendable {
       let names = [checksums, list].compactMap { $0?.name }.joined(separator: " and ")
       troubles = ["dlm: the run was interrupted: \(names) not written"]
     } else {
-      troubles += checksums?.keep(hashes, "--write-checksums") ?? []
-      troubles += list?.keep(addresses, "--write-list") ?? []
+      troubles += checksums?.keep(hashes) ?? []
+      troubles += list?.keep(addresses) ?? []
       if let list, withheld > 0 {
         StandardError.say("dlm: \(list.name) is without \(Quantity.files(withheld)): signed addresses are secrets")
       }

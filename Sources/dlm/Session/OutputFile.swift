@@ -8,19 +8,26 @@ import TerminalProgress
 
 /// Where `--failed`, `--events`, `--summary-json` and `--report` write: a file that is replaced as a whole (0600, as
 /// addresses may be signed), or something that takes a stream.
-enum OutputFile {
-  case file(FilePath)
-  /// Opened only when there is something to write.
-  case device(FilePath)
-  /// Likewise, as opening it waits for its reader.
-  case pipe(FilePath)
-  /// One that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`), the last two of which
-  /// are links.
-  case descriptor(Int32)
+struct OutputFile {
+  enum Target {
+    case file(FilePath)
+    /// Opened only when there is something to write.
+    case device(FilePath)
+    /// Likewise, as opening it waits for its reader.
+    case pipe(FilePath)
+    /// One that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`), the last two of
+    /// which are links.
+    case descriptor(Int32)
+  }
+
+  let target: Target
+  /// Which named it.
+  let option: String
 
   /// - Throws: `ValidationError` for a folder, for a link, which may lead to another user's file, and for a descriptor
   ///   that cannot be written.
   init(_ text: String, option: String) throws {
+    self.option = option
     let number = Self.descriptor(Self.path(text))
     if text.utf8.starts(with: "fd:".utf8) {
       guard let number, number >= 0 else {
@@ -36,28 +43,34 @@ enum OutputFile {
       }
     }
     if let number {
-      self = .descriptor(number)
+      target = .descriptor(number)
       return
     }
     var status = stat()
     guard lstat(text, &status) == 0 else {
       // If it cannot be looked at, writing it will say so.
-      self = .file(FilePath(text))
+      target = .file(FilePath(text))
       return
     }
     switch status.st_mode & S_IFMT {
-    case S_IFREG: self = .file(FilePath(text))
+    case S_IFREG: target = .file(FilePath(text))
     case S_IFDIR: throw ValidationError("\(option) \(text) is a folder; name a file.")
     case S_IFLNK: throw ValidationError("\(option) \(text) is a link; name the file itself.")
-    case S_IFIFO: self = .pipe(FilePath(text))
-    default: self = .device(FilePath(text))
+    case S_IFIFO: target = .pipe(FilePath(text))
+    default: target = .device(FilePath(text))
     }
   }
 
-  var isStandardOutput: Bool { if case .descriptor(STDOUT_FILENO) = self { true } else { false } }
+  /// - Parameter file: replaced, whatever stands there.
+  init(_ file: FilePath, option: String) {
+    target = .file(file)
+    self.option = option
+  }
+
+  var isStandardOutput: Bool { if case .descriptor(STDOUT_FILENO) = target { true } else { false } }
 
   var name: String {
-    switch self {
+    switch target {
     case .file(let path), .device(let path), .pipe(let path): path.string
     case .descriptor(let number): "descriptor \(number)"
     }
@@ -85,19 +98,15 @@ enum OutputFile {
   // MARK: Writing
 
   /// What to say if a file cannot be written; nil if it can. Found by trying, since rights are not all that counts.
-  func obstacle(_ option: String) -> String? {
-    guard case .file(let path) = self else { return nil }
-    do throws(Errno) { _ = try DraftFile(for: path) } catch {
-      return TroubleMessages.notWritten(name, error, option: option)
-    }
+  var obstacle: String? {
+    guard case .file(let path) = target else { return nil }
+    do throws(Errno) { _ = try DraftFile(for: path) } catch { return TroubleMessages.notWritten(self, error) }
     return nil
   }
 
   /// - Returns: what to say where it cannot be written.
-  func keep(_ text: String, more spool: FailureSpool? = nil, _ option: String) -> [String] {
-    do { try write(text, more: spool) } catch {
-      return [TroubleMessages.notWritten(name, error, option: option)]
-    }
+  func keep(_ text: String, more spool: FailureSpool? = nil) -> [String] {
+    do { try write(text, more: spool) } catch { return [TroubleMessages.notWritten(self, error)] }
     return []
   }
 
@@ -108,7 +117,7 @@ enum OutputFile {
       try file.writeWhole(text.utf8)
       try spool?.copy(to: file)
     }
-    switch self {
+    switch target {
     case .file(let path):
       var draft = try DraftFile(for: path)
       try write(to: draft.descriptor)
@@ -123,7 +132,7 @@ enum OutputFile {
   /// For what is written bit by bit during a run. A file that is there is replaced at once: neither another user's file
   /// nor another name of it is written.
   func open() throws(Errno) -> FileDescriptor {
-    switch self {
+    switch target {
     case .file(let path):
       var draft = try DraftFile(for: path)
       return try draft.publish()
@@ -132,7 +141,7 @@ enum OutputFile {
       while true {
         let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
         if raw >= 0 { return FileDescriptor(rawValue: raw) }
-        guard case .pipe = self, errno == ENXIO else { throw Errno(rawValue: errno) }
+        guard case .pipe = target, errno == ENXIO else { throw .last }
         if Signals.ending != nil { throw .interrupted }
         usleep(20_000)
       }
@@ -143,18 +152,18 @@ enum OutputFile {
 
 /// The JSON lines of `--events`: another reader of the feed beside the display.
 final class EventRecord: Sendable {
-  private let target: OutputFile
+  private let file: OutputFile
   private let descriptor: FileDescriptor
   private let lost = Lock(false)
 
   /// A pipe waits for its reader.
-  init(_ target: OutputFile) throws(Errno) {
-    self.target = target
-    descriptor = try target.open()
+  init(_ file: OutputFile) throws(Errno) {
+    self.file = file
+    descriptor = try file.open()
   }
 
   deinit {
-    if case .descriptor = target { return }
+    if case .descriptor = file.target { return }
     try? descriptor.close()  // a write that failed has been told
   }
 
@@ -173,7 +182,7 @@ final class EventRecord: Sendable {
     await writing
     if let loss = await renderer.lost {
       lost.withLock { $0 = true }
-      StandardError.say(TroubleMessages.notWritten(target.name, Errno(rawValue: loss.errno)))
+      StandardError.say(TroubleMessages.notWritten(file, Errno(rawValue: loss.errno)))
     }
     return value
   }

@@ -33,7 +33,7 @@ struct ReportFile {
       case .json: pages.json + "\n"
       case .md: pages.markdown
       }
-    return file.keep(text, "--report")
+    return file.keep(text)
   }
 }
 

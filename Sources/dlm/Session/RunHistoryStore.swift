@@ -71,7 +71,7 @@ struct RunHistoryStore {
     let text = RunEvent.text(events)
     let size = try Self.locked(file, LOCK_SH) { (lines, size) throws(Errno) in
       let count = text.withUnsafeBytes { write(lines, $0.baseAddress, $0.count) }
-      if count < 0 { throw Errno(rawValue: errno) }
+      if count < 0 { throw .last }
       // The rest is not written: another line may stand behind it by now.
       if count < text.count { throw .noSpace }
       return size
