@@ -66,11 +66,11 @@ struct Wiring: Sendable {
     return configuration
   }
 
-  static func listFetching(_ settings: Settings, _ environment: [String: String]) -> ListAtAddress.Fetching {
+  static func listFetching(_ settings: Settings) -> ListAtAddress.Fetching {
     var options = settings.connection.transport
     options.width = 1
     return ListAtAddress.Fetching(
-      transport: options, folder: TemporaryFolder.path(environment),
+      transport: options, folder: TemporaryFolder.path(settings.environment),
       delay: { error, failures, elapsed in
         settings.retry.delay(after: error, failures: failures, elapsed: elapsed, random: .random(in: 0..<1))
       }, failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,

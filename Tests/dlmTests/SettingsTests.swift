@@ -140,14 +140,15 @@ struct SettingsTests {
       if let text = row.usual { variables[SettingsSources.variable(row.name)] = text }
     }
     #expect(variables.count > 20)
-    /// What is made of the options, which themselves are given or not. Without the rate limiter and others that are
-    /// objects, a value prints as what it is.
+    let given = ["own", "shared", "environment"]
+    /// What is made of the options and the environment, which themselves are given or not. Without the rate limiter
+    /// and others that are objects, a value prints as what it is.
     func made(_ settings: Settings) -> [String] {
-      Mirror(reflecting: settings).children.filter { !["own", "shared"].contains($0.label) }.map { "\($0)" }
+      Mirror(reflecting: settings).children.filter { !given.contains($0.label) }.map { "\($0)" }
     }
-    let given = try settings()
-    #expect(made(given) == made(usual))
-    #expect(given.shared.perHost?.number == usual.shared.perHost?.number)
+    let spelled = try settings()
+    #expect(made(spelled) == made(usual))
+    #expect(spelled.shared.perHost?.number == usual.shared.perHost?.number)
   }
 
   /// The manual page is made from the help.

@@ -33,7 +33,7 @@ struct CompareCommand: AsyncParsableCommand {
     _ = await settings.form.findHostsByLine(in: sources)
     let failures = FailureLog()
     let reader = ListReader(
-      sources, RequestMarks(form: settings.form), fetching: Wiring.listFetching(settings, environment),
+      sources, RequestMarks(form: settings.form), fetching: Wiring.listFetching(settings),
       onReject: { failures.add($0) })
     let (requests, digest) = (await reader.all(), await reader.listDigest)
     StandardError.say(RejectionMessages.downgrades(await reader.downgrading))
@@ -47,7 +47,7 @@ struct CompareCommand: AsyncParsableCommand {
     }
     let store = RunHistoryStore(environment)
     let names = sources.compactMap { RunMemory.name(of: $0, store) }
-    let session = ComparisonSession(requests, of: names.joined(separator: " "), settings, environment, measuring)
+    let session = ComparisonSession(requests, of: names.joined(separator: " "), settings, measuring)
     let status = try await session.run { report in
       let past = PastRun.all(of: report, settings, sources: names, listDigest: digest)
       do throws(Errno) { try store.append(past.map { .ended(run: nil, $0) }) } catch {

@@ -66,7 +66,7 @@ struct DemoCommand: AsyncParsableCommand {
       let requests = try addresses.enumerated().map { index, text in
         DownloadRequest(id: index, address: try Address(text))
       }
-      return try await ComparisonSession(requests, of: "dlm demo", settings, environment, measuring).run()
+      return try await ComparisonSession(requests, of: "dlm demo", settings, measuring).run()
     }
     throw status
   }

@@ -95,13 +95,13 @@ struct GetCommand: AsyncParsableCommand {
     var settings = try Settings(self, sources, .load(environment: environment))
     let said = await settings.form.findHostsByLine(in: sources)
     settings.say(said)
-    lazy var fetching = Wiring.listFetching(settings, environment)
+    lazy var fetching = Wiring.listFetching(settings)
     if let place = settings.own.checksums {
       fetching.provenance = await sources.haveOrigin(of: place, settings.form) ? .user : .stranger
       try await settings.output.readChecksums(place, fetching)
       fetching.provenance = .user
     }
-    if own.dryRun { throw try await DryRun.say(sources, settings, fetching, environment) }
+    if own.dryRun { throw try await DryRun.say(sources, settings, fetching) }
     let mayWatch = settings.own.watch || own.refreshEvery != nil
     let watch =
       mayWatch ? try WatchOrder(isAsked: own.watch, every: own.refreshEvery, settings, sources) : nil
@@ -118,7 +118,7 @@ struct GetCommand: AsyncParsableCommand {
       }
     }
     let order = DownloadOrder(
-      settings: settings, sources: sources, environment: environment,
+      settings: settings, sources: sources,
       folders: XDGFolders(environment), store: RunHistoryStore(environment), typed: typed,
       options: RememberedOptions(self), plan: plan, watching: watch)
     throw await DownloadSession.run(order)

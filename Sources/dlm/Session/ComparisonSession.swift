@@ -12,19 +12,16 @@ struct ComparisonSession: Sendable {
   private let requests: [DownloadRequest]
   private let list: String
   private let settings: Settings
-  private let environment: [String: String]
   private let measuring: MeasuringOptions
   private let screen: ProgressScreen
   private let plan: ComparisonPlan
 
   /// - Parameter list: what the report calls it.
   init(
-    _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
-    _ measuring: MeasuringOptions
+    _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ measuring: MeasuringOptions
   ) {
-    (self.requests, self.list, self.settings) = (requests, list, settings)
-    (self.environment, self.measuring) = (environment, measuring)
-    screen = ProgressScreen(settings.progress, environment: environment)
+    (self.requests, self.list, self.settings, self.measuring) = (requests, list, settings, measuring)
+    screen = ProgressScreen(settings.progress, environment: settings.environment)
     let modes = measuring.mode.isEmpty ? DownloadMode.strategies : measuring.mode
     plan = ComparisonPlan(
       modes: ComparedMode.all(modes, widths: settings.widths), runs: measuring.runs, warmUpRounds: measuring.warmup,
@@ -38,7 +35,7 @@ struct ComparisonSession: Sendable {
       return .folderUnusable
     }
     // The user chooses by `$TMPDIR` which disk is measured.
-    let folder = measuring.discard ? TemporaryFolder.inMemory : TemporaryFolder.path(environment)
+    let folder = measuring.discard ? TemporaryFolder.inMemory : TemporaryFolder.path(settings.environment)
     // A signal that ends the process at once would leave the scratch folder behind.
     let signals = Signals(.ending) { screen.restoreNow() }
     let scratch: ScratchFolder
@@ -76,7 +73,8 @@ struct ComparisonSession: Sendable {
     }
     let terminal = StandardOutput.terminal
     let lines = messages.lines(
-      ComparisonPicture(report, on: terminal, environment), rows: settings.shared.verbose ? nil : terminal?.rows
+      ComparisonPicture(report, on: terminal, settings.environment),
+      rows: settings.shared.verbose ? nil : terminal?.rows
     ) { StandardOutput.wrapped($0.map { TerminalText.sanitized($0) }) }
     try StandardOutput.write(lines.joined(separator: "\n") + "\n")
   }

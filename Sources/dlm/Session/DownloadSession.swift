@@ -11,7 +11,6 @@ import TerminalProgress
 struct DownloadOrder: Sendable {
   let settings: Settings
   let sources: [Source]
-  let environment: [String: String]
   let folders: XDGFolders
   let store: RunHistoryStore
   let typed: GetCommand
@@ -71,7 +70,7 @@ struct DownloadSession: Sendable {
   static func run(_ order: DownloadOrder) async -> ExitStatus {
     let screen = ProgressScreen(
       order.settings.progress, readsInput: order.readsInput,
-      keepsInput: !order.settings.output.asks && !order.takesCommands, environment: order.environment)
+      keepsInput: !order.settings.output.asks && !order.takesCommands, environment: order.settings.environment)
     var trial: RepeatedFiles?
     defer { trial?.remove() }
     do throws(Refusal) {
@@ -124,7 +123,7 @@ struct DownloadSession: Sendable {
     if let sizes = order.plan?.sizes { feed.expect(sizes) }
     reader = ListReader(
       order.sources, order.marks, feed: feed,
-      fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings, order.environment) : nil,
+      fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings) : nil,
       spool: order.readsInput ? order.store.spoolPath.map { ListSpool($0) } : nil,
       onRead: { if !isTrial, let sizes = memory.read($0) { feed.expect(sizes) } },
       onFormat: { settings.say(["dlm: \($0)"]) }, onReject: { failures.add($0) })
@@ -175,7 +174,7 @@ struct DownloadSession: Sendable {
 
   private static func failureLog(_ order: DownloadOrder) throws(Refusal) -> FailureLog {
     guard order.settings.failedList != nil else { return FailureLog() }
-    let folder = TemporaryFolder.path(order.environment)
+    let folder = TemporaryFolder.path(order.settings.environment)
     do throws(Errno) { return FailureLog(spool: try FailureSpool(in: folder)) } catch {
       throw Refusal(TroubleMessages.temporaryFolder(folder, error))
     }

@@ -38,10 +38,10 @@ struct DryRun {
 
   /// `--dry-run`: no file is fetched, and no network used but for lists at addresses.
   static func say(
-    _ sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching, _ environment: [String: String]
+    _ sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
   ) async throws -> ExitStatus {
     let failures = FailureLog()
-    let cacheFolder = settings.own.noCache ? nil : XDGFolders(environment).cache
+    let cacheFolder = settings.own.noCache ? nil : XDGFolders(settings.environment).cache
     let marks = RequestMarks(form: settings.form, outputName: settings.output.name)
     let source = ListReader(
       sources, marks, fetching: fetching, onFormat: { settings.say(["dlm: \($0)"]) },

@@ -12,6 +12,8 @@ struct Settings {
   /// The options as they hold, for what needs no more than their values.
   private(set) var own: GetOptions
   let shared: RunOptions
+  /// In which they were read.
+  let environment: [String: String]
   var mode: DownloadMode
   var form: ListForm
   var jobs: Int
@@ -54,7 +56,7 @@ struct Settings {
     if OptionTable.rows.contains(where: { $0.file == .written && !$0.texts(&command).isEmpty }) {
       try NamedFiles.check(command, lists, sources.environment)
     }
-    (own, shared) = (command.own, command.shared)
+    (own, shared, environment) = (command.own, command.shared, sources.environment)
     (first, order) = (own.first.map { NamePattern($0) }, own.order ?? .list)
     (mode, form) = (own.mode ?? .parallel, try ListForm(command.lists, sources.environment))
     widths = shared.jobs?.widths.map(\.number) ?? [nil]

@@ -87,7 +87,7 @@ struct ListWatcher: Sendable {
     list.standing = list.standingNow
     list.stillness.looked(believesLosses: believesLosses)
     let rejected = Lock<[Rejection]>([])
-    var fetching = Wiring.listFetching(order.settings, order.environment)
+    var fetching = Wiring.listFetching(order.settings)
     fetching.version = list.version
     let reader = ListReader(
       [list.source], order.marks, fetching: fetching, wantsWholeLines: !believesLosses, followsFiles: true,
