@@ -35,7 +35,9 @@ struct AddCommand: AsyncParsableCommand {
       for run in RunningDownloads.all(in: state) where run.directory == path {
         let files: (added: Int, known: Int)?
         do throws(Errno) { files = try await run.add(addresses, in: state) } catch {
-          throw Refusal(CacheMessages.notAdded(state, error))
+          throw Refusal(
+            "dlm: nothing was added: \(state) cannot be written: \(error); mend that and add again, or dlm get them "
+              + "afterwards")
         }
         if let files { return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")]) }
       }

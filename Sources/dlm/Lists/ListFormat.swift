@@ -98,19 +98,27 @@ struct ListForm: Sendable {
   /// - Throws: `ValidationError`.
   init(_ options: ListOptions, _ environment: [String: String] = [:]) throws {
     shard = try options.shard?.shard(by: options.shardBy ?? .line, environment)
-    if shard == nil, options.shardBy != nil { throw ValidationError(UsageMessages.shardByWithoutShard) }
+    if shard == nil, options.shardBy != nil {
+      throw ValidationError("--shard-by says how --shard shares a list out: give that too, such as --shard 3/20.")
+    }
     accepted = options.accept.map { NamePattern($0) }
     (format, keepsPaths, prefixesHost) = (options.format, options.keepPaths, options.prefixHost)
     unwraps = !options.noUnwrap
     base = try options.base.map { text in
-      guard let address = try? Address(text) else { throw ValidationError(UsageMessages.noBase(text)) }
+      guard let address = try? Address(text) else {
+        let shown = Redaction.redactedAddress(text)
+        throw ValidationError("--base \"\(shown)\" is not an address; a base looks like https://host.example/folder/.")
+      }
       return try Self.withoutLogin("--base", address)
     }
     template = options.template
     if let template {
       guard template.contains("{}"), let address = try? Address(template.replacing("{}", with: "x")),
         format ?? .lines == .lines
-      else { throw ValidationError(UsageMessages.noTemplate) }
+      else {
+        throw ValidationError(
+          "--url-template is an address with {} in it, for lines of a plain list: https://host/{}.pdf.")
+      }
       _ = try Self.withoutLogin("--url-template", address)
       format = .lines
     }
@@ -120,7 +128,8 @@ struct ListForm: Sendable {
     ]
     let split = try options.split.map { text in
       guard let byte = text.utf8.first, text.utf8.count == 1, !byte.isLetterOrDigit else {
-        throw ValidationError(UsageMessages.noSplit(text))
+        throw ValidationError(
+          "--split \(text): give the one mark between values, such as ';'; in how many segments a file goes says -s N")
       }
       return byte
     }
@@ -131,8 +140,9 @@ struct ListForm: Sendable {
 
   /// Else each address of the list would have the login, and be remembered with it.
   static func withoutLogin(_ option: String, _ address: Address) throws -> Address {
-    guard !address.hasCredentials else { throw ValidationError(UsageMessages.login(option, address.redacted)) }
-    return address
+    guard address.hasCredentials else { return address }
+    throw ValidationError(
+      "\(option) \(address.redacted) has a login: leave it out there, and give it with --netrc-file or -H.")
   }
 
   /// Bytes that tell a format, where a list has no line end before.

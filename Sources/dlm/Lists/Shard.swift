@@ -161,15 +161,22 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
     }
     let engines = Engine.all.filter { value($0.number) != nil }
     guard let engine = engines.first, engines.count == 1 else {
-      throw ValidationError(UsageMessages.noArray(engines.map(\.number)))
+      let why =
+        engines.isEmpty
+        ? "no engine of a job array says which this is (SLURM_ARRAY_TASK_ID and the like are not set)"
+        : "\(engines.map(\.number).joined(separator: " and ")) are both set"
+      throw ValidationError("--shard auto: \(why); say it as --shard 3/20.")
     }
     let (number, first, step) = (value(engine.number) ?? 0, value(engine.first) ?? 1, max(1, value(engine.step) ?? 1))
     guard let count = given ?? value(engine.count) ?? value(engine.last).map({ ($0 - first) / step + 1 }) else {
-      throw ValidationError(UsageMessages.noArraySize(engine.number))
+      throw ValidationError(
+        "--shard auto: \(engine.number) does not say how many jobs there are: give that as --shard auto/20.")
     }
     let place = (number - first) / step + 1
     guard number >= first, (number - first) % step == 0, place <= count else {
-      throw ValidationError(UsageMessages.notInArray("\(engine.number)=\(number)", count))
+      throw ValidationError(
+        "--shard auto: \(engine.number)=\(number) is none of \(count) jobs in equal steps; say which share it is as "
+          + "--shard 3/20.")
     }
     return Shard(numbers: place...place, count: count, unit: unit)
   }

@@ -46,10 +46,6 @@ enum CacheMessages {
     return [head] + files + (running.more > 0 ? ["  and \(Quantity.count(running.more)) more"] : [])
   }
 
-  static func notAdded(_ folder: FilePath, _ error: Errno) -> String {
-    "dlm: nothing was added: \(folder) cannot be written: \(error); mend that and add again, or dlm get them afterwards"
-  }
-
   /// - Parameter store: what went from the store to keep a bound; nil where none was given.
   static func pruned(_ freed: Freed, store: Freed?) -> String {
     let bodies = store.map { store in

@@ -360,11 +360,6 @@ enum TroubleMessages {
     return "dlm: the temporary folder \(path) cannot be written: \(error); \(remedy)"
   }
 
-  static func moved(_ path: String) -> String {
-    "dlm: the scratch folder \(path) was renamed while dlm used it, and what stands there now is not dlm's; choose a "
-      + "folder that only you can write"
-  }
-
   static func outputLost(_ error: Errno) -> String {
     let remedy = error == .noSpace ? "free space there, or write it elsewhere" : "is what reads it still there?"
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"

@@ -57,12 +57,7 @@ enum QuestionMessages {
     return "\(Quantity.files(count)) at once"
   }
 
-  static let slowReader = "  waiting until all of it is taken from standard output"
   static let unknownKey = "Not one of these keys."
-
-  static func refusal(_ error: DownloadError) -> String {
-    error.cause == .errno(EEXIST) ? "that name is taken" : error.reason
-  }
 
   /// `1.2 MiB, of 2026-11-20 18:22`
   private static func standing(_ path: String) -> String {

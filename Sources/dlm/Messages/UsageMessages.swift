@@ -90,39 +90,6 @@ enum UsageMessages {
     }
   }
 
-  static let shardByWithoutShard = "--shard-by says how --shard shares a list out: give that too, such as --shard 3/20."
-
-  /// - Parameter found: the variables of the engines that there seem to be.
-  static func noArray(_ found: [String]) -> String {
-    let why =
-      found.isEmpty
-      ? "no engine of a job array says which this is (SLURM_ARRAY_TASK_ID and the like are not set)"
-      : "\(found.joined(separator: " and ")) are both set"
-    return "--shard auto: \(why); say it as --shard 3/20."
-  }
-
-  static func noArraySize(_ variable: String) -> String {
-    "--shard auto: \(variable) does not say how many jobs there are: give that as --shard auto/20."
-  }
-
-  static func notInArray(_ job: String, _ count: Int) -> String {
-    "--shard auto: \(job) is none of \(count) jobs in equal steps; say which share it is as --shard 3/20."
-  }
-
-  static func noSplit(_ text: String) -> String {
-    "--split \(text): give the one mark between values, such as ';'; in how many segments a file goes says -s N"
-  }
-
-  static func noBase(_ text: String) -> String {
-    "--base \"\(Redaction.redactedAddress(text))\" is not an address; a base looks like https://host.example/folder/."
-  }
-
-  static let noTemplate = "--url-template is an address with {} in it, for lines of a plain list: https://host/{}.pdf."
-
-  static func login(_ option: String, _ address: String) -> String {
-    "\(option) \(address) has a login: leave it out there, and give it with --netrc-file or -H."
-  }
-
   static func noRun(in folder: String) -> String {
     "no run is under way in \(folder) that addresses could be added to; dlm get ADDRESS… begins one"
   }

@@ -1,6 +1,7 @@
 import DownloadCaching
 import DownloadModel
 import FileReceiving
+import Glibc
 import Synchronization
 import SystemPackage
 
@@ -110,7 +111,7 @@ final class QuestionQueue: Sendable {
           feed.settle(question.request, .success(question.outcome(after: decision, at: path)))
           break
         } catch  where question.kind == .name {
-          note = QuestionMessages.refusal(error)
+          note = error.cause == .errno(EEXIST) ? "that name is taken" : error.reason
         } catch {
           feed.settle(question.request, .failure(error))
           onFailure(error)

@@ -292,7 +292,7 @@ struct DownloadSession: Sendable {
 
   private func finish(_ output: OutputStream) async {
     if let trial, let file = trial.fetched.all.last {
-      feed.prompt([QuestionMessages.slowReader])
+      feed.prompt(["  waiting until all of it is taken from standard output"])
       feed.settle(file.request, await output.finish(file.outcome, at: trial.scratch.held(file.path)))
       feed.prompt([])
     }

@@ -79,7 +79,11 @@ final class ScratchFolder: Sendable {
     do throws(Errno) {
       for name in try folder.names() where name != mark { try folder.removeWhole(name) }
       try folder.remove(mark)
-      if try !parent.remove(name, of: folder) { StandardError.say(TroubleMessages.moved(folder.path)) }
+      if try !parent.remove(name, of: folder) {
+        StandardError.say(
+          "dlm: the scratch folder \(folder.path) was renamed while dlm used it, and what stands there now is not dlm's; "
+            + "choose a folder that only you can write")
+      }
     } catch {
       StandardError.say(FailureMessages(DownloadError(.disk, error, folder.path, "removing a scratch folder")).said)
     }
