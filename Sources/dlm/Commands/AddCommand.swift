@@ -1,7 +1,6 @@
 import ArgumentParser
 import DownloadCaching
 import DownloadModel
-import FoundationEssentials
 import SystemPackage
 
 struct AddCommand: AsyncParsableCommand {
@@ -23,11 +22,10 @@ struct AddCommand: AsyncParsableCommand {
       let text = Redaction.redactedAddress(text)
       throw ValidationError("\(text) is no address; it looks like https://host.example/file")
     }
-    let environment = ProcessInfo.processInfo.environment
     let get = try GetCommand.parse(directory.map { ["--directory=\($0)"] } ?? [])
-    let folder = try Settings(get, [], .load(environment: environment)).output.directory
+    let folder = try Settings(get, [], .load()).output.directory
     let path = RunMemory.canonical(folder) ?? folder
-    guard let state = XDGFolders(environment).state.map(RunningSnapshots.folder(below:)) else {
+    guard let state = XDGFolders().state.map(RunningSnapshots.folder(below:)) else {
       throw ValidationError(UsageMessages.noRun(in: folder))
     }
     // One that has just begun is found after its first second.

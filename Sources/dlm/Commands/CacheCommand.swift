@@ -2,7 +2,6 @@ import ArgumentParser
 import DownloadCaching
 import DownloadModel
 import FileReceiving
-import FoundationEssentials
 import SystemPackage
 
 struct CacheCommand: AsyncParsableCommand {
@@ -150,7 +149,7 @@ struct CacheCommand: AsyncParsableCommand {
 enum CacheAtHand {
   /// - Throws: the exit status where there is none, having said why.
   static func folder() throws(ExitStatus) -> FilePath {
-    let folders = XDGFolders(ProcessInfo.processInfo.environment)
+    let folders = XDGFolders()
     if let folder = folders.cache { return folder }
     StandardError.say(folders.warnings)
     throw .failed
@@ -181,7 +180,7 @@ enum CacheAtHand {
     state.map { RunningDownloads.all(in: RunningSnapshots.folder(below: $0)) } ?? []
   }
 
-  private static var state: FilePath? { XDGFolders(ProcessInfo.processInfo.environment).state }
+  private static var state: FilePath? { XDGFolders().state }
 
   /// - Throws: the exit status of what failed, having said it; what `body` throws otherwise.
   static func use<Value: Sendable>(

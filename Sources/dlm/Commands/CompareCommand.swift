@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import FoundationEssentials
 import SystemPackage
 import TerminalProgress
 
@@ -27,9 +26,8 @@ struct CompareCommand: AsyncParsableCommand {
   @OptionGroup var shared: RunOptions
 
   func run() async throws {
-    let environment = ProcessInfo.processInfo.environment
-    let sources = try namedOrLast(environment)
-    var settings = try Settings(measuring: shared, sources, .load(environment: environment), reading: lists)
+    let sources = try namedOrLast()
+    var settings = try Settings(measuring: shared, sources, .load(), reading: lists)
     _ = await settings.form.findHostsByLine(in: sources)
     let failures = FailureLog()
     let reader = ListReader(
@@ -45,7 +43,7 @@ struct CompareCommand: AsyncParsableCommand {
       }
       throw rejected == .success ? ExitStatus.sourceUnreadable : rejected
     }
-    let store = RunHistoryStore(environment)
+    let store = RunHistoryStore()
     let names = sources.compactMap { RunMemory.name(of: $0, store) }
     let session = ComparisonSession(requests, of: names.joined(separator: " "), settings, measuring)
     let status = try await session.run { report in
@@ -57,9 +55,9 @@ struct CompareCommand: AsyncParsableCommand {
     throw status == .success ? rejected : status
   }
 
-  private func namedOrLast(_ environment: [String: String]) throws -> [Source] {
+  private func namedOrLast() throws -> [Source] {
     if !sources.isEmpty { return sources.map { Source($0, isList: list || !lists.accept.isEmpty) } }
-    let last = try LastList(RunHistoryStore(environment))
+    let last = try LastList(RunHistoryStore())
     try last.requireWithheld(shared)
     StandardError.say("Comparing with the last list of this folder: \(last.names)")
     let isList = last.history.command.options.contains("--list")

@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import FoundationEssentials
 import SystemPackage
 import TerminalProgress
 
@@ -28,8 +27,7 @@ struct ConfigCommand: AsyncParsableCommand {
       throw ValidationError(
         "config shows settings and takes no list: leave out \"\(Redaction.redactedAddress(source))\".")
     }
-    let sources = try SettingsSources.load(environment: ProcessInfo.processInfo.environment)
-    let all = SettingInForce.all(get, sources)
+    let all = SettingInForce.all(get, try SettingsSources.load())
     if json { return try StandardOutput.say(json: all.map(\.json)) }
     try StandardOutput.say(SettingInForce.lines(all))
   }

@@ -2,7 +2,6 @@ import ArgumentParser
 import DemoOrigin
 import DownloadModel
 import FileReceiving
-import FoundationEssentials
 import SystemPackage
 import TerminalProgress
 
@@ -51,10 +50,9 @@ struct DemoCommand: AsyncParsableCommand {
       latency: .milliseconds(max(0, latency)), bytesPerSecondPerConnection: rate,
       loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
-    let environment = ProcessInfo.processInfo.environment
-    var settings = try Settings(measuring: shared, [], .load(environment: environment))
+    var settings = try Settings(measuring: shared, [], .load())
     // A script gets a page only if it asks for one.
-    let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page(environment) : nil
+    let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page() : nil
     settings.report = settings.report ?? page
     let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
     StandardError.say([
@@ -71,8 +69,8 @@ struct DemoCommand: AsyncParsableCommand {
     throw status
   }
 
-  private static func page(_ environment: [String: String]) -> ReportFile? {
-    guard let folder = XDGFolders(environment).state, (try? Folder(own: folder)) != nil,
+  private static func page() -> ReportFile? {
+    guard let folder = XDGFolders().state, (try? Folder(own: folder)) != nil,
       let report = try? ReportFile(folder.appending("demo.html").string), report.file.obstacle == nil
     else { return nil }
     return report

@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import FoundationEssentials
 
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -83,16 +82,15 @@ struct GetCommand: AsyncParsableCommand {
   @OptionGroup var shared: RunOptions
 
   func run() async throws {
-    let environment = ProcessInfo.processInfo.environment
-    guard sources.isEmpty else { return try await get(environment, again: nil, typed: self) }
-    let last = try LastList(RunHistoryStore(environment))
-    try await last.command(self).get(environment, again: last, typed: self)
+    guard sources.isEmpty else { return try await get(again: nil, typed: self) }
+    let last = try LastList(RunHistoryStore())
+    try await last.command(self).get(again: last, typed: self)
   }
 
   /// - Parameter again: nil where a list is named; else this command has what is remembered, and `typed` has not.
-  private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
+  private func get(again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: own.list || !lists.accept.isEmpty) }
-    var settings = try Settings(self, sources, .load(environment: environment))
+    var settings = try Settings(self, sources, .load())
     let said = await settings.form.findHostsByLine(in: sources)
     settings.say(said)
     lazy var fetching = Wiring.listFetching(settings)
@@ -119,7 +117,7 @@ struct GetCommand: AsyncParsableCommand {
     }
     let order = DownloadOrder(
       settings: settings, sources: sources,
-      folders: XDGFolders(environment), store: RunHistoryStore(environment), typed: typed,
+      folders: XDGFolders(settings.environment), store: RunHistoryStore(settings.environment), typed: typed,
       options: RememberedOptions(self), plan: plan, watching: watch)
     throw await DownloadSession.run(order)
   }

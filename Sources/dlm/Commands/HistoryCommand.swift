@@ -1,7 +1,6 @@
 import ArgumentParser
 import Comparing
 import DownloadModel
-import FoundationEssentials
 import Glibc
 import SystemPackage
 import TerminalProgress
@@ -28,7 +27,7 @@ struct HistoryCommand: AsyncParsableCommand {
   func validate() throws { guard runs >= 1 else { throw ValidationError("--runs must be at least 1.") } }
 
   func run() async throws {
-    let store = RunHistoryStore(ProcessInfo.processInfo.environment)
+    let store = RunHistoryStore()
     let name = list.map { RunMemory.name(of: Source($0, isList: true), store) ?? $0 }
     StandardError.say(store.warning)
     let all = store.past.filter { past in name.map { past.sources.contains($0) } ?? true }

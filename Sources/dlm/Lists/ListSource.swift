@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import FoundationEssentials
 import Glibc
 import SystemPackage
 
@@ -99,7 +98,7 @@ struct Preset: Sendable {
 
   /// Those of the user's own settings folder, a line each.
   private static let own: [Preset] = {
-    let path = XDGFolders(ProcessInfo.processInfo.environment).config?.appending("presets.conf").string ?? ""
+    let path = XDGFolders().config?.appending("presets.conf").string ?? ""
     guard access(path, F_OK) == 0 else { return [] }
     do throws(UserFile.Refusal) {
       let text = String(decoding: try UserFile.bytes(path, upTo: 64 * 1024), as: UTF8.self)

@@ -19,7 +19,7 @@ struct RunHistoryStore {
     stem = state?.appending("runs/\(name)").string
   }
 
-  init(_ environment: [String: String]) {
+  init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
     let folders = XDGFolders(environment)
     self.init(state: folders.state, folder: RunMemory.canonical(".") ?? "", warning: folders.stateWarning)
   }

@@ -1,4 +1,5 @@
 import FileReceiving
+import FoundationEssentials
 import Glibc
 import SystemPackage
 
@@ -10,7 +11,9 @@ struct XDGFolders {
   let configWarning, cacheWarning, stateWarning: String?
 
   /// - Parameter homeByLogin: for services and containers that run without HOME.
-  init(_ environment: [String: String], homeByLogin: () -> String? = Self.homeByLogin) {
+  init(
+    _ environment: [String: String] = ProcessInfo.processInfo.environment, homeByLogin: () -> String? = Self.homeByLogin
+  ) {
     func absolute(_ text: String?) -> FilePath? {
       guard let text, FilePath(text).isAbsolute else { return nil }
       return FilePath(text)

@@ -153,7 +153,7 @@ struct SettingsSources {
   /// The command's own options, which are stronger.
   private var given: Set<String> = []
 
-  static func load(environment: [String: String]) throws -> SettingsSources {
+  static func load(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> SettingsSources {
     StandardError.say(
       unknownVariables(environment.keys).map { name in
         let known = (OptionTable.settingKeys.map(variable) + ["DLM_CERT_PASSPHRASE"]).sorted()
