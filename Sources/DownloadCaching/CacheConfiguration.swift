@@ -49,18 +49,13 @@ public struct CacheConfiguration: Sendable {
 /// How long answers count as fresh, by what the user asks for (RFC 9111 §4.2, §5.2.1).
 public struct FreshnessPolicy: Sendable, Equatable {
   /// Ask about every file, fresh or not (`--revalidate`).
-  public var revalidates: Bool
+  public var revalidates = false
   /// Guess a lifetime where the server names none (`--heuristic`, RFC 9111 §4.2.2).
-  public var guesses: Bool
+  public var guesses = false
   /// Seconds; an older answer is asked about (`--max-age`).
   public var maxAge: Int?
   /// Seconds for which an answer may have been stale (`--max-stale`).
   public var maxStale: Int?
-
-  public init(revalidates: Bool = false, guesses: Bool = false, maxAge: Int? = nil, maxStale: Int? = nil) {
-    (self.revalidates, self.guesses) = (revalidates, guesses)
-    (self.maxAge, self.maxStale) = (maxAge, maxStale)
-  }
 
   /// The `Cache-Control` value that tells this to caches on the way; nil for nothing to say.
   var cacheControl: String? {
@@ -94,35 +89,32 @@ final class SharedConfiguration: Sendable {
 /// Behind a lock, since a hop to an actor's thread would cost more than a small file's own work. It is held only for a
 /// table lookup, except once a run, while the output folder or the index is opened.
 final class CacheResources: Sendable {
-  let worker = OnFirstUse { DiskWorker("disk-worker") }
+  let worker = DiskWorker("disk-worker")
   /// Of its own, so that a sync does not queue behind gigabytes that are read or copied.
-  let syncer = OnFirstUse { DiskWorker("disk-syncer") }
+  let syncer = DiskWorker("disk-syncer")
   /// Which requests other processes have under way; nil if the run does not look.
   let claims: ProcessClaims?
-  /// Nil unless the disk had no room for them.
-  let claimsWarning: CacheWarning?
+  /// Empty unless the disk had no room for them.
+  let claimsWarnings: [CacheWarning]
   let secret: UserSecret
   let runNumber = UInt64.random(in: .min ... .max)
   private let state = Lock(State())
   let began: RunStart
-  /// Nil for a run without an index; else errno of the first try to open its folder.
-  let index: OnFirstUse<Result<IndexFolder, Errno>>?
 
   init(_ configuration: CacheConfiguration) {
-    let (secret, now) = (UserSecret(in: configuration.keyFolder ?? configuration.cacheFolder), configuration.now)
-    (self.secret, began) = (secret, RunStart(seconds: now(), stamp: WallClock.stamp()))
-    var warning: CacheWarning?
+    secret = UserSecret(in: configuration.keyFolder ?? configuration.cacheFolder)
+    began = RunStart(seconds: configuration.now(), stamp: WallClock.stamp())
+    var warnings: [CacheWarning] = []
     claims = configuration.claimsFolder.flatMap { folder in
-      ProcessClaims(in: folder) { warning = CacheWarning(.unseen, path: folder, detail: CacheWarning.words($0)) }
+      ProcessClaims(in: folder) { warnings = [CacheWarning(.unseen, path: folder, detail: CacheWarning.words($0))] }
     }
-    claimsWarning = warning
-    index = configuration.cacheFolder.map { folder in
-      OnFirstUse { Result { () throws(Errno) in try IndexFolder(at: folder, secret, now: now) } }
-    }
+    claimsWarnings = warnings
   }
 
   private struct State {
     var folders: OpenFolders?
+    /// What the first try to open it came to.
+    var index: Result<CacheIndex, Errno>?
     /// By canonical path.
     var owners: [ByteText: FileOwners] = [:]
     var members: [Member] = []
@@ -144,6 +136,16 @@ final class CacheResources: Sendable {
       state.folders = folders
       return folders
     }
+  }
+
+  /// - Throws: errno of the first try to open it.
+  func index(at path: FilePath, now: @escaping @Sendable () -> Int64) throws(Errno) -> CacheIndex {
+    let opened = state.withLock { state in
+      let opened = state.index ?? Result { () throws(Errno) in try CacheIndex(at: path, secret, now: now) }
+      state.index = opened
+      return opened
+    }
+    return try opened.get()
   }
 
   var owners: [ByteText: FileOwners] {
@@ -178,23 +180,5 @@ final class CacheResources: Sendable {
       state.members.removeAll { $0.cache === cache || $0.cache == nil }
       return count > 0 && state.members.isEmpty
     }
-  }
-}
-
-/// Where the index is kept. The index itself is made for the first question.
-final class IndexFolder: Sendable {
-  let folder: Folder
-  /// Whether the index was empty when this process began: then it need not be asked, and is not even opened before the
-  /// first batch is full.
-  let wasEmpty: Bool
-  let index: OnFirstUse<CacheIndex>
-
-  /// - Throws: errno of opening or making the folder.
-  init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
-    let folder = try Folder(own: path)
-    let names = try folder.names()
-    let wasEmpty = !names.contains { $0 == IndexDatabase.fileName || CommitJournal.isName($0, secret) }
-    (self.folder, self.wasEmpty) = (folder, wasEmpty)
-    index = OnFirstUse { CacheIndex(in: folder, secret, wasEmpty: wasEmpty, now: now) }
   }
 }

@@ -21,10 +21,10 @@ struct Completion {
     // An asynchronous call without need costs half a per cent of a small file's time.
     var verdict = download.verdict
     if case .unread(let expected) = verdict {
-      verdict = try await resources.worker.value.verdict(on: download, expected)
+      verdict = try await resources.worker.verdict(on: download, expected)
     }
     if let pieces = plan.request.pieces, verdict != .match {
-      verdict = try await resources.worker.value.verdict(verdict, on: download, by: pieces)
+      verdict = try await resources.worker.verdict(verdict, on: download, by: pieces)
     }
     let last = verdict.isWrong ? await index.row(Verification.rejectedKey(download), named: "") : nil
     guard
@@ -32,13 +32,13 @@ struct Completion {
     else { return nil }
     if configuration.usesRemoteTime { try download.stamp() }
     // The data first: after a power cut, a name must not stand for bytes that were lost.
-    if configuration.syncs { try await resources.syncer.value.sync(download) }
+    if configuration.syncs { try await resources.syncer.sync(download) }
     let committed = try await commit(Commit(download, proof: proof), plan)
     var fillsStore = false
     if committed.outcome.kind != .skipped {
       hits.memory.remember(
         MemoryCache.Entry(
-          name: committed.name, size: committed.outcome.size, identity: committed.row?.identity,
+          name: committed.outcome.name, size: committed.outcome.size, identity: committed.row?.identity,
           changed: committed.row?.changed, trust: plan.trust.own), for: plan.request.key)
       if let row = committed.row {
         index.add(row)
@@ -47,7 +47,7 @@ struct Completion {
         if store != nil || source != nil { fillsStore = keep(row, download, source, store) }
       }
     }
-    if configuration.syncs { try await resources.syncer.value.syncNames(plan.directory) }
+    if configuration.syncs { try await resources.syncer.syncNames(plan.directory) }
     if index.isFull { await index.flush() }
     if fillsStore { await index.store?.flush(index) }
     return committed.outcome
@@ -66,7 +66,7 @@ struct Completion {
       case .committed(let committed): return committed
       case .again: continue
       case .twinPossible:
-        if let owners, let twin = try await resources.worker.value.adopt(for: commit, owners) { return twin }
+        if let owners, let twin = try await resources.worker.adopt(for: commit, owners) { return twin }
         looksForTwin = false
         // Only the answer may have named this address's own file.
         let named = await index.row(plan.rowKey, named: commit.preferred)
@@ -210,7 +210,7 @@ struct Completion {
   {
     let isFilled =
       if source.identity.size > Self.shortCopy {
-        try await resources.worker.value.fill(download, from: source)
+        try await resources.worker.fill(download, from: source)
       } else {
         try download.copy(source)
       }

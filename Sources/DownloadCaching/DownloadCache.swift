@@ -333,6 +333,6 @@ public actor DownloadCache: DownloadStore {
     guard resources.leave(self) else { return await index.takeWarnings() }
     await resources.keeper?.finish(index)
     await index.finish()
-    return await index.takeWarnings() + [resources.claimsWarning].compactMap(\.self)
+    return await index.takeWarnings() + resources.claimsWarnings
   }
 }

@@ -64,7 +64,7 @@ final class Hits {
       // Bytes are read only where the file may have changed since they were hashed.
       let isNoted = own.digest == "\(expected)" && own.changed.isExact
       question.hasDigest =
-        isNoted ? true : try await resources.worker.value.digest(of: own, expected.algorithm) == expected
+        isNoted ? true : try await resources.worker.digest(of: own, expected.algorithm) == expected
     }
     if let own = known.own, let types = expectedTypes(request) { question.hasType = try types.allows(own) }
     let lookup = CacheLookup.decide(known, question, freshness)
@@ -92,7 +92,7 @@ final class Hits {
 
   /// A file that cannot be read proves nothing, so it is fetched.
   private nonisolated(nonsending) func has(_ row: CacheRow, _ expected: ContentDigest) async -> Bool {
-    (try? await resources.worker.value.digest(of: row, expected.algorithm)) == expected
+    (try? await resources.worker.digest(of: row, expected.algorithm)) == expected
   }
 
   /// Reads a file whose names or permissions changed, if its checksum is known. Equal bytes make it intact again.

@@ -77,15 +77,13 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   private static func living(_ name: String, in folder: Folder) -> RunningDownloads? {
     // Twice, because the process may replace the snapshot just now.
     for _ in 0..<2 {
-      guard let file = try? folder.open(name, O_RDONLY | O_NONBLOCK), (try? file.isOwn()) == true,
-        let json = try? file.read(1 << 20),
+      guard let file = try? folder.openOwn(name), let json = try? file.read(1 << 20),
         let running = try? JSONDecoder().decode(RunningDownloads.self, from: Data(json)),
         running.v == form
       else { return nil }
       // Shared, so that two readers at once do not each mistake the other for the living process.
       if flock(file.raw, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK { return running }
-      guard let mine = try? file.identity(), let standing = try? folder.identity(of: name) else { return nil }
-      if mine.isSameFile(as: standing) {
+      if (try? folder.has(file, as: name)) == true {
         // A process locks its file before that gets its name: so this one's process has ended.
         try? folder.remove(name)
         return nil
@@ -172,8 +170,7 @@ public actor RunningDownloadsFile {
   /// - Parameter add: gives how many addresses the run did not have, and how many it had; nil if it is over.
   public func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
     let inbox = RunningDownloads.inbox(of: getpid())
-    guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.open(inbox, O_RDWR | O_NONBLOCK),
-      (try? file.isOwn()) == true,
+    guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.openOwn(inbox, O_RDWR),
       let text = (try? file.read(Int(file.identity().size))).map({ String(decoding: $0, as: UTF8.self) }),
       text.hasSuffix(RunningDownloads.end)
     else { return }

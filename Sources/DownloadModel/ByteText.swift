@@ -7,6 +7,10 @@ public struct ByteText: Hashable, Comparable, Sendable {
 
   public static func == (left: ByteText, right: ByteText) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
 
+  package static func areSame(_ left: String?, _ right: String?) -> Bool {
+    left.map(Self.init) == right.map(Self.init)
+  }
+
   public static func < (left: ByteText, right: ByteText) -> Bool {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }

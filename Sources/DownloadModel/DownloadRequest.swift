@@ -6,9 +6,9 @@ public struct DownloadRequest: Sendable, Identifiable {
   public var id: Int
   public let key: Key
   /// How many different addresses before it in the list give the same name: the number that goes into its name.
-  public var nameNumber: Int
+  public var nameNumber = 0
   /// Whether the address stood in the list before.
-  public var isRepeat: Bool
+  public var isRepeat = false
   /// Whether it goes before others (`--first`, or the line's own `first=yes`).
   public let isFirst: Bool
   /// No part of the key, which is kept longer.
@@ -45,12 +45,12 @@ public struct DownloadRequest: Sendable, Identifiable {
   public var isSteered: Bool { isAtMirror || provenance != .user && !headerLines.isEmpty }
 
   public init(
-    id: Int, address: Address, wishes: Wishes? = nil, nameNumber: Int = 0, isRepeat: Bool = false,
-    isFirst: Bool = false, expectedSize: Int64? = nil, pieces: PieceHashes? = nil
+    id: Int, address: Address, wishes: Wishes? = nil, isFirst: Bool = false, expectedSize: Int64? = nil,
+    pieces: PieceHashes? = nil
   ) {
     (self.id, self.pieces) = (id, pieces)
     key = Key(address: address, wishes: wishes)
-    (self.nameNumber, self.isRepeat, self.isFirst, expected) = (nameNumber, isRepeat, isFirst, expectedSize ?? -1)
+    (self.isFirst, expected) = (isFirst, expectedSize ?? -1)
   }
 
   /// The same file at its next address; nil if this is the last one.
@@ -113,9 +113,8 @@ public struct DownloadRequest: Sendable, Identifiable {
 
     /// How the file is asked for makes no other file of it.
     fileprivate func isOfSameFile(as other: Wishes) -> Bool {
-      outputName.map(ByteText.init) == other.outputName.map(ByteText.init)
-        && folder.map(ByteText.init) == other.folder.map(ByteText.init) && checksum == other.checksum
-        && provenance == other.provenance
+      ByteText.areSame(outputName, other.outputName) && ByteText.areSame(folder, other.folder)
+        && checksum == other.checksum && provenance == other.provenance
     }
   }
 }

@@ -455,26 +455,23 @@ public struct ProgressSample: Sendable {
   /// Body bytes received by the whole run so far, those of files in flight included.
   public var received: Int64
   /// In no order, without files that began while the feed had no reader; empty for a reader of totals.
-  public var active: [ActiveDownload]
+  public var active: [ActiveDownload] = []
   /// Since the reader's last sample.
-  public var events: [ProgressEvent]
+  public var events: [ProgressEvent] = []
   /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
-  public var hosts: [HostWait]
+  public var hosts: [HostWait] = []
   /// Connections of split files beside the first of each; 0 for a reader without events.
-  public var further: Int
+  public var further = 0
   /// Nil for a run that watches no lists, and for a reader without events.
   public var watch: WatchStatus?
-  public var prompt: [String]
+  public var prompt: [String] = []
   /// How many files at a time the user wants by now; nil where nobody has said so during the run.
   public var width: Int?
 
-  public init(
-    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
-    hosts: [HostWait] = [], further: Int = 0, watch: WatchStatus? = nil, prompt: [String] = [], width: Int? = nil
-  ) {
-    (self.tally, self.received, self.active, self.events) = (tally, received, active, events)
-    (self.hosts, self.further, self.watch, self.prompt, self.width) = (hosts, further, watch, prompt, width)
-  }
+}
+
+extension ProgressSample {
+  public init(tally: ProgressTally, received: Int64) { self.init(tally: tally, received: received, active: []) }
 }
 
 public struct ActiveDownload: Sendable, Identifiable {

@@ -55,11 +55,9 @@ public struct TransferRequest: Sendable {
   private var ownLines: [String] = []
 
   public init(
-    address: Address, rangeStart: Int64? = nil, rangeEnd: Int64? = nil, headerLines: [String] = [],
-    meter: TransferMeter? = nil, provenance: Provenance = .user
+    address: Address, headerLines: [String] = [], meter: TransferMeter? = nil, provenance: Provenance = .user
   ) {
-    (self.address, self.provenance, self.meter) = (address, provenance, meter)
-    (self.rangeStart, self.rangeEnd, self.headerLines) = (rangeStart, rangeEnd, headerLines)
+    (self.address, self.headerLines, self.meter, self.provenance) = (address, headerLines, meter, provenance)
   }
 
   /// For a request, with the header lines that its line has for it alone.

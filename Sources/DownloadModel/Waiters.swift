@@ -87,25 +87,6 @@ package final class Waiters<Value: Sendable>: Sendable {
 /// Read and written within the lock.
 private final class Cancellation: Sendable { let hasCome = Atomic(false) }
 
-/// A value that is made at its first use, from any thread: most runs never need it.
-public final class OnFirstUse<Value: Sendable>: Sendable {
-  private let made = Lock<Value?>(nil)
-  private let make: @Sendable () -> Value
-
-  public init(_ make: @escaping @Sendable () -> Value) { self.make = make }
-
-  /// Nil before its first use.
-  public var ifMade: Value? { made.withLock { $0 } }
-
-  public var value: Value {
-    made.withLock { made in
-      let value = made ?? make()
-      made = value
-      return value
-    }
-  }
-}
-
 /// A serial executor for work that blocks on the disk or a pipe, so that nothing holds up the cooperative pool.
 public final class BlockingExecutor: SerialExecutor {
   private let queue: DispatchQueue

@@ -67,7 +67,7 @@ package final class DownloadPlan: Sendable {
 
   /// The first number beside a taken name, larger than those of the list, so that no other address loses its name.
   func firstFallback(beside wanted: String) -> Int {
-    max(directory.numbers.value.first(beside: wanted), (rules.names?.last(of: wanted, in: request.folder) ?? 0) + 1)
+    max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted, in: request.folder) ?? 0) + 1)
   }
 
   func wantedName(_ head: ResponseHead?) -> String? {
@@ -85,7 +85,7 @@ package final class DownloadPlan: Sendable {
   /// earlier run downloaded.
   package func isOfAnotherAddress(_ file: StandingFile, _ owners: FileOwners) -> Bool {
     directory.isGiven(file.identity, besides: rowKey)
-      || request.outputName == nil && owners.owner(of: file.identity).map { $0 != rowKey.owner } ?? false
+      || request.outputName == nil && owners.isOwned(file.identity, besides: rowKey)
   }
 
   /// What stands under a name and is to be left alone (`--on-conflict skip`).
@@ -181,10 +181,10 @@ package struct FileOwners: Sendable {
 
   package mutating func add(_ identity: FileIdentity, of key: RowKey) { owned[identity.inode] = (identity, key.owner) }
 
-  /// `RowKey.owner` of an untouched file's address; nil for no address. An inode alone proves nothing: file systems
-  /// use the number of a removed file again at once.
-  package func owner(of file: FileIdentity) -> Int? {
-    owned[file.inode].flatMap { $0.identity == file ? $0.owner : nil }
+  /// Whether an untouched file is of another address. An inode alone proves nothing: file systems use the number of a
+  /// removed file again at once.
+  package func isOwned(_ file: FileIdentity, besides key: RowKey) -> Bool {
+    owned[file.inode].map { $0.identity == file && $0.owner != key.owner } ?? false
   }
 }
 

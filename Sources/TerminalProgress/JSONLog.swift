@@ -165,7 +165,7 @@ extension ProgressMessages {
   public func summary(
     _ tally: ProgressTally, transferred: Int64, elapsed: Duration, more: JSONFields
   ) -> String {
-    let sample = ProgressSample(tally: tally, received: transferred, active: [], events: [])
+    let sample = ProgressSample(tally: tally, received: transferred)
     return JSONLog(words: self).summary(sample, elapsed, more)
   }
 }

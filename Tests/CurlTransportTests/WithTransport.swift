@@ -33,9 +33,10 @@ extension CurlTransport {
   func fetch(
     _ address: Address, from start: Int64? = nil, headers: [String] = [], into sink: CollectingSink = .init()
   ) async throws(DownloadError) -> (TransferReceipt, CollectingSink) {
-    let request = TransferRequest(address: address, rangeStart: start, headerLines: headers)
+    var request = TransferRequest(address: address, headerLines: headers)
+    request.rangeStart = start
     let lane = Lane(self)
-    let result = await withTaskExecutorPreference(taskExecutor) { await lane.fetch(request, into: sink) }
+    let result = await withTaskExecutorPreference(taskExecutor) { [request] in await lane.fetch(request, into: sink) }
     return (try result.get(), sink)
   }
 }

@@ -15,9 +15,10 @@ struct RowKeyTests {
     let file = FileIdentity(device: 1, inode: 2, size: 3, modified: 4)
     var owners = FileOwners()
     owners.add(file, of: key)
-    #expect(owners.owner(of: file) == Self.key(requested: "chosen").owner)
-    #expect(owners.owner(of: file) != RowKey(address: "http://a/y", directory: "/d", requested: "").owner)
-    #expect(owners.owner(of: FileIdentity(device: 1, inode: 2, size: 3, modified: 5)) == nil)
+    #expect(!owners.isOwned(file, besides: Self.key(requested: "chosen")))
+    let other = RowKey(address: "http://a/y", directory: "/d", requested: "")
+    #expect(owners.isOwned(file, besides: other))
+    #expect(!owners.isOwned(FileIdentity(device: 1, inode: 2, size: 3, modified: 5), besides: other))
   }
 
   @Test(

@@ -77,7 +77,7 @@ private struct SimulatedRun {
         rates[id]?.timeLeft(remaining: file.size - Int64(file.position), at: .seconds(second))
       }
       let longest = givesLengths ? left.max() : nil
-      let sample = ProgressSample(tally: tally, received: Int64(received), active: [], events: [])
+      let sample = ProgressSample(tally: tally, received: Int64(received))
       let sum = total.update(sample, active: active, longest: longest, at: .seconds(second))
       said.append(
         Said(

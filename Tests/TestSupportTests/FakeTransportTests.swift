@@ -22,8 +22,9 @@ struct FakeTransportTests {
   private func request(_ address: String, from start: Int64? = nil, _ lines: [String] = []) throws
     -> TransferRequest
   {
-    TransferRequest(
-      address: try Address(address), rangeStart: start, headerLines: lines)
+    var request = TransferRequest(address: try Address(address), headerLines: lines)
+    request.rangeStart = start
+    return request
   }
 
   @Test func `Answers follow the script, an attempt each, and the last stays`() async throws {

@@ -60,7 +60,9 @@ struct EqualRequestsTests {
     let (folder, feed) = (try TemporaryFolder(), ProgressFeed())
     let loop = try Loop(FilePath(folder.path), feed)
     let address = try origin.address("/f")
-    let list = RequestList((0..<2).map { DownloadRequest(id: $0, address: address, isRepeat: $0 > 0) })
+    var again = DownloadRequest(id: 1, address: address)
+    again.isRepeat = true
+    let list = RequestList([DownloadRequest(id: 0, address: address), again])
     let queue = RequestQueue(
       list, ceiling: 4, retry: RetryPolicy(), clock: ContinuousClock(), random: { 0.5 })
     try await queue.run { shares in

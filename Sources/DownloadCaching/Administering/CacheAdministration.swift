@@ -21,7 +21,7 @@ public struct CacheAdministration: Sendable {
     index = Result { () throws(DownloadError) in
       let activity = "opening the cache"
       guard let folder else { throw DownloadError(.cache, "no cache folder", activity) }
-      do throws(Errno) { return try IndexFolder(at: folder, secret, now: now).index.value } catch {
+      do throws(Errno) { return try CacheIndex(at: folder, secret, now: now) } catch {
         throw DownloadError(.cache, CacheWarning.words(error), activity, path: folder.string)
       }
     }
@@ -173,7 +173,7 @@ public struct CacheAdministration: Sendable {
       var gone = rows.filter(\.key.isStored).map(\.key)
       for row in rows where !row.key.isStored {
         do throws(Errno) {
-          let isThere = FileIdentity.of(path: row.path) != nil
+          let isThere = StandingFile.of(path: row.path) != nil
           if let bytes = try WrittenFile(row: row, secret: secret).remove() {
             freed.files += 1
             freed.fileBytes += bytes

@@ -124,7 +124,7 @@ struct UnfinishedFiles {
   func found() throws(Errno) -> [UnfinishedFile] {
     var found: [UnfinishedFile] = []
     try forEachMetadata { name, _, metadata throws(Errno) in
-      guard let standing = try folder.identity(of: name.part), standing.isRegularFile else { return }
+      guard let standing = try folder.standing(name.part)?.identity, standing.isRegularFile else { return }
       found.append(
         UnfinishedFile(
           address: metadata.address, isKeyed: metadata.held.trust != .usual,
@@ -165,9 +165,8 @@ struct UnfinishedFiles {
     guard metadata.lock() else { return removed.partsInUse += 1 }
     defer { metadata.unlock() }
     // Between opening and locking, either may have been replaced, or have become a finished file.
-    let standing = try folder.identity(of: name.part)
-    guard try folder.identity(of: name.metadata)?.isSameFile(as: metadata.identity()) == true,
-      part.isOpen ? try standing?.isSameFile(as: part.identity()) == true : standing == nil,
+    guard try folder.has(metadata, as: name.metadata),
+      part.isOpen ? try folder.has(part, as: name.part) : try folder.standing(name.part) == nil,
       let current = try ResumeMetadata.read(metadata, secret), isMeant(current.address)
     else { return }
     // A part with a second name is a finished file that still has its part's name.

@@ -9,6 +9,8 @@ import SystemPackage
 actor CacheIndex {
   nonisolated let folder: Folder
   nonisolated let secret: UserSecret
+  /// Whether it was empty when this process began: then it need not be asked, and is not even opened before the first
+  /// batch is full.
   nonisolated let wasEmpty: Bool
   nonisolated let journals: LivingJournals
   private nonisolated let patience = IndexPatience()
@@ -16,8 +18,12 @@ actor CacheIndex {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   let database: IndexDatabase
 
-  init(in folder: Folder, _ secret: UserSecret, wasEmpty: Bool, now: @escaping @Sendable () -> Int64) {
-    (self.folder, self.secret, self.wasEmpty) = (folder, secret, wasEmpty)
+  /// The database is opened for the first question.
+  /// - Throws: errno of opening or making the folder.
+  init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
+    folder = try Folder(own: path)
+    self.secret = secret
+    wasEmpty = try !folder.names().contains { $0 == IndexDatabase.fileName || CommitJournal.isName($0, secret) }
     journals = LivingJournals(in: folder, secret)
     database = IndexDatabase(in: folder, secret, patience, now: now)
   }

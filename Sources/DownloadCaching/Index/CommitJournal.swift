@@ -93,7 +93,7 @@ final class CommitJournal: Sendable {
         state.file = try folder.open(state.name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists { continue }
       // Before it was locked, a process that starts may have taken it for an abandoned one and removed it.
-      if state.file.lock(), try folder.identity(of: state.name)?.isSameFile(as: state.file.identity()) == true {
+      if state.file.lock(), try folder.has(state.file, as: state.name) {
         claims?.countJournal()
         return
       }
@@ -118,7 +118,7 @@ final class CommitJournal: Sendable {
     for name in try folder.names() where isName(name, secret) {
       // Locked where its process lives, or another process adopts it.
       guard let file = try folder.openOwn(name, closedTo: 0o077), try file.identity().size <= longest, file.lock(),
-        try folder.identity(of: name)?.isSameFile(as: file.identity()) == true
+        try folder.has(file, as: name)
       else { continue }
       try body(try file.read(Int(file.identity().size)))
       try folder.remove(name)

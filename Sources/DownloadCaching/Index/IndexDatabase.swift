@@ -82,21 +82,21 @@ final class IndexDatabase {
     if let connection { return connection }
     let opened = try alone {
       // Rows hold addresses with their signatures. SQLite gives its log the rights of the database.
-      let standing = try folder.identity(of: Self.fileName)
+      let standing = try folder.standing(Self.fileName)?.identity
       if standing == nil {
         // A log without its database: SQLite would have to tell that by itself.
         for ending in [Self.log, Self.memory] { try folder.remove(Self.fileName + ending) }
-      } else if standing?.size == 0, try folder.identity(of: Self.fileName + Self.log) != nil {
+      } else if standing?.size == 0, try folder.standing(Self.fileName + Self.log) != nil {
         openedFile = standing
         throw DatabaseError(code: DatabaseError.damaged, message: "it is empty, and its log is not")
       }
       for ending in ["", Self.log, Self.memory] {
         try folder.makePrivate(Self.fileName + ending, creating: ending.isEmpty)
       }
-      openedFile = try folder.identity(of: Self.fileName)
+      openedFile = try folder.standing(Self.fileName)?.identity
       let connection = try Connection(path, writes: true) { [patience] in patience.waits(try: $0) }
       try Self.prepare(connection, isNew: (standing?.size ?? 0) == 0)
-      openedFile = try folder.identity(of: Self.fileName)
+      openedFile = try folder.standing(Self.fileName)?.identity
       try adoptJournals(connection)
       return connection
     }
@@ -172,7 +172,7 @@ final class IndexDatabase {
     defer { close() }
     try alone {
       // Another process that met the same may have replaced the database already.
-      guard let there = try folder.identity(of: Self.fileName), openedFile?.isSameFile(as: there) ?? true else {
+      guard let there = try folder.standing(Self.fileName)?.identity, openedFile?.isSameFile(as: there) ?? true else {
         return
       }
       // First, since SQLite removes a log by its name when a database is closed.
@@ -180,7 +180,7 @@ final class IndexDatabase {
       let stem = (kind == .otherVersion ? Self.otherName : Self.damagedName) + String(now())
       let name = secret.name("index aside", stem)
       // The log first: it must never stand beside a database that begins anew.
-      if try folder.identity(of: Self.fileName + Self.log) != nil {
+      if try folder.standing(Self.fileName + Self.log) != nil {
         try folder.rename(Self.fileName + Self.log, replacing: name + Self.log)
       }
       try folder.remove(Self.fileName + Self.memory)

@@ -8,8 +8,7 @@ final class IndexSession {
   private let configuration: CacheConfiguration
   let fingerprint: RequestFingerprint
   /// What the resources opened, kept here so that a file takes no lock for it.
-  private var place: IndexFolder?
-  private var index: CacheIndex? { place?.index.value }
+  private var index: CacheIndex?
   /// Nil until this actor has a file that the store may keep.
   private(set) var store: StoreKeeper?
   lazy var noted = StoreKeeper.Noted()
@@ -32,8 +31,8 @@ final class IndexSession {
   func open() {
     guard !wasOpened else { return }
     wasOpened = true
-    guard let folder = configuration.cacheFolder, let opened = resources.index?.value else { return }
-    do throws(Errno) { place = try opened.get() } catch {
+    guard let folder = configuration.cacheFolder else { return }
+    do throws(Errno) { index = try resources.index(at: folder, now: configuration.now) } catch {
       warn(CacheWarning(path: folder, detail: CacheWarning.words(error)))
     }
   }
@@ -44,12 +43,12 @@ final class IndexSession {
   /// The store, if it may keep a file; made for the first one.
   func store(for row: CacheRow) -> StoreKeeper? {
     guard configuration.store != .auto || row.identity.size >= Self.leastByItself else { return nil }
-    if store == nil { store = place.flatMap { resources.keeper(of: $0.folder, configuration) } }
+    if store == nil { store = index.flatMap { resources.keeper(of: $0.folder, configuration) } }
     return store
   }
 
   var records: Bool {
-    place != nil && !configuration.fields.forbidsStoring && configuration.reader == nil
+    index != nil && !configuration.fields.forbidsStoring && configuration.reader == nil
   }
 
   // MARK: Questions
@@ -68,11 +67,11 @@ final class IndexSession {
 
   /// What is known of a request's files, if that can be told without waiting.
   func knownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
-    guard let place else { return .nothing }
+    guard let index else { return .nothing }
     if let pending = batch?[asked.key] { return judge([pending], asked) }
     guard resources.claims?.hasCompany == true else {
       // An index that was empty when this run began has nothing but what this actor knows.
-      if place.wasEmpty, !configuration.servesManyRuns { return .notAsked }
+      if index.wasEmpty, !configuration.servesManyRuns { return .notAsked }
       return reader?.rows(asked.key).map { judge($0, asked) }
     }
     let journaled = journaled(asked)
@@ -155,10 +154,10 @@ final class IndexSession {
 
   /// Read once a run for each folder.
   nonisolated(nonsending) func owners(in directory: OutputDirectory) async -> FileOwners {
-    let path = directory.canonicalPath
-    if let owners = resources.owners[ByteText(path)] { return owners }
-    guard let owners = await ask({ $0.owners(in: path) }) else { return FileOwners() }
-    resources.owners[ByteText(path)] = owners
+    let path = ByteText(directory.canonicalPath)
+    if let owners = resources.owners[path] { return owners }
+    guard let owners = await ask({ $0.owners(in: path.text) }) else { return FileOwners() }
+    resources.owners[path] = owners
     return owners
   }
 
@@ -178,8 +177,8 @@ final class IndexSession {
   func addStored(_ row: CacheRow) { batchInUse?.add(row) }
 
   private var batchInUse: RowBatch? {
-    if batch == nil, let place {
-      batch = RowBatch(CommitJournal(in: place.folder, resources.secret, resources.claims, room: roomOfBatch))
+    if batch == nil, let index {
+      batch = RowBatch(CommitJournal(in: index.folder, resources.secret, resources.claims, room: roomOfBatch))
     }
     return batch
   }
@@ -227,7 +226,7 @@ final class IndexSession {
 
   /// The end of the run, when all caches have written their rows.
   nonisolated(nonsending) func finish() async {
-    guard let index = place?.index.ifMade else { return }
+    guard let index else { return }
     _ = await ask { $0.keepWithinBound(FileStore(in: $0.folder, $0.secret)) }
     await index.close()
   }
@@ -258,7 +257,7 @@ final class IndexSession {
 
   nonisolated(nonsending) func takeWarnings() async -> [CacheWarning] {
     if let failure = resources.secret.takeFailure() { warn(CacheWarning(resources.secret, failure)) }
-    let ofIndex = await place?.index.ifMade?.takeWarnings() ?? []
+    let ofIndex = await index?.takeWarnings() ?? []
     defer { warnings = [] }
     return warnings + ofIndex
   }

@@ -76,7 +76,7 @@ final class LivingJournals: Sendable {
           state.journals[name] = nil
           continue
         }
-        own += rows.last { $0.isFile(named: name, of: key) }.map { [$0] } ?? []
+        own += rows.filter { $0.isFile(named: name, of: key) }.suffix(1)
         like += rows.suffix(1)
       }
       return (own.isEmpty ? like : own).max { $0.fetchedAt < $1.fetchedAt }

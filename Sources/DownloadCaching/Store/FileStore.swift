@@ -68,7 +68,7 @@ final class FileStore: Sendable {
   /// Nil where nothing was ever put in.
   private func openIfThere() throws(Errno) -> Opened? {
     if let opened = opened.withLock({ $0 }) { return opened }
-    return try parent.identity(of: Self.folderName) == nil ? nil : try open()
+    return try parent.standing(Self.folderName) == nil ? nil : try open()
   }
 
   // MARK: Names
@@ -111,7 +111,7 @@ final class FileStore: Sendable {
     do throws(Errno) {
       if kind == .link {
         try store.drafts.link(path: source.path, as: draft)
-        if try store.drafts.identity(of: draft) == source.identity {
+        if try store.drafts.standing(draft)?.identity == source.identity {
           return try name(file, draft, as: entry, in: store, beforeNaming)
         }
       } else {

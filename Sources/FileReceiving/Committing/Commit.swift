@@ -8,7 +8,6 @@ import SystemPackage
 package struct Commit: Sendable {
   package struct Committed: Sendable, Equatable {
     package var outcome: DownloadOutcome
-    package var name: String
     package var row: CacheRow?
   }
 
@@ -68,7 +67,7 @@ package struct Commit: Sendable {
     case .skip where !isOfAnotherAddress:
       let outcome = outcome(.skipped, preferred, size: max(0, standing.identity.size))
       try discard()
-      return .committed(Committed(outcome: outcome, name: preferred))
+      return .committed(Committed(outcome: outcome))
     default:
       if looksForTwin { return .twinPossible }
       guard plan.mayNumber else {
@@ -106,7 +105,7 @@ package struct Commit: Sendable {
     while true {
       let name = FileNaming.alternative(wanted, number)
       if var committed = try take(name, replacing: false, row, beforeNaming) {
-        directory.numbers.value.took(number, beside: wanted)
+        directory.numbers.took(number, beside: wanted)
         if let other {
           committed.outcome.renamedFrom = directory.path(of: other)
           committed.outcome.mediaType = download.look { $0.head }?["content-type"]
@@ -132,7 +131,7 @@ package struct Commit: Sendable {
     row?.changed = named
     var outcome = outcome(.fetched, name, size: download.look { $0.length })
     outcome.isNumbered = !FileNaming.areSame(name, wanted) || directory.isNumbered
-    return Committed(outcome: outcome, name: name, row: row)
+    return Committed(outcome: outcome, row: row)
   }
 
   /// For the other loops: see `OutputDirectory.give`.
@@ -208,12 +207,12 @@ package struct Commit: Sendable {
       try reception.part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
     }
     guard let likeness else { return nil }
-    for number in directory.numbers.value.numbers(of: wanted, like: likeness) {
+    for number in directory.numbers.numbers(of: wanted, like: likeness) {
       let name = FileNaming.alternative(wanted, number)
       guard !FileNaming.areSame(name, preferred),
         let standing = try twin(name, owners, length: length, mayBeYoung: false)
       else { continue }
-      directory.numbers.value.gave(number, of: wanted, like: likeness)
+      directory.numbers.gave(number, of: wanted, like: likeness)
       return try adopt(standing, as: name)
     }
     return nil
@@ -227,7 +226,7 @@ package struct Commit: Sendable {
     var outcome = outcome(.fetched, name, size: standing.identity.size)
     try discard()
     if outcome.remark != .noContent { outcome.remark = .sameAsHere }
-    return Committed(outcome: outcome, name: name, row: row)
+    return Committed(outcome: outcome, row: row)
   }
 
   /// What stands under a name, if it has the bytes of this file and belongs to no other address.

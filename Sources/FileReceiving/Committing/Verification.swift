@@ -8,8 +8,8 @@ package enum Verification {
   /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched past every cache.
   /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
   package static func judge(
-    _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload, insteadOf last: CacheRow? = nil,
-    _ note: (CacheRow) -> Void = { _ in }
+    _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload, insteadOf last: CacheRow?,
+    _ note: (CacheRow) -> Void
   ) throws(DownloadError) -> Proof? {
     switch verdict {
     case .match: return .digest

@@ -171,8 +171,6 @@ package struct FileIdentity: Sendable, Equatable {
   package func isSameFile(as other: FileIdentity) -> Bool {
     isRegularFile && inode == other.inode && device == other.device
   }
-
-  package static func of(path: String) -> FileIdentity? { StandingFile.of(path: path)?.identity }
 }
 
 package struct StandingFile: Sendable, Equatable {

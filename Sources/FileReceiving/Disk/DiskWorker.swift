@@ -38,7 +38,7 @@ package actor DiskWorker {
   }
 
   package func fill(_ download: FileDownload, from source: CacheRow) throws(DownloadError) -> Bool {
-    try download.access { reception throws(DownloadError) in try reception.copy(source) }
+    try download.copy(source)
   }
 
   /// Makes the bytes of a download durable (`--fsync`), before it gets its name.

@@ -85,7 +85,7 @@ package final class Folder: Sendable {
     while true {
       let candidate = FileNaming.alternative(name, number)
       do throws(Errno) { return try below(candidate) } catch {
-        guard error == .notDirectory, try identity(of: candidate)?.isRegularFile == true else { throw error }
+        guard error == .notDirectory, try standing(candidate)?.identity.isRegularFile == true else { throw error }
       }
       number += 1
     }
@@ -175,8 +175,9 @@ package final class Folder: Sendable {
   /// What stands under a name, symbolic links not followed; nil if nothing does.
   package func standing(_ name: String) throws(Errno) -> StandingFile? { try status(of: name).map { StandingFile($0) } }
 
-  package func identity(of name: String) throws(Errno) -> FileIdentity? {
-    try status(of: name).map { FileIdentity($0) }
+  /// Whether a name is that of an open file, still or already.
+  package func has(_ file: borrowing Descriptor, as name: String) throws(Errno) -> Bool {
+    try standing(name)?.identity.isSameFile(as: file.identity()) == true
   }
 
   /// Bytes on the disk, as du(1) counts them, of what stands under a name; of a folder with all that is in it.
@@ -245,7 +246,7 @@ package final class Folder: Sendable {
     if linkat(descriptor.raw, old, descriptor.raw, new, 0) == 0 { return try remove(old) }
     guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw .last }
     // FAT and similar file systems have no links; there only a check before the rename is possible.
-    guard try identity(of: new) == nil else { throw .fileExists }
+    guard try standing(new) == nil else { throw .fileExists }
     try rename(old, replacing: new)
   }
 

@@ -7,11 +7,10 @@ import SystemPackage
 /// it drops is looked up on the disk again.
 final class NumberedNames: Sendable {
   private struct State {
-    // By bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
     /// The next number to try for a name, so that not each of ten thousand files called index.html tries all of them.
-    var next: [[UInt8]: Int] = [:]
+    var next: [ByteText: Int] = [:]
     /// Files from before the run, by name and by what they look like, with their numbers in order.
-    var standing: [[UInt8]: [Likeness: [Int]]] = [:]
+    var standing: [ByteText: [Likeness: [Int]]] = [:]
   }
 
   private let state = Lock(State())
@@ -27,23 +26,23 @@ final class NumberedNames: Sendable {
     self.opened = opened
   }
 
-  func first(beside name: String) -> Int { state.withLock { $0.next[Array(name.utf8)] ?? 1 } }
+  func first(beside name: String) -> Int { state.withLock { $0.next[ByteText(name)] ?? 1 } }
 
   func took(_ number: Int, beside name: String) {
     state.withLock { state in
       if state.next.count >= Self.limit { state.next.removeAll(keepingCapacity: true) }
-      state.next[Array(name.utf8)] = number + 1
+      state.next[ByteText(name)] = number + 1
     }
   }
 
   /// The numbers under which files that look alike stood before the run; 0 is the name itself. Read once for each name.
   func numbers(of name: String, like likeness: Likeness) -> [Int] {
-    (state.withLock { $0.standing[Array(name.utf8)] } ?? look(at: name))[likeness] ?? []
+    (state.withLock { $0.standing[ByteText(name)] } ?? look(at: name))[likeness] ?? []
   }
 
   /// Notes that the file was given to an address, so that those after it need not look at it again.
   func gave(_ number: Int, of name: String, like likeness: Likeness) {
-    state.withLock { state in state.standing[Array(name.utf8)]?[likeness]?.removeAll { $0 == number } }
+    state.withLock { state in state.standing[ByteText(name)]?[likeness]?.removeAll { $0 == number } }
   }
 
   private func look(at name: String) -> [Likeness: [Int]] {
@@ -67,7 +66,7 @@ final class NumberedNames: Sendable {
     let all = found
     state.withLock { state in
       if state.standing.count >= Self.limit { state.standing = [:] }
-      state.standing[Array(name.utf8)] = all
+      state.standing[ByteText(name)] = all
     }
     return found
   }

@@ -17,7 +17,7 @@ package final class OutputDirectory: Sendable {
   let secret: UserSecret
   /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
   let opened: Int64
-  let numbers: OnFirstUse<NumberedNames>
+  let numbers: NumberedNames
   /// False once the file system has said that it has no clones, so that not every file asks.
   let mayClone = Atomic<Bool>(true)
   /// The folder as the user wrote it, with the slash; empty for the current one.
@@ -50,7 +50,7 @@ package final class OutputDirectory: Sendable {
       folder = try Folder(held ?? (path.isEmpty ? "." : path), mode: 0o777)
       canonicalPath = try folder.canonicalPath()
     } catch { throw DownloadError(.folder, error, path.string, "opening the output folder") }
-    numbers = OnFirstUse { [folder, opened] in NumberedNames(folder, opened: opened) }
+    numbers = NumberedNames(folder, opened: opened)
     route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
   }
 
@@ -75,7 +75,7 @@ package final class OutputDirectory: Sendable {
     isNumbered = !FileNaming.areSame(place, path)
     prefix = root.prefix + place + "/"
     canonicalPath = (root.canonicalPath.utf8.count > 1 ? root.canonicalPath : "") + "/" + place
-    numbers = OnFirstUse { [folder, opened] in NumberedNames(folder, opened: opened) }
+    numbers = NumberedNames(folder, opened: opened)
     route = root.route == nil ? nil : folder.routeForUnnamedFiles()
   }
 
@@ -147,7 +147,7 @@ package final class OutputDirectory: Sendable {
   }
 
   func isGiven(_ file: FileIdentity, besides key: RowKey) -> Bool {
-    (root ?? self).given.withLock { $0.owner(of: file) }.map { $0 != key.owner } ?? false
+    (root ?? self).given.withLock { $0.isOwned(file, besides: key) }
   }
 
   package func standing(_ name: String) throws(DownloadError) -> StandingFile? {
@@ -197,9 +197,8 @@ package final class OpenFolders: Sendable {
   private let state = Lock(State())
 
   private struct State {
-    // By bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Weak, because ten
-    // thousand folders would hold as many descriptors.
-    var all: [[UInt8]: Weak] = [:]
+    /// Weak, because ten thousand folders would hold as many descriptors.
+    var all: [ByteText: Weak] = [:]
     /// Opened last, and kept open, since the next lines of a list mostly name the same folders.
     var recent: [OutputDirectory] = []
     var forgetsAt = 1024
@@ -220,7 +219,7 @@ package final class OpenFolders: Sendable {
 
   @inline(never)
   private func open(_ path: String, isExact: Bool) throws(DownloadError) -> OutputDirectory {
-    let key = Array(path.utf8) + (isExact ? [0] : [])
+    let key = ByteText(isExact ? path + "\0" : path)
     return try state.withLock { state throws(DownloadError) in
       if let directory = state.all[key]?.directory { return directory }
       let directory = try OutputDirectory(path, below: root, isExact: isExact)

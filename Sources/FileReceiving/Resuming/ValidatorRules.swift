@@ -23,7 +23,7 @@ extension Validator {
 
   /// Whether an answer is certainly of the same version as these bytes.
   func isStronglyEqual(to other: Validator) -> Bool {
-    if let strongETag { return other.strongETag.map { EntityTag.areSame(strongETag, $0) } ?? false }
+    if let strongETag { return ByteText.areSame(strongETag, other.strongETag) }
     return etag == nil && other.etag == nil && strongDate != nil && lastModified == other.lastModified
   }
 
@@ -36,7 +36,7 @@ extension Validator {
 
   /// Whether an answer is certainly of another version: it names a tag or date, and a different one.
   func contradicts(_ other: Validator) -> Bool {
-    if let etag, let theirs = other.etag { return !EntityTag.areSame(etag, theirs) }
+    if let etag, let theirs = other.etag { return !ByteText.areSame(etag, theirs) }
     if let lastModified, let theirs = other.lastModified { return lastModified != theirs }
     return false
   }
@@ -44,10 +44,7 @@ extension Validator {
 
 /// Entity tags (RFC 9110 §8.8.3) in the forms that servers use.
 enum EntityTag {
-  /// A tag is a string of bytes (RFC 9110 §8.8.3).
-  static func areSame(_ left: String, _ right: String) -> Bool { ByteText(left) == ByteText(right) }
-
-  /// For comparison alone.
+  /// For comparison alone, by bytes, as all tags are compared.
   static func opaque(_ tag: String) -> ByteText { ByteText(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]) }
 
   /// The tag of the same version without content coding, if it names one. Apache compresses `"5f3"` on the fly as
@@ -100,7 +97,7 @@ package struct KnownVersion: Sendable, Equatable {
       // A strong tag is compared strongly, a weak one weakly; a weak one promises no equal bytes.
       let (named, etag) = (EntityTag.uncoded(named), EntityTag.uncoded(etag))
       return theirs.strongETag != nil
-        ? EntityTag.areSame(named, etag) : isSelected && EntityTag.opaque(named) == EntityTag.opaque(etag)
+        ? ByteText.areSame(named, etag) : isSelected && EntityTag.opaque(named) == EntityTag.opaque(etag)
     }
     guard isSelected else { return false }
     guard let changed = theirs.lastModified, let known = validator.lastModified else {

@@ -109,9 +109,7 @@ struct StagedFile: ~Copyable {
   /// Takes over a part, if its metadata is of this address.
   private mutating func take(_ part: consuming Descriptor) throws(Errno) -> Bool {
     // The name may have gone between open and lock: then another process has just finished.
-    guard part.lock(), let identity = try directory.folder.identity(of: names.part),
-      identity.isSameFile(as: try part.identity())
-    else { return false }
+    guard part.lock(), try directory.folder.has(part, as: names.part) else { return false }
     // Read under the part's lock, because the process that holds it may replace the metadata.
     guard let current = try readMetadata(), current.address == address else { return false }
     _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
@@ -124,7 +122,7 @@ struct StagedFile: ~Copyable {
       try removeMetadata()
       return true
     }
-    (found, foundLength, isNamed) = (current, identity.size, true)
+    (found, foundLength, isNamed) = (current, try part.identity().size, true)
     descriptor = part
     return true
   }
@@ -134,7 +132,7 @@ struct StagedFile: ~Copyable {
     guard metadata.lock() else { return false }
     defer { metadata.unlock() }
     guard let current = try readMetadata(), current.address == address,
-      try directory.folder.identity(of: names.part) == nil
+      try directory.folder.standing(names.part) == nil
     else { return false }
     hasMetadata = true
     try removeMetadata()
@@ -167,22 +165,22 @@ struct StagedFile: ~Copyable {
   /// - Returns: false unless the name is free or has an empty file of this user that is not in use.
   private mutating func openNamed() throws(DownloadError) -> Bool {
     do throws(Errno) {
-      if try directory.folder.identity(of: names.metadata) != nil { return false }
+      if try directory.folder.standing(names.metadata) != nil { return false }
       do throws(Errno) {
         descriptor = try directory.folder.open(names.part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists {
         // An empty file is what dlm leaves if it is killed between making the part and its metadata. A young one may be
         // another machine's, whose lock does not show in every file system.
-        guard let left = try directory.folder.identity(of: names.part), left.size == 0,
+        guard let left = try directory.folder.standing(names.part)?.identity, left.size == 0,
           left.modified < WallClock.stamp() - 60_000_000_000,
           let file = try directory.folder.openOwn(names.part, O_RDWR)
         else { return false }
         descriptor = file
       }
-      guard try descriptor.isOwn(), descriptor.lock(), let there = try directory.folder.identity(of: names.part),
-        there.size == 0, there.isSameFile(as: try descriptor.identity())
-      else { return false }
-      return true
+      guard try descriptor.isOwn(), descriptor.lock(), try directory.folder.has(descriptor, as: names.part) else {
+        return false
+      }
+      return try descriptor.identity().size == 0
     } catch { throw directory.failure(error, "creating", names.part) }
   }
 
@@ -198,7 +196,7 @@ struct StagedFile: ~Copyable {
   private func link(_ metadata: ResumeMetadata, _ route: NamingRoute) throws(DownloadError) -> Bool {
     do throws(Errno) {
       // A foreign part must never stand beside dlm's metadata, not even for an instant.
-      guard try directory.folder.identity(of: names.part) == nil else { return false }
+      guard try directory.folder.standing(names.part) == nil else { return false }
       let file = try directory.folder.openUnnamed(mode: 0o600)
       try file.write(metadata.json(directory.secret))
       // Before the file is visible: until it is finished, other users must not read or write it.
@@ -261,7 +259,7 @@ struct StagedFile: ~Copyable {
         return nil
       } catch .noSuchFileOrDirectory where !replacing {
         // Where locks are not shared, another machine may have had the part too, and have named it.
-        guard try directory.folder.identity(of: name) != nil else { throw Errno.noSuchFileOrDirectory }
+        guard try directory.folder.standing(name) != nil else { throw Errno.noSuchFileOrDirectory }
         return nil
       }
       // After the naming: killed in between, dlm leaves a whole file that is private, and not a part that others may

@@ -65,7 +65,7 @@ enum OwnFiles {
   static func bytes(of path: FilePath, upTo limit: Int64) -> [UInt8] {
     let folder = path.removingLastComponent()
     guard distrust(folder: folder) == nil, let name = path.lastComponent?.string,
-      let file = try? Folder(standing: folder).open(name, O_RDONLY | O_NONBLOCK), (try? file.isOwn(names: .max)) == true
+      let file = try? Folder(standing: folder).openOwn(name, names: .max)
     else { return [] }
     return (try? file.read(Int(min(limit, file.identity().size)))) ?? []
   }
@@ -88,7 +88,7 @@ enum OwnFiles {
         usleep(10_000)
       }
       // Else it was replaced before the lock was had. Some file systems give one file several numbers, hence the bound.
-      if try folder.identity(of: name)?.isSameFile(as: file.identity()) == true || attempts > 20 { return file }
+      if try folder.has(file, as: name) || attempts > 20 { return file }
       file.unlock()
     }
   }

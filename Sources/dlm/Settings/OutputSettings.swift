@@ -29,9 +29,10 @@ struct OutputSettings {
     cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
     cache.conflictPolicy = output.onConflict
     (cache.refresh, cache.offline) = (output.refresh, output.offline)
-    cache.freshness = FreshnessPolicy(
-      revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge.map { Int(clamping: $0) },
-      maxStale: output.maxStale.map { Int(clamping: $0) })
+    cache.freshness.revalidates = output.revalidate
+    cache.freshness.guesses = output.heuristic
+    cache.freshness.maxAge = output.maxAge.map { Int(clamping: $0) }
+    cache.freshness.maxStale = output.maxStale.map { Int(clamping: $0) }
     cache.useContentDisposition = !output.noContentDisposition
     (cache.requiredProof, cache.expectedTypes) = (output.requireProof ?? .nothing, output.expect)
     (cache.maxSize, cache.syncs) = (output.maxFilesize?.bytesPerSecond, output.fsync)

@@ -20,7 +20,7 @@ struct CacheIndexTests {
   }
 
   private func index() throws -> CacheIndex {
-    try IndexFolder(at: folder.filePath.appending("cache"), secret, now: { 7 }).index.value
+    try CacheIndex(at: folder.filePath.appending("cache"), secret, now: { 7 })
   }
 
   @Test func rowsComeBackTheAskedFolderFirst() async throws {

@@ -20,7 +20,7 @@ struct IndexPagesTests {
   }
 
   private func index() throws -> CacheIndex {
-    try IndexFolder(at: folder.filePath.appending("cache"), secret, now: { 7 }).index.value
+    try CacheIndex(at: folder.filePath.appending("cache"), secret, now: { 7 })
   }
 
   private static func rows(_ count: Int) -> [CacheRow] {

@@ -14,7 +14,7 @@ struct IndexReaderTests {
   init() throws {
     folder = try TemporaryFolder()
     let path = folder.filePath.appending("cache")
-    index = try IndexFolder(at: path, UserSecret(in: path), now: { 7 }).index.value
+    index = try CacheIndex(at: path, UserSecret(in: path), now: { 7 })
   }
 
   /// - Parameter rows: what the index holds.

@@ -56,7 +56,7 @@ struct IndexSessionTests {
     (configuration.claimsFolder, configuration.keyFolder) = (folder.filePath.appending("claims"), folder.filePath)
     let resources = CacheResources(configuration)
     let other = try #require(ProcessClaims(in: folder.filePath.appending("claims")))
-    let index = try #require(resources.index).value.get().index.value
+    let index = try resources.index(at: try #require(configuration.cacheFolder), now: configuration.now)
     let directory = try resources.folders(configuration).root
     let loop = Loop(resources, configuration, directory)
 

@@ -32,7 +32,7 @@ struct FileStoreTests {
   }
 
   private func drafts() throws -> [String] {
-    try FileIdentity.of(path: temporary.path("cache/store/new")) == nil
+    try StandingFile.of(path: temporary.path("cache/store/new")) == nil
       ? [] : temporary.names(in: "cache/store/new")
   }
 

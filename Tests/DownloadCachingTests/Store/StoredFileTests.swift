@@ -52,8 +52,8 @@ struct StoredFileTests {
     #expect(try await run(kind, offline: true).getAndClose(Self.address).kind == .copied)
     #expect(try folder.read("out/x") == Self.body)
     // Never the same file under both names: whoever writes to one in place would change the other.
-    let copy = try #require(FileIdentity.of(path: folder.path("out/x")))
-    let entry = try #require(FileIdentity.of(path: folder.path("cache/store/\(entries[0])")))
+    let copy = try #require(StandingFile.of(path: folder.path("out/x"))?.identity)
+    let entry = try #require(StandingFile.of(path: folder.path("cache/store/\(entries[0])"))?.identity)
     #expect(!copy.isSameFile(as: entry))
   }
 
@@ -119,10 +119,10 @@ struct StoredFileTests {
     _ = try await run(.none).getAndClose(Self.address)
     #expect(try await run(kind).getAndClose(Self.address).kind == .unchanged)
     #expect(try entries.count == 1)
-    let entry = FileIdentity.of(path: folder.path("cache/store/\(try entries[0])"))
+    let entry = StandingFile.of(path: folder.path("cache/store/\(try entries[0])"))?.identity
     // Once.
     #expect(try await run(kind).getAndClose(Self.address).kind == .unchanged)
-    #expect(FileIdentity.of(path: folder.path("cache/store/\(try entries[0])")) == entry)
+    #expect(StandingFile.of(path: folder.path("cache/store/\(try entries[0])"))?.identity == entry)
     try folder.remove("out/x")
     #expect(try await run(kind, offline: true).getAndClose(Self.address).kind == .copied)
     #expect(try folder.read("out/x") == Self.body)
@@ -309,7 +309,7 @@ struct StoredFileTests {
 
   /// Rows that were used least recently go, with the store's files.
   @Test func theIndexIsBounded() async throws {
-    let index = try IndexFolder(at: folder.filePath.appending("cache"), secret(), now: { 7 }).index.value
+    let index = try CacheIndex(at: folder.filePath.appending("cache"), secret(), now: { 7 })
     try folder.write("x", to: "there/file")
     let file = try #require(StandingFile.of(path: folder.path("there/file")))
     let rows = (0..<2000).map { number in

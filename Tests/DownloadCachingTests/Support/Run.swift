@@ -85,7 +85,7 @@ struct Run: Sendable {
 }
 
 extension DownloadCache {
-  var worker: DiskWorker { resources.worker.value }
+  var worker: DiskWorker { resources.worker }
   var isBatchFull: Bool { index.isFull }
 
   func remember(atMost limit: Int) { hits.memory = MemoryCache(limit: limit) }

@@ -61,7 +61,7 @@ struct FolderTests {
     try folder.write("mine", to: "out/y")
     let opened = try Folder(folder.filePath.appending("out"), mode: 0o700)
     #expect(throws: Errno.invalidArgument) { _ = try opened.open(name, 0o102) }
-    #expect(throws: Errno.invalidArgument) { _ = try opened.identity(of: name) }
+    #expect(throws: Errno.invalidArgument) { _ = try opened.standing(name) }
     #expect(throws: Errno.invalidArgument) { try opened.remove(name) }
     #expect(throws: Errno.invalidArgument) { try opened.rename("y", replacing: name) }
     #expect(throws: Errno.invalidArgument) { try opened.rename(name, replacing: "y") }
@@ -131,14 +131,14 @@ struct FolderTests {
   @Test func anIdentityTellsChangesAndKinds() throws {
     let folder = try TemporaryFolder()
     try folder.write("one", to: "a")
-    let before = try #require(FileIdentity.of(path: folder.path + "/a"))
+    let before = try #require(StandingFile.of(path: folder.path + "/a")?.identity)
     #expect(before.isRegularFile && before.size == 3)
     try folder.write("four", to: "a")
-    let after = try #require(FileIdentity.of(path: folder.path + "/a"))
+    let after = try #require(StandingFile.of(path: folder.path + "/a")?.identity)
     #expect(after != before && after.isSameFile(as: before))
     try folder.link("l", to: "a")
-    let link = try #require(FileIdentity.of(path: folder.path + "/l"))
+    let link = try #require(StandingFile.of(path: folder.path + "/l")?.identity)
     #expect(!link.isRegularFile && !link.isSameFile(as: link))
-    #expect(FileIdentity.of(path: folder.path + "/none") == nil)
+    #expect(StandingFile.of(path: folder.path + "/none") == nil)
   }
 }

@@ -164,9 +164,9 @@ struct ConflictTests {
     let bench = try Bench()
     for _ in 0..<20 { _ = try Self.fetch(bench) }
     #expect(try bench.folder.names().count == 20)
-    #expect(bench.directory.numbers.value.first(beside: "x") == 20)
-    for number in 0..<5000 { bench.directory.numbers.value.took(1, beside: "name\(number)") }
-    #expect(bench.directory.numbers.value.first(beside: "x") == 1)
+    #expect(bench.directory.numbers.first(beside: "x") == 20)
+    for number in 0..<5000 { bench.directory.numbers.took(1, beside: "name\(number)") }
+    #expect(bench.directory.numbers.first(beside: "x") == 1)
   }
 
   @Test func theUsersNameBeatsTheServers() throws {
@@ -191,7 +191,7 @@ struct ConflictTests {
     for host in ["a", "b", "c"] {
       let file = FileDownload(try later.plan("http://\(host)/x", isIndexed: true))
       _ = try file.ended(try FakeAnswer.ok(Self.body).give(to: file).1)
-      names.append(try Commit(file, proof: .length).adopt(FileOwners())?.name)
+      names.append(try Commit(file, proof: .length).adopt(FileOwners())?.outcome.name)
     }
     #expect(names == ["x.2", "x.5", nil])
   }
