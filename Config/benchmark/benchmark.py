@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True  # leave no cache in the repository
 from apache import Apache  # noqa: E402
 from distant import DistantOrigin, FatOrigin  # noqa: E402
 from nginx import Nginx  # noqa: E402
-from report import page_rows, section, write_document  # noqa: E402
+from report import SPEED_ROWS, page_rows, section, speed_row, write_document, write_speed  # noqa: E402
 from rounds import ENOUGH, run_rounds  # noqa: E402
 from toys import python_server, refusing_server  # noqa: E402
 from workloads import QUICK, Sizes, all_workloads  # noqa: E402
@@ -93,7 +93,7 @@ def arguments():
     parser.add_argument("--dlm", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=int, metavar="N", help="rounds that count (default: 5; 1 if quick)")
     parser.add_argument("--quick", action="store_true", help="small sizes: only whether everything runs")
-    parser.add_argument("--write", action="store_true", help="write what is judged to Speed.md")
+    parser.add_argument("--write", action="store_true", help="write what is judged to targets.md, and what users compare to Speed.md")
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"default: all of {names(QUICK)}")
     chosen = parser.parse_args()
     chosen.runs = max(1, chosen.runs or (1 if chosen.quick else 5))
@@ -111,7 +111,7 @@ def main():
     chosen = arguments()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that everything is cleaned up
-    failed, rows, begin = [], [], time.monotonic()
+    failed, rows, speeds, begin = [], [], {}, time.monotonic()
     with contextlib.ExitStack() as stack:
         site = Site(str(pathlib.Path(chosen.dlm).resolve()), stack)
         sizes = QUICK if chosen.quick else Sizes()
@@ -126,10 +126,13 @@ def main():
                 continue
             summaries = run_rounds(workload, calls, chosen.runs, site)
             rows += page_rows(workload, summaries)
+            if workload.name in SPEED_ROWS and not chosen.quick:
+                speeds[workload.name] = speed_row(workload, summaries)
             print(section(workload, calls, summaries), flush=True)
             failed += [f"{workload.name}: {name}" for name, summary in summaries.items() if summary.failure]
         if chosen.write:
             print(write_document(ROOT, rows, chosen.runs, ENOUGH, site.place, site.programs), file=sys.stderr)
+            print(write_speed(ROOT, speeds), file=sys.stderr)
     if failed:
         sys.exit(f"Failed: {'; '.join(failed)}")
 

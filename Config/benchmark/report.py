@@ -3,21 +3,19 @@
 import pathlib
 
 from machine import machine, versions
-from targets import seconds
+from targets import FLOOR, seconds
 
 HEAD = ["tool", "wall (min–max)", "CPU", "peak memory", "wall ÷", "CPU ÷"]
 PAGE_HEAD = ["workload", "measure", "dlm", "peer", "dlm ÷ peer", "target", "reached"]
 DOCUMENT = """\
-# Speed
+# Targets
 
-What dlm costs beside its peers: time, processor and memory.
-
-## Overview
+What dlm shall cost beside its peers, in time, processor and memory, and what it costs. Users read Speed.md.
 
 To repeat it: `Config/bench --write`, some twenty minutes; without `--write` it prints every tool's figures and leaves
-this page alone. The commands stand in `Config/benchmark/workloads.py`. Those of a workload run in turns, {runs}, after
-a round in which every byte is checked by SHA-256; one that has taken {enough} s is not run again. Each has a fresh
-folder on {place}, a fresh home, no settings. Unless said, the server is an nginx with one worker over plain HTTP, on
+this file and Speed.md alone. The commands stand in `Config/benchmark/workloads.py`. Those of a workload run in turns,
+{runs}, after a round in which every byte is checked by SHA-256; one that has taken {enough} s is not run again. Each has a
+fresh folder on {place}, a fresh home, no settings. Unless said, the server is an nginx with one worker over plain HTTP, on
 the same machine. Times are medians, memory is the highest of all runs; best is the peer that needs least of what is
 compared. The floor does nothing but libcurl and one write a file, in one thread: `Config/benchmark/floor.c`.
 
@@ -26,6 +24,14 @@ compared. The floor does nothing but libcurl and one write a file, in one thread
 {table}
 
 """
+SPEED_HEAD = ["files", "dlm", "fastest other"]
+# The rows of Speed.md, by workload, as a user would name them.
+SPEED_ROWS = {
+    "one-small": "one file of 4 KiB", "small": "10,000 files of 4 KiB", "many": "200,000 files of 4 KiB",
+    "tls": "10,000 files of 4 KiB over TLS", "medium": "2,000 files of 256 KiB", "large": "4 files of 512 MiB",
+    "one-large": "1 file of 512 MiB", "distant-large": "1 file of 64 MiB, far server",
+    "distant-small": "500 files of 4 KiB, far server", "few-workers": "59 files of a page, server with 3 workers",
+}
 KEPT = "## What was tried and did not help"  # from here on, people write the page
 
 
@@ -47,6 +53,16 @@ def page_rows(workload, summaries):
     return [[title, *target.row(summaries)] for title, target in zip(titles, workload.targets)]
 
 
+def speed_row(workload, summaries):
+    """One workload for users: dlm's time, and the fastest other tool's; None where one of them failed."""
+    others = {name: summary.wall for name, summary in summaries.items()
+              if not summary.failure and name != FLOOR and not name.startswith("dlm")}
+    if "dlm" not in summaries or summaries["dlm"].failure or not others:
+        return None
+    best = min(others, key=others.get)
+    return [SPEED_ROWS[workload.name], seconds(summaries["dlm"].wall), f"{seconds(others[best])} ({best})"]
+
+
 def row(name, summary, own):
     if summary.failure:
         return [name, f"**failed**: {summary.failure.replace('|', '/')}", *[""] * 4]
@@ -65,8 +81,19 @@ def span(summary):
 
 def write_document(root, rows, runs, enough, place, programs):
     facts = "\n".join(f"- {line}" for line in [*machine(), *versions(programs)])
-    path = pathlib.Path(root) / "Sources/dlm/dlm.docc/Speed.md"
+    path = pathlib.Path(root) / "Config/benchmark/targets.md"
     _, _, kept = path.read_text().partition(KEPT)
     path.write_text(DOCUMENT.format(runs="once" if runs == 1 else f"{runs} times", enough=enough, place=place,
                                     machine=facts, table=table(PAGE_HEAD, rows)) + KEPT + kept)
+    return path
+
+
+def write_speed(root, measured):
+    """Replaces the table of Speed.md. A workload that was not measured keeps its row."""
+    path = pathlib.Path(root) / "Sources/dlm/dlm.docc/Speed.md"
+    before, _, rest = path.read_text().partition("| files |")
+    old, _, after = rest.partition("\n\n")
+    kept = {cells[0]: cells for line in old.splitlines()[2:] for cells in [line.strip("| ").split(" | ")]}
+    rows = [measured.get(name) or kept.get(title) for name, title in SPEED_ROWS.items()]
+    path.write_text(f"{before}{table(SPEED_HEAD, filter(None, rows))}\n\n{after}")
     return path
