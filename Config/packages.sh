@@ -38,7 +38,7 @@ browser_modules='selenium==4.51.0 attrs==26.1.0 certifi==2026.10.18 h11==0.16.0 
   PySocks==1.7.1 sniffio==1.3.1 sortedcontainers==2.4.0 trio==0.35.0 trio-websocket==0.12.2 typing_extensions==4.16.0
   urllib3==2.8.0 websocket-client==1.9.2 wsproto==1.3.2'
 
-# The engines of the recipes in PastOneMachine.md: most of their time to install is one of Python's, with all it needs.
+# The engines of the recipes in ManyMachines.md: most of their time to install is one of Python's, with all it needs.
 engine_packages="slurmctld slurmd slurm-client munge"
 engine_modules='snakemake==9.27.1 kubernetes-validate==1.37.0'
 need_engines() {

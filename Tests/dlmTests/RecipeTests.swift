@@ -5,7 +5,7 @@ import Testing
 
 @testable import dlm
 
-@Suite("The recipes of \"Past one machine\", as they stand there", .serialized)
+@Suite("The recipes of \"Many machines\", as they stand there", .serialized)
 struct RecipeTests {
   /// `DLM_ENGINES=1` installs Slurm, Snakemake and Kubernetes' schema (Config/test), and runs what needs them.
   private static let areAsked = ProcessInfo.processInfo.environment["DLM_ENGINES"] != nil
@@ -15,7 +15,7 @@ struct RecipeTests {
 
   /// The article's only block of a language.
   private static func recipe(_ language: String) throws -> String {
-    let path = root.appending(path: "Sources/dlm/dlm.docc/PastOneMachine.md")
+    let path = root.appending(path: "Sources/dlm/dlm.docc/ManyMachines.md")
     let blocks = try String(contentsOf: path, encoding: .utf8).components(separatedBy: "```\(language)\n").dropFirst()
     #expect(blocks.count == 1)
     return try #require(blocks.first?.components(separatedBy: "\n```").first) + "\n"
