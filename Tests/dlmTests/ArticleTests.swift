@@ -3,10 +3,10 @@ import Testing
 
 /// What README and articles name exists: an article is believed as long as its names lead somewhere.
 struct ArticleTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
     .standardizedFileURL
 
-  private static let articles: [String] = ["README.md"] + files(endingWith: ".md", below: "Sources")
+  static let articles: [String] = ["README.md"] + files(endingWith: ".md", below: "Sources")
 
   /// What is no name of dlm's own: header fields, words of other programs, of the system and of standards.
   private static let others: Set = [
@@ -69,17 +69,20 @@ struct ArticleTests {
   }
 
   /// What stands between single backticks, outside of blocks of code.
-  private static func codeSpans(in article: String) throws -> [Substring] {
+  /// - Parameter ofLastCells: only in the last cells of tables' rows.
+  static func codeSpans(in article: String, ofLastCells: Bool = false) throws -> [Substring] {
     try text(of: article).split(separator: "```", omittingEmptySubsequences: false).enumerated()
       .filter { $0.offset.isMultiple(of: 2) }
-      .flatMap { $0.element.matches(of: /`([^`\n]+)`/).map { $0.1 } }
+      .flatMap { $0.element.split(separator: "\n") }
+      .map { ofLastCells && $0.hasPrefix("|") ? $0.split(separator: "|").last ?? "" : $0 }
+      .flatMap { $0.matches(of: /`([^`\n]+)`/).map { $0.1 } }
   }
 
-  private static func text(of path: String) throws -> String {
+  static func text(of path: String) throws -> String {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
 
-  private static func files(endingWith ending: String, below folder: String) -> [String] {
+  static func files(endingWith ending: String, below folder: String) -> [String] {
     let all = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
     return (all?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(ending) }.map { "\(folder)/\($0)" }
       .sorted()
