@@ -42,6 +42,13 @@ struct ArticleTests {
     }
   }
 
+  @Test func everyArticleIsInTheContents() throws {
+    let contents = try Self.text(of: "Sources/dlm/dlm.docc/dlm.md").matches(of: /<doc:(\w+)>/).map { String($0.1) }
+    let names = Self.articles.filter { $0.hasPrefix("Sources/dlm/") && !$0.hasSuffix("/dlm.md") }
+      .map { String($0.split(separator: "/").last?.dropLast(3) ?? "") }
+    #expect(contents.sorted() == names.sorted())
+  }
+
   @Test func everyTestThatProvesARuleIsThere() throws {
     let proofs = try Self.codeSpans(in: "Sources/dlm/dlm.docc/Freshness.md").filter { $0.contains("Tests.") }
     #expect(!proofs.isEmpty)

@@ -42,7 +42,7 @@ struct ExampleTests {
   }
 
   /// A row about a message that the program no longer has helps no reader.
-  @Test func everyQuotedMessageIsTheProgram() throws {
+  @Test func everyQuotedMessageIsOfTheProgram() throws {
     let article = try ArticleTests.text(of: "Sources/dlm/dlm.docc/WhenItFails.md")
     let failures = article.components(separatedBy: "\n## No failure")[0]
     let cells = failures.split(separator: "\n").filter { $0.hasPrefix("| `") }
@@ -51,13 +51,13 @@ struct ExampleTests {
     #expect(quoted.count > 30)
     let sources = try ArticleTests.files(endingWith: ".swift", below: "Sources")
       .map { try ArticleTests.text(of: $0) }.joined()
-    for message in quoted where Int(message) == nil { #expect(sources.contains(message), "\(message)") }
+    #expect(quoted.filter { Int($0) == nil && !sources.contains($0) } == [])
   }
 
   private static let options: Set<String> = {
     let commands = DLM.configuration.subcommands
-    let help = (commands + commands.flatMap(\.configuration.subcommands))
-      .map { DLM.helpMessage(for: $0, columns: HelpText.unwrapped) }.joined()
+    let all = commands + commands.flatMap { $0.configuration.subcommands }
+    let help = all.map { $0.helpMessage(columns: HelpText.unwrapped) }.joined()
     return Set(help.matches(of: /--[a-z][\w.-]+/).map { String($0.output) })
   }()
 
@@ -70,7 +70,7 @@ struct ExampleTests {
       .flatMap { $0.element.split(separator: "\n").filter { $0.hasPrefix("    ") } }.joined(separator: "\n")
     let text = (blocks + [indented]).joined(separator: "\n").replacing(/\\\n +/, with: "")
     let lines = text.split(separator: "\n").compactMap { line in
-      line.firstMatch(of: /(?:^ *|\|\|? |[A-Za-z_]+=\S+ )dlm (.*)/)?.1
+      line.firstMatch(of: /(?:^ *|\|\|? |[A-Za-z_]+=\S+ )dlm ([a-z-].*)/)?.1
     }
     let spans = try ArticleTests.codeSpans(in: article).filter { $0.hasPrefix("dlm ") && $0.contains(" -") }
     return lines + spans.map { $0.dropFirst(4) }
