@@ -404,10 +404,18 @@ final class CurlTransfer {
     return run?.exchange.askAgain(next, head, at: CurlLoop.now)
   }
 
+  /// Whether the request that was answered carried a login.
+  private var sentLogin: Bool {
+    if let login = run?.exchange.login { return login != .probe }
+    guard let request = run?.exchange.request, let place else { return false }
+    return settings.showsLogin(for: place, of: request)
+  }
+
   private func judge(_ head: ResponseHead) -> Bool {
     guard let sink = run?.exchange.sink, var completion = run?.completion else { return false }
     do throws(DownloadError) {
-      let head = try run?.exchange.final(head, throttling: settings.options.retryOn) ?? head
+      var head = try run?.exchange.final(head, throttling: settings.options.retryOn) ?? head
+      if head.status == 401 { head.sentLogin = sentLogin }
       let disposition = try sink.accept(head)
       // On a copy, since `answer` may look at the rest.
       completion.headArrived(isSplittable: disposition == .splittable, on: loop, answer())

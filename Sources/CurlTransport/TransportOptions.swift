@@ -144,8 +144,13 @@ final class TransferSettings {
 
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     let isHome = request.isHome(place)
-    if given.showsLogin && isHome || GivenLines.own(of: request, for: place).showsLogin { return false }
+    if showsLogin(for: place, of: request) { return false }
     return place.hasCredentials || options.logins?.hasLogin(for: place.host, isHome: isHome) == true
+  }
+
+  /// Whether a header line is the login.
+  func showsLogin(for place: Address, of request: TransferRequest) -> Bool {
+    given.showsLogin && request.isHome(place) || GivenLines.own(of: request, for: place).showsLogin
   }
 
   /// Away from home, the netrc file is read only for a login that names the host.

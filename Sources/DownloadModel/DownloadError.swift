@@ -4,7 +4,7 @@ import Glibc
 @dynamicMemberLookup
 public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A switch over it needs a default, since more may come.
-  public enum Code: String, Sendable {
+  public enum Code: String, Sendable, CaseIterable {
     case cancelled, resolve, connect, tls, certificate, timeout, stalled, reset, redirect, status, range, disk, folder
     case conflict, digest, unproven, cache, transport
     /// The user gave the file up for this run only.

@@ -1,12 +1,25 @@
 /// Behind a reference, because each reader gets a copy.
 public indirect enum ProgressEvent: Sendable {
   case began(DownloadRequest)
-  case retry(Address, NextAttempt, error: DownloadError)
+  case retry(DownloadRequest, NextAttempt, error: DownloadError)
   /// Another process has the file; only the first such event of a run.
-  case waitsForAnotherProcess(Address, _ process: Int?)
-  case ended(Address, Result<DownloadOutcome, DownloadError>)
+  case waitsForAnotherProcess(DownloadRequest, _ process: Int?)
+  /// Bytes that it had are dropped.
+  case restarted(DownloadRequest, RestartReason)
+  case ended(DownloadRequest, Result<DownloadOutcome, DownloadError>)
   case rejected(Rejection)
   case watch(WatchNews)
+}
+
+/// Why a file starts over, although a part of it was saved.
+public enum RestartReason: String, Sendable {
+  /// Its tag or date is another one than that of the part.
+  case otherVersion = "other-version"
+  case otherLength = "other-length"
+  /// The last bytes of the part came differently.
+  case otherBytes = "other-bytes"
+  /// The server sends the whole file, or another range; nothing shows that it has changed.
+  case notContinued = "not-continued"
 }
 
 /// A line of a list that cannot be a request.

@@ -28,7 +28,7 @@ public final class ProgressFeed: Sendable {
     var prompt: [String] = []
     /// Which ends are neither told nor counted before they are settled; and those of which that is so.
     var isUndecided: (@Sendable (DownloadOutcome) -> Bool)?
-    var undecided: [Int: (address: Address, outcome: DownloadOutcome)] = [:]
+    var undecided: [Int: (request: DownloadRequest, outcome: DownloadOutcome)] = [:]
     var width: Int?
     var hasWaited = false
     var lookAtHosts: HostLook?
@@ -44,7 +44,7 @@ public final class ProgressFeed: Sendable {
     mutating func end(
       _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
     ) {
-      log.append(.ended(request.address, result))
+      log.append(.ended(request, result))
       if let last = lines?[request.id] {
         switch (result, last.result) {
         case (.failure(let error), _) where error.code == .cancelled: return
@@ -59,7 +59,7 @@ public final class ProgressFeed: Sendable {
     /// Leaves an end undecided, or, with nil for it, decides it.
     /// - Returns: whether it was undecided before.
     @discardableResult
-    mutating func leaveOpen(_ id: Int, _ end: (address: Address, outcome: DownloadOutcome)?) -> Bool {
+    mutating func leaveOpen(_ id: Int, _ end: (request: DownloadRequest, outcome: DownloadOutcome)?) -> Bool {
       let before = undecided.removeValue(forKey: id)
       undecided[id] = end
       tally.undecided += (end == nil ? 0 : 1) - (before == nil ? 0 : 1)
@@ -106,7 +106,7 @@ public final class ProgressFeed: Sendable {
   }
 
   public func retry(_ request: DownloadRequest, _ next: NextAttempt, error: DownloadError) {
-    change { $0.log.append(.retry(request.address, next, error: error)) }
+    change { $0.log.append(.retry(request, next, error: error)) }
   }
 
   /// A file's host refused it for now: it is no longer in flight, and begins anew later.
@@ -114,14 +114,18 @@ public final class ProgressFeed: Sendable {
   public func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     change { state in
       state.active[request.id] = nil
-      if let next, next.delay > .zero { state.log.append(.retry(request.address, next, error: error)) }
+      if let next, next.delay > .zero { state.log.append(.retry(request, next, error: error)) }
     }
+  }
+
+  public func restart(_ request: DownloadRequest, _ reason: RestartReason) {
+    change { $0.log.append(.restarted(request, reason)) }
   }
 
   /// Another process has the file. One event a run, because that process may fetch the whole list.
   public func waits(_ request: DownloadRequest, forProcess process: Int?) {
     change { state in
-      if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request.address, process)) }
+      if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request, process)) }
       state.hasWaited = true
     }
   }
@@ -133,7 +137,7 @@ public final class ProgressFeed: Sendable {
     state.withLock { state in
       if state.readers > 0 { state.active[request.id] = nil }
       if case .success(let outcome) = result, state.isUndecided?(outcome) == true {
-        state.leaveOpen(request.id, (request.address, outcome))
+        state.leaveOpen(request.id, (request, outcome))
       } else {
         state.end(request, result, kept)
       }
@@ -156,9 +160,9 @@ public final class ProgressFeed: Sendable {
   /// Nobody decides any more: what is undecided is told as it is, and stays counted so.
   public func leaveUndecided() {
     state.withLock { state in
-      for (_, (address, outcome)) in state.undecided.sorted(by: { $0.key < $1.key }) {
+      for (_, (request, outcome)) in state.undecided.sorted(by: { $0.key < $1.key }) {
         state.tally.finishedBytes -= outcome.size
-        state.log.append(.ended(address, .success(outcome)))
+        state.log.append(.ended(request, .success(outcome)))
       }
       state.undecided = [:]
     }

@@ -5,6 +5,8 @@ public struct ResponseHead: Sendable {
   public var effectiveURL: String?
   /// Whether the host throttles with this status (`ThrottlingStatuses`).
   public var isRefusal = false
+  /// Of a 401, whether the request carried a login.
+  public var sentLogin = false
   /// What the body shows of its last coding, where it has one (`bodyCoding`).
   public var seenCoding = SeenCoding.once
   private let block: [UInt8]

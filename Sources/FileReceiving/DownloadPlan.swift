@@ -210,6 +210,8 @@ public struct ReceivingRules: Sendable {
   public var usesRemoteTime = false
   /// Who reads the file while it comes; then nothing of it is kept.
   public var reader: FileReader?
+  /// Told when bytes that a file has are dropped, as the server no longer continues them.
+  public var onRestart: (@Sendable (DownloadRequest, RestartReason) -> Void)?
   /// Seconds since 1970: the wall clock, except in tests.
   public var now: @Sendable () -> Int64 = WallClock.seconds
 

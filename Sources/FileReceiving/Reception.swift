@@ -154,6 +154,7 @@ struct Reception: ~Copyable {
       if answer == .unchanged { self.head = head }
       return .drain
     case .restart:
+      tellRestart(head)
       try giveUpHeld()
       throw FileDownloadState.again("the part cannot be continued")
     case .askWithoutIfRange: throw FileDownloadState.again("If-Range was answered with the whole file")
@@ -206,6 +207,7 @@ struct Reception: ~Copyable {
     let total = coded == .decode ? nil : total
     try checkLength(total)
     try plan.refuse(plan.preferred(part.name), length: total)
+    tellRestart(head)
     try giveUpHeld()
     let version = HeldPart(
       validator: Validator(head), total: total, encoding: coded == .plain ? nil : head["content-encoding"],
@@ -324,6 +326,7 @@ struct Reception: ~Copyable {
     let count = min(bytes.count, Int(length - position))
     let there = try part.withFile("reading") { file throws(Errno) in try file.read(count, at: position) } ?? []
     guard bytes.prefix(count).elementsEqual(there) else {
+      plan.rules.onRestart?(plan.request, .otherBytes)
       try giveUpHeld()
       throw FileDownloadState.again("the file has changed since its first part came")
     }
@@ -404,6 +407,15 @@ struct Reception: ~Copyable {
     }
     doubted = source ?? doubted
     try startAgain(without: [.caches, .knownVersion])
+  }
+
+  private func tellRestart(_ head: ResponseHead) {
+    let held = part.held
+    guard held.length > 0, let tell = plan.rules.onRestart else { return }
+    let total = head.contentRange?.completeLength ?? (head.isWhole ? head.contentLength : nil)
+    let isLonger = held.total != nil && total != nil && held.total != total
+    let isOther = held.validator.contradicts(Validator(head))
+    tell(plan.request, isOther ? .otherVersion : isLonger ? .otherLength : .notContinued)
   }
 
   private mutating func giveUpHeld() throws(DownloadError) {

@@ -76,8 +76,8 @@ struct BarsDisplay: Sendable {
 
   private func retries(_ events: [ProgressEvent], at now: Duration) -> [Address: ActiveRow.Retry] {
     var retries: [Address: ActiveRow.Retry] = [:]
-    for case .retry(let address, let next, let error) in events {
-      retries[address] = ActiveRow.Retry(next: next, until: now + next.delay, cause: words.cause(error))
+    for case .retry(let request, let next, let error) in events {
+      retries[request.address] = ActiveRow.Retry(next: next, until: now + next.delay, cause: words.cause(error))
     }
     return retries
   }
@@ -178,10 +178,12 @@ struct EventLines {
   private func line(_ event: ProgressEvent) -> String? {
     switch event {
     case .ended(_, .success(let outcome)) where event.isNamed: return done(outcome)
-    case .ended(let address, .failure(let error)) where error.code == .skipped:
-      return noted(address, "skipped: what has come is kept", .dim)
-    case .waitsForAnotherProcess(let address, let process):
-      return noted(address, OutcomeNote.waits(for: process), .retry)
+    case .ended(let request, .failure(let error)) where error.code == .skipped:
+      return noted(request.address, "skipped: what has come is kept", .dim)
+    case .restarted(let request, let reason):
+      return noted(request.address, RetryMessages.text(reason), .retry)
+    case .waitsForAnotherProcess(let request, let process):
+      return noted(request.address, OutcomeNote.waits(for: process), .retry)
     // Files of watched lists have rows of their own, and waiting is told below.
     case .began, .ended, .retry, .rejected, .watch(.removed), .watch(.asking), .watch(.waiting): return nil
     case .watch(let news):

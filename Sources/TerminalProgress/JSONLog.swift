@@ -11,16 +11,16 @@ struct JSONLog: ProgressLog {
   private var latest: (tally: ProgressTally, received: Int64)?
   /// Files of the last plan line.
   private var planned: Int?
-  /// Requests under way, by address: events that end them name the address only.
-  private var ids: [Address: [Int]] = [:]
+  private var total = RunTotal()
 
   init(words: ProgressMessages, heading: RunHeading? = nil) { (self.words, self.heading) = (words, heading) }
 
   mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     var text = lines(sample)
+    let sum = total.update(sample, active: sample.active.map { FileProgress($0.meter) }, at: now)
     if sample.tally != latest?.tally || sample.received != latest?.received {
       latest = (sample.tally, sample.received)
-      text += progress(sample)
+      text += progress(sample, sum)
     }
     return Array(text.utf8)
   }
@@ -40,44 +40,40 @@ struct JSONLog: ProgressLog {
     return text
   }
 
-  private mutating func line(of event: ProgressEvent) -> String {
+  private func line(of event: ProgressEvent) -> String {
     switch event {
-    case .began(let request):
-      // One that its host refused begins a second time.
-      if ids[request.address]?.contains(request.id) != true { ids[request.address, default: []].append(request.id) }
-      return line("start", [:], of: request.address, request.id)
-    case .retry(let address, let next, let error):
+    case .began(let request): return line("start", [:], of: request)
+    case .retry(let request, let next, let error):
       let fields: JSONFields = [
         "attempt": next.attempt, "delay": next.delay.inSeconds, "retry": next.retry,
         "retries": next.retries,
       ]
       let why = self.fields(error, RetryMessages.text(words.cause(error), next))
-      return line("retry", fields.merging(why) { $1 }, of: address, ids[address]?.first)
-    case .ended(let address, .success(let outcome)):
+      return line("retry", fields.merging(why) { $1 }, of: request)
+    case .ended(let request, .success(let outcome)):
       return line(
         "done",
         [
           "path": outcome.path, "size": outcome.size, "how": outcome.kind.rawValue,
           "transferred": outcome.transferred, "resumed": outcome.resumed,
           "proof": outcome.proof?.rawValue, "remark": outcome.remark?.rawValue,
-        ], of: address, ended(address))
-    case .ended(let address, .failure(let error)):
-      return line("error", fields(error, words.failure(error)), of: address, ended(address))
-    case .waitsForAnotherProcess(let address, let process):
-      let fields: JSONFields = ["for": "another-process", "process": process]
-      return line("wait", fields, of: address, ids[address]?.first)
+        ], of: request)
+    case .ended(let request, .failure(let error)):
+      return line("error", fields(error, words.failure(error)), of: request)
+    case .restarted(let request, let reason): return line("restart", ["reason": reason.rawValue], of: request)
+    case .waitsForAnotherProcess(let request, let process):
+      return line("wait", ["for": "another-process", "process": process], of: request)
     case .rejected(let rejection):
-      return line("error", fields("bad-line", isPassing: rejection.mayPass, words.rejection(rejection)))
+      return line("error", fields("bad-line", isTemporary: rejection.mayPass, words.rejection(rejection)))
     case .watch(let news): return self.line(of: news)
     }
   }
 
-  private mutating func line(of news: WatchNews) -> String {
+  private func line(of news: WatchNews) -> String {
     let fields: JSONFields
     switch news {
     case .removed(let request, let was):
-      ids[request.address]?.removeAll { $0 == request.id }
-      return line("removed", ["was": was.rawValue], of: request.address, request.id)
+      return line("removed", ["was": was.rawValue], of: request)
     case .changed(let change):
       fields = [
         "what": "changed", "list": change.list, "files": change.files, "started": change.started,
@@ -96,39 +92,33 @@ struct JSONLog: ProgressLog {
     return line("watch", fields)
   }
 
-  private mutating func ended(_ address: Address) -> Int? {
-    guard var waiting = ids[address], !waiting.isEmpty else { return nil }
-    let id = waiting.removeFirst()
-    ids[address] = waiting.isEmpty ? nil : waiting
-    return id
-  }
-
   private func fields(_ error: DownloadError, _ message: String) -> JSONFields {
-    fields(error.code.rawValue, isPassing: error.mayPass, message)
+    fields(error.code.rawValue, isTemporary: error.mayPass, message)
   }
 
-  private func fields(_ code: String, isPassing: Bool, _ message: String) -> JSONFields {
-    ["code": code, "passing": isPassing, "message": Redaction.redacted(message)]
+  private func fields(_ code: String, isTemporary: Bool, _ message: String) -> JSONFields {
+    ["code": code, "temporary": isTemporary, "message": Redaction.redacted(message)]
   }
 
-  private func progress(_ sample: ProgressSample) -> String {
+  private func progress(_ sample: ProgressSample, _ sum: TotalLine.Content) -> String {
     let active = sample.active.sorted { $0.id < $1.id }.prefix(Self.named).map { file in
       JSONValue([
         "id": file.id, "url": file.address.redacted, "bytes": file.meter.position,
         "total": file.meter.total,
       ])
     }
-    return line("progress", counts(sample).merging(["active": active]) { $1 })
+    let fields: JSONFields = ["active": active, "rate": Int64(sum.rate), "eta": sum.timeLeft?.inSeconds]
+    return line("progress", counts(sample).merging(fields) { $1 })
   }
 
   func summary(_ sample: ProgressSample, _ now: Duration, _ more: JSONFields = [:]) -> String {
     let tally = sample.tally
     let fields: JSONFields = [
       "fresh": tally.fresh, "stale": tally.stale, "unchanged": tally.unchanged,
-      "skipped": tally.skipped, "sameAsHere": tally.sameAsHere, "withoutContent": tally.withoutContent,
+      "skipped": tally.skipped, "sameAsHere": tally.sameAsHere, "empty": tally.withoutContent,
       "decoded": tally.decoded, "html": tally.pages, "copied": tally.copied,
       "cancelled": tally.cancelled,
-      "failedForGood": tally.failedForGood, "provenByDigest": tally.provenByDigest,
+      "failedForGood": tally.failedForGood, "verified": tally.provenByDigest,
       "unproven": tally.unproven, "seconds": now.inSeconds,
     ]
     return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
@@ -147,14 +137,12 @@ struct JSONLog: ProgressLog {
     }
     return [
       "files": tally.listIsComplete ? tally.listed : nil, "done": tally.done, "failed": tally.failed,
-      "received": received, "size": size, "sizeIsWhole": isSized, "transferred": sample.received,
+      "received": received, "size": size, "total_known": isSized, "transferred": sample.received,
     ]
   }
 
-  private func line(_ type: String, _ fields: JSONFields, of address: Address? = nil, _ id: Int? = nil)
-    -> String
-  {
-    let all = fields.merging(["id": id, "url": address?.redacted]) { $1 }
+  private func line(_ type: String, _ fields: JSONFields, of request: DownloadRequest? = nil) -> String {
+    let all = fields.merging(["id": request?.id, "url": request?.address.redacted]) { $1 }
     let head = "{\"v\":1,\"t\":\(words.timestamp().json.text),\"type\":\(type.json.text),"
     return head + JSONValue(all).text.dropFirst() + "\n"
   }

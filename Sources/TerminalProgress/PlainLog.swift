@@ -44,26 +44,30 @@ struct PlainLog: ProgressLog {
         continue
       default: break
       }
-      if let line = line(event) { lines.append(line) }
+      if let line = line(event, tellsFailures: sample.watch != nil) { lines.append(line) }
     }
     return lines.flatMap { ($0 + "\n").utf8 }
   }
 
-  private func line(_ event: ProgressEvent) -> String? {
+  /// - Parameter tellsFailures: in a run without an end; else the summary names each.
+  private func line(_ event: ProgressEvent, tellsFailures: Bool) -> String? {
     switch event {
     case .began: return nil
     case .ended(_, .success(let outcome)):
       let note = OutcomeNote.text(outcome)
       return line("done", .done, "\(outcome.path), \(Quantity.bytes(outcome.size))\(note.isEmpty ? "" : ", \(note)")")
     case .ended(_, .failure(let error)) where error.code == .cancelled: return nil
-    case .ended(let address, .failure(let error)):
-      // What can be done about it is told once, at the end.
-      return line("failed", .failed, "\(address.redacted): \(words.cause(error))")
-    case .retry(let address, let next, let error):
-      return line("retry", .retry, "\(address.redacted): \(RetryMessages.text(words.cause(error), next))")
-    case .waitsForAnotherProcess(let address, let process):
-      return line("waits", .retry, "\(address.redacted): \(OutcomeNote.waits(for: process))")
-    case .rejected(let rejection): return line("refused", .failed, words.rejection(rejection))
+    case .ended(let request, .failure(let error)):
+      guard tellsFailures else { return nil }
+      return line("failed", .failed, "\(request.address.redacted): \(words.cause(error))")
+    case .retry(let request, let next, let error):
+      return line("retry", .retry, "\(request.address.redacted): \(RetryMessages.text(words.cause(error), next))")
+    case .restarted(let request, let reason):
+      return line("retry", .retry, "\(request.address.redacted): \(RetryMessages.text(reason))")
+    case .waitsForAnotherProcess(let request, let process):
+      return line("waits", .retry, "\(request.address.redacted): \(OutcomeNote.waits(for: process))")
+    case .rejected(let rejection):
+      return tellsFailures ? line("failed", .failed, words.rejection(rejection)) : nil
     case .watch(let news):
       let (word, text) = WatchMessages(words: words).text(news)
       return line(word, .dim, text)

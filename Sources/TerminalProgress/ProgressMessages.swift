@@ -25,12 +25,16 @@ public struct ProgressMessages: Sendable {
 
 /// What dlm does about a failure that may pass, in the same words wherever it is told.
 public enum RetryMessages {
-  /// A sentence: `the server answered 503 Service Unavailable; again in 4.0 s, 2 of 5`.
+  /// A sentence: `503 Service Unavailable; again in 4.0 s, 2 of 5`.
   public static func text(_ cause: String, _ next: NextAttempt) -> String {
     if let source = next.source { return "\(cause); now from \(source.redacted)" }
     return (cause.isEmpty ? "" : "\(cause); ")
       + (next.delay > .zero ? "again in \(Quantity.duration(next.delay))" : "again at once")
       + (next.retries.map { ", \(next.retry) of \($0)" } ?? "")
+  }
+
+  static func text(_ reason: RestartReason) -> String {
+    (reason == .notContinued ? "cannot be resumed" : "has changed on the server") + ": starting over"
   }
 
   /// The same in a column, while the time runs down: `again in 0:04 (2/5)`, or `again 0:04` where there is no room.
@@ -66,7 +70,7 @@ enum StatusMessages {
 /// What is worth knowing of a file that ended well, beyond its size.
 enum OutcomeNote {
   static func waits(for process: Int?) -> String {
-    "another dlm is fetching it: waiting until \(process.map { "process \($0)" } ?? "it") is done"
+    "another dlm downloads it: waiting for \(process.map { "process \($0)" } ?? "it")"
   }
 
   static func text(_ outcome: DownloadOutcome) -> String {
@@ -76,12 +80,12 @@ enum OutcomeNote {
       case .unchanged: "unchanged"
       case .fresh: "fresh"
       case .copied: "from cache"
-      case .skipped: "skipped: a file is there"
+      case .skipped: "skipped: a file exists"
       }
     let remark: String? =
       switch outcome.remark {
-      case .sameAsHere: "the same as what was here"
-      case .stale: "stale: its server was not asked, or failed"
+      case .sameAsHere: "identical to the existing file"
+      case .stale: "stale: the server was not asked, or failed"
       case .noContent: "empty: the server answered 204 No Content"
       case .decoded: "decompressed: the server had compressed it unasked"
       case .notCoded: "not compressed, though the server's Content-Encoding says so"
@@ -89,7 +93,7 @@ enum OutcomeNote {
       case .page: "the server calls it HTML: a login or error page?"
       case nil: nil
       }
-    let replaced = outcome.hasReplaced ? "in place of what was there" : nil
+    let replaced = outcome.hasReplaced ? "replacing an existing file" : nil
     return [kind, remark, replaced].compactMap(\.self).joined(separator: ", ")
   }
 }
@@ -103,11 +107,13 @@ struct WatchMessages {
     switch news {
     case .missing(let list, let files):
       let rest = files == 0 ? "waiting for it" : "its \(Quantity.files(files)) until it is back"
-      return ("list", files == 0 ? "\(list) is not there; \(rest)" : "\(list) is gone; going on with \(rest)")
+      return ("list", files == 0 ? "\(list) does not exist; \(rest)" : "\(list) is gone; going on with \(rest)")
     case .unreadable(let why, let files):
       let named = "going on with the \(Quantity.files(files)) that it named before"
       let rest = files == 0 ? "waiting until that changes" : named
       return ("list", "\(words.rejection(why)); \(rest)")
+    case .changed(let change) where change.list == WatchNews.added:
+      return ("list", "\(Quantity.files(change.started)) added")
     case .changed(let change): return ("list", "\(change.list) has changed: \(Self.text(change))")
     case .removed(let request, let was): return ("removed", "\(request.address.key), \(Self.text(was))")
     case .asking(let files): return ("asking", "again about \(Quantity.files(files))")
@@ -133,7 +139,7 @@ struct WatchMessages {
 
   private static func text(_ was: WatchNews.Removed) -> String {
     switch was {
-    case .waiting: "which had not begun"
+    case .waiting: "which had not started"
     case .running: "which is cancelled"
     case .done: "whose file stays"
     case .failed: "which had failed"

@@ -22,13 +22,13 @@ struct WaitLines {
       watch = sample.watch
       for event in sample.events {
         switch event {
-        case .ended(let address, .failure(let error)) where !error.isOfUser:
-          failures.append(Failure(name: ActiveRow.name(of: address, .unicode), cause: words.cause(error)))
+        case .ended(let request, .failure(let error)) where !error.isOfUser:
+          failures.append(Failure(name: ActiveRow.name(of: request.address, .unicode), cause: words.cause(error)))
         case .rejected(let rejection): failures.append(Failure(name: "", cause: words.rejection(rejection)))
-        case .retry(let address, _, let error):
+        case .retry(let request, _, let error):
           guard let isBusy = Self.isBusy(error) else { continue }
-          refusals[address.hostAndPort] = (words.cause(error), isBusy)
-        case .began, .waitsForAnotherProcess, .ended, .watch: break
+          refusals[request.address.hostAndPort] = (words.cause(error), isBusy)
+        case .began, .restarted, .waitsForAnotherProcess, .ended, .watch: break
         }
       }
       if failures.count > Self.limit { failures.removeFirst(failures.count - Self.limit) }

@@ -12,7 +12,7 @@ struct DLM: AsyncParsableCommand {
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
       GetCommand.self, AddCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self,
-      ClearCacheCommand.self, HistoryCommand.self, MergeCommand.self, ConfigCommand.self,
+      ClearCacheCommand.self, HistoryCommand.self, MergeCommand.self, ConfigCommand.self, CompletionCommand.self,
     ])
 
   static func main() {
@@ -20,7 +20,9 @@ struct DLM: AsyncParsableCommand {
     // A reader that goes away is an error of the write (EPIPE), and must not end the process.
     signal(SIGPIPE, SIG_IGN)
     // Scripts ask for the version often, and the parser would first look at every option.
-    if CommandLine.arguments.dropFirst() == ["--version"] { end(write(configuration.version)) }
+    if ["--version", "-V"].contains(where: { CommandLine.arguments.dropFirst() == [$0] }) {
+      end(write(configuration.version))
+    }
     // Before the first thread, which may not start without it.
     if let trouble = MemoryLimit.trouble { end(tryAgain(trouble)) }
     // Detached, because the main thread serves no actor; to end that (`dispatchMain`) has the allocator put away all
@@ -164,12 +166,10 @@ enum CommandLineParse {
     guard let command = command(named: first) else {
       let commands = names(of: commands)
       if isHelp { return unknown(first, of: "dlm", commands) }
-      let isName = first.firstIndex(of: ".").map { $0 != first.startIndex && first.last != "." } ?? false
-      let remedy =
-        NearestWord.to(first, among: commands).map { "Did you mean \"dlm \($0)\"?" }
-        ?? (isName
-          ? "If it is an address, write https://\(first)" : "Commands are \(commands.joined(separator: ", "))")
-      return "\"\(first)\" is not a command, and no list has that name. \(remedy)"
+      let near = NearestWord.to(first, among: commands).map { "did you mean \"dlm \($0)\"?" }
+      let remedy = near ?? UsageMessages.remedy(forMissing: first)
+      let usual = "commands are \(commands.joined(separator: ", "))"
+      return "\"\(first)\" is neither a command nor a file: \(remedy == UsageMessages.checkName ? usual : remedy)"
     }
     let below = names(of: command.configuration.subcommands)
     guard words.count > 1, !below.isEmpty, !(below + ["help"]).contains(words[1]), !isOption(words[1]) else {

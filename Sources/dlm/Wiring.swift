@@ -36,6 +36,10 @@ struct Wiring: Sendable {
     configuration.keyFolder = keyFolder
     configuration.names = names
     configuration.claimsFolder = claimsFolder
+    configuration.receiving.onRestart = {
+      feed.restart($0, $1)
+      log?.restart($0, $1)
+    }
     configuration.onWait = { feed.waits($0, forProcess: $1) }
     loops = try await NetworkLoops(
       concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
@@ -76,7 +80,7 @@ struct Wiring: Sendable {
       }, failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,
       refusal: settings.output.cache.offline
         ? DownloadError(
-          .cache, cause: .detail("lists at addresses are not in the cache"), activity: "answering offline") : nil)
+          .cache, cause: .detail("lists at URLs are not in the cache"), activity: "answering offline") : nil)
   }
 
   /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.

@@ -104,9 +104,10 @@ struct ProgressFeedTests {
   private static func word(_ event: ProgressEvent) -> String {
     switch event {
     case .began(let request): "b\(request.id)"
-    case .ended(let address, _): "e\(address.lastPathSegment)"
-    case .retry(let address, _, _): "r\(address.lastPathSegment)"
-    case .waitsForAnotherProcess(let address, _): "w\(address.lastPathSegment)"
+    case .ended(let request, _): "e\(request.address.lastPathSegment)"
+    case .retry(let request, _, _): "r\(request.address.lastPathSegment)"
+    case .waitsForAnotherProcess(let request, _): "w\(request.address.lastPathSegment)"
+    case .restarted: "s"
     case .rejected: "x"
     case .watch: "l"
     }

@@ -46,7 +46,7 @@ struct RedactionTests {
       "https://h/x?auth_key=…&authkey=…&user_key=…&license_key=…&download_key=…&s3sig=…&sid=…"
     ),
     ("https://h/x?side=1&sort_key=2&inside=3", "https://h/x?side=1&sort_key=2&inside=3"),
-    ("\"https://h/x?token=1\" is no address", "\"https://h/x?token=…\" is no address"),
+    ("\"https://h/x?token=1\" is not a URL", "\"https://h/x?token=…\" is not a URL"),
     ("https://h/x?page=1&monkeys=2&signatures=3", "https://h/x?page=1&monkeys=2&signatures=3"),
   ])
   func texts(_ text: String, _ shown: String) {

@@ -71,7 +71,7 @@ struct ActiveRowsTests {
     #expect(rows.shown.first?.progress.position == 1000)
   }
 
-  @Test("waiting for the first answer does not count as slowness")
+  @Test("waiting for the first answer is ignored as slowness")
   mutating func waiting() throws {
     let file = try Scene.active(1)
     for second in 0...30 { _ = names([file], at: Double(second)) }

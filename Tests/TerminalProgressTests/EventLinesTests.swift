@@ -12,7 +12,7 @@ struct EventLinesTests {
   }
 
   private func ended(_ outcome: DownloadOutcome) throws -> ProgressEvent {
-    .ended(try Scene.address("https://example.org/x"), .success(outcome))
+    .ended(try Scene.request(1, "x"), .success(outcome))
   }
 
   @Test(
@@ -25,7 +25,7 @@ struct EventLinesTests {
       ),
       (
         DownloadOutcome(kind: .skipped, path: "x.iso", size: 1),
-        "✓ x.iso                        1 B  skipped: a file is there"
+        "✓ x.iso                        1 B  skipped: a file exists"
       ),
       (
         DownloadOutcome(kind: .fetched, path: "a/x.1.txt", size: 5, renamedFrom: "a/x.txt"),
@@ -54,14 +54,14 @@ struct EventLinesTests {
 
   @Test("what failed is told once, at the end, and what is tried again in the region")
   func others() throws {
-    let address = try Scene.address("https://example.org/data/x.csv")
+    let request = try Scene.request(1, "data/x.csv")
     let rejection = Rejection(list: "list.txt", line: 7, text: "htp:/x", reason: .malformed(.noScheme))
     #expect(
       lines([
         .retry(
-          address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
+          request, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
           error: DownloadError(.reset)),
-        .rejected(rejection), .ended(address, .failure(.cancelled)), try Scene.failed(1),
+        .rejected(rejection), .ended(request, .failure(.cancelled)), try Scene.failed(1),
       ]) == [])
   }
 
@@ -77,11 +77,12 @@ struct EventLinesTests {
 
   @Test("no line reaches the window's width", arguments: 1...100)
   func bounds(columns: Int) throws {
-    let address = try Scene.address("https://example.org/data/%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0.csv")
+    let request = try Scene.request(1, "data/%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0.csv")
     let renamed = DownloadOutcome(
       kind: .fetched, path: "a/東京の地図.1.txt", size: 5, resumed: 5, renamedFrom: "a/東京の地図.txt")
     let events: [ProgressEvent] = [
-      try ended(renamed), try Scene.done(1), .waitsForAnotherProcess(address, 12_345),
+      try ended(renamed), try Scene.done(1), .waitsForAnotherProcess(request, 12_345),
+      .restarted(request, .otherVersion),
     ]
     for glyphs in [Glyphs.unicode, .ascii] {
       for line in lines(events, columns: columns, glyphs: glyphs) {

@@ -24,7 +24,7 @@ struct JSONLogTests {
       $0.hasPrefix("{")
     }
     let words = ProgressMessages(
-      failure: { $0.code == .reset ? "the connection broke" : "the server answered 404 Not Found" },
+      failure: { $0.code == .reset ? "the connection broke" : "404 Not Found" },
       rejection: { "\($0.list):\($0.line ?? 0): no address" }, timestamp: { "2026-01-02T03:04:05Z" })
     var log = JSONLog(words: words)
     let requests = try (0..<3).map {
@@ -45,14 +45,14 @@ struct JSONLogTests {
         tally: tally, received: 10, active: [],
         events: [
           .retry(
-            requests[1].address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
+            requests[1], NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
             error: DownloadError(.reset, isTransient: true)),
-          .waitsForAnotherProcess(requests[2].address, 4711),
+          .waitsForAnotherProcess(requests[2], 4711), .restarted(requests[2], .otherVersion),
           .ended(
-            requests[0].address,
+            requests[0],
             .success(
               DownloadOutcome(kind: .fetched, path: "out/0", size: 10, transferred: 10, proof: .length))),
-          .ended(requests[1].address, .failure(DownloadError(.status, cause: .http(status: 404)))),
+          .ended(requests[1], .failure(DownloadError(.status, cause: .http(status: 404)))),
           .rejected(Rejection(list: "urls.txt", line: 5, text: "x", reason: .malformed(.noScheme))),
           .watch(
             .changed(
@@ -72,7 +72,7 @@ struct JSONLogTests {
     func types(_ lines: [Substring]) -> Set<Substring> {
       Set(lines.compactMap { $0.split(separator: "\"type\":\"").last?.prefix { $0 != "\"" } })
     }
-    #expect(types(examples) == types(written) && examples.count == 15)
+    #expect(types(examples) == types(written) && examples.count == 16)
   }
 
   /// Also where a server sends more than it said, and where no length is known.
@@ -92,7 +92,25 @@ struct JSONLogTests {
     let (received, size) = (fields["received"] as? Int ?? -1, fields["size"] as? Int ?? -2)
     #expect(received == 100 + position && received <= size, "\(line)")
     #expect(
-      fields["transferred"] as? Int == 500 && fields["sizeIsWhole"] as? Bool == (total != nil), "\(line)")
+      fields["transferred"] as? Int == 500 && fields["total_known"] as? Bool == (total != nil), "\(line)")
+  }
+
+  /// Two lines of one URL once swapped theirs.
+  @Test func eachLineHasTheIdOfItsFile() throws {
+    var log = JSONLog(words: Scene.words)
+    let requests = try (0..<2).map { DownloadRequest(id: $0, address: try Address("https://h/x")) }
+    let ends = [1, 0].map { id in
+      ProgressEvent.ended(requests[id], .success(DownloadOutcome(kind: .fetched, path: "\(id)", size: 1)))
+    }
+    let sample = ProgressSample(
+      tally: ProgressTally(), received: 2, active: [], events: requests.map { .began($0) } + ends)
+    let lines = try String(decoding: log.draw(sample, at: .seconds(1)), as: UTF8.self).split(separator: "\n").map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    let done = lines.filter { $0["type"] as? String == "done" }
+    #expect(done.map { "\($0["id"] ?? "") \($0["path"] ?? "")" } == ["1 1", "0 0"])
+    let progress = lines.first { $0["type"] as? String == "progress" }
+    #expect(progress?.keys.contains("rate") == true && progress?.keys.contains("eta") == true)
   }
 
   @Test func everyLineIsAnObjectAndTheSummaryIsTheLast() throws {

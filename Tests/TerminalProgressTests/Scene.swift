@@ -45,13 +45,13 @@ enum Scene {
   static func done(_ id: Int, _ name: String? = nil, size: Int64 = 4096) throws -> ProgressEvent {
     let name = name ?? "file-\(id).bin"
     return .ended(
-      try request(id, name).address,
+      try request(id, name),
       .success(DownloadOutcome(kind: .fetched, path: "/tmp/out/\(name)", size: size, transferred: size)))
   }
 
   static func failed(_ id: Int, _ name: String? = nil, status: Int = 404) throws -> ProgressEvent {
     .ended(
-      try request(id, name).address, .failure(DownloadError(.status, cause: .http(status: status))))
+      try request(id, name), .failure(DownloadError(.status, cause: .http(status: status))))
   }
 
   static func sample(

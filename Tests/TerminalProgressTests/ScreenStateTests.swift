@@ -20,7 +20,7 @@ struct ScreenStateTests {
   }
 
   private static let selectFirst = "select a file first, with the arrows"
-  private static let skipping = "skipping it: what has come is kept"
+  private static let skipping = "skipping it: its downloaded part is saved"
 
   private static let cases: [Case] = [
     Case(keys: [.help], panel: .help), Case(keys: [.help, .help]), Case(keys: [.help, .close]),
@@ -50,7 +50,7 @@ struct ScreenStateTests {
     // The run.
     Case(keys: [.pause], command: .pause, isPaused: true), Case(keys: [.pause, .pause], command: .goOn),
     Case(keys: [.more], command: .width(change: 1)), Case(keys: [.fewer], command: .width(change: -1)),
-    Case(keys: [.stop], command: .stop, note: "stopping: what has come is kept"),
+    Case(keys: [.stop], command: .stop, note: "stopping: partial files are saved"),
     Case(keys: [.unknown], note: "? shows the keys"), Case(keys: [.unknown, .down], selected: 7),
   ]
 
@@ -216,7 +216,7 @@ struct ScreenPanelTests {
 
   /// The last column of rows and rule, and which lines the window takes; 0 where the panel stands below.
   @Test(arguments: [
-    (80, 24, 0, 18), (100, 30, 0, 18), (108, 24, 0, 18), (109, 24, 61, 14), (120, 40, 71, 14), (160, 50, 94, 12),
+    (80, 24, 0, 18), (100, 30, 0, 18), (108, 24, 0, 18), (109, 24, 61, 13), (120, 40, 71, 13), (160, 50, 94, 10),
     (220, 50, 134, 10), (120, 14, 71, 10), (120, 6, 71, 3),
   ])
   func besideRows(columns: Int, height: Int, rule: Int, count: Int) throws {

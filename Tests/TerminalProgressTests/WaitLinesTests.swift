@@ -24,7 +24,7 @@ struct WaitLinesTests {
       [],
       [
         .retry(
-          try Scene.request(1).address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(4)),
+          try Scene.request(1), NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(4)),
           error: DownloadError(.status, cause: .http(status: 503)))
       ])
     sample.hosts = [
@@ -104,7 +104,7 @@ struct WaitLinesTests {
       [],
       [
         .retry(
-          try Scene.request(1).address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(4)),
+          try Scene.request(1), NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(4)),
           error: DownloadError(.connect))
       ])
     sample.hosts = [HostWait(host: "example.org", limit: 8, isLearnt: true, waiting: 1, pause: .seconds(4))]

@@ -52,14 +52,14 @@ struct AddCommandTests {
     #expect(try run.place.folder.names(in: "home/state/dlm/running").isEmpty)
     // The next run of the list has them too.
     let next = try await run.place.dlm("get", "--no-compare")
-    #expect(next.errorText.contains("3 unchanged"), "\(next.errorText)")
+    #expect(next.errorText.contains("up to date: 3 files"), "\(next.errorText)")
   }
 
   @Test(arguments: [["no address"], ["list.txt"], ["http://h/a", "-"], ["http://h/a\nhttp://h/b"]])
   func mistakes(words: [String]) async throws {
     let place = try Workplace()
     let said = try await place.start(["add"] + words).waitForExit()
-    #expect(said.status == 64 && said.errorText.contains("is no address"), "\(said.errorText)")
+    #expect(said.status == 64 && said.errorText.contains("is not a URL"), "\(said.errorText)")
   }
 
   @Test func nothingIsUnderWay() async throws {
@@ -69,7 +69,7 @@ struct AddCommandTests {
     #expect(elsewhere.status == 64, "\(elsewhere.outputText)")
     #expect(
       elsewhere.errorText.contains(
-        "no run is under way in . that addresses could be added to; dlm get ADDRESS… begins one"))
+        "no download is running in this folder; start one with dlm get URL"))
     let secret = try await run.place.dlm("add", "http://u:p4ss@h/x?token=s3cret")
     #expect(secret.status == 64 && !secret.errorText.contains("p4ss") && !secret.errorText.contains("s3cret"))
     run.gate.open()

@@ -25,8 +25,8 @@ struct AskingTests {
     defer { terminal.stop() }
     // All were fetched, and the last is under way, while the first question waits.
     try await origin.wait(path: "/slow", bodyBytesSent: 1)
-    let asked = try await terminal.wait(for: "^a is here already \\(4 B")
-    #expect(!asked.text.contains("b is here already"), "one at a time")
+    let asked = try await terminal.wait(for: "^a exists \\(4 B")
+    #expect(!asked.text.contains("b exists"), "one at a time")
     // No row, and no count, says what an answer will decide; what waits for one says so.
     #expect(!asked.text.contains("✓") && !asked.text.contains("saved as"), "\(asked.text)")
     #expect(asked.text.contains("0/5 files"), "\(asked.text)")
@@ -34,18 +34,18 @@ struct AskingTests {
     try await terminal.type("x")
     try await terminal.wait(for: "Not one of these keys")
     try await terminal.type("r")
-    try await terminal.wait(for: "^b is here already")
+    try await terminal.wait(for: "^b exists")
     try await terminal.type("s")
-    try await terminal.wait(for: "^c is here already")
+    try await terminal.wait(for: "^c exists")
     try await terminal.type("k")
-    try await terminal.wait(for: "^d is here already")
+    try await terminal.wait(for: "^d exists")
     try await terminal.type("K")
     gate.open()
     let end = try await terminal.waitForEnd()
     #expect(end.status == 0, "\(end.text)")
     for row in [
-      "✓ a .*in place of what was there", "✓ b .*skipped: a file is there", "✓ c.1 ",
-      "✓ d.1 ", "4 fetched .*1 of them in place of what was here, 1 skipped .a file was",
+      "✓ a .*replacing an existing file", "✓ b .*skipped: a file exists", "✓ c.1 ",
+      "✓ d.1 ", "4 downloaded .*1 of them replacing an existing file, 1 skipped .a file",
     ] {
       #expect(try end.everything.contains { try Regex(row).firstMatch(in: $0) != nil }, "\(row): \(end.text)")
     }
@@ -55,7 +55,7 @@ struct AskingTests {
     #expect(try place.file("c.1") == [2])
     // What was replaced is dlm's now, under its own name: nothing is fetched or asked again for it.
     let again = try await place.dlm("get", origin.url("/a"))
-    #expect(again.errorText.contains("1 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 1 file"), "\(again.errorText)")
   }
 
   @Test func forAll() async throws {
@@ -66,7 +66,7 @@ struct AskingTests {
     let terminal = try TerminalRun(
       place, ["get", "--on-conflict", "ask"] + ["a", "b", "c", "d"].map { origin.url("/\($0)") })
     defer { terminal.stop() }
-    try await terminal.wait(for: "is here already")
+    try await terminal.wait(for: "exists")
     try await terminal.type("R")
     #expect(try await terminal.waitForEnd().status == 0)
     #expect(try place.names() == ["a", "b", "c", "d"])
@@ -84,11 +84,11 @@ struct AskingTests {
     defer { terminal.stop() }
     try await terminal.wait(for: "0 running, 3 questions")
     try await terminal.type("r")
-    try await terminal.wait(for: "^b is here already")
+    try await terminal.wait(for: "^b exists")
     try await terminal.type("\u{03}")
     let end = try await terminal.waitForEnd()
     #expect(end.status == 130)
-    #expect(end.text.contains("Interrupted: 1 of 3 done, 2 not answered;"), "\(end.text)")
+    #expect(end.text.contains("Interrupted: 1 of 3 files done, 2 not answered."), "\(end.text)")
     #expect(end.text.contains("✓ b.1 "), "\(end.text)")
     #expect(try place.names() == ["a", "b", "b.1", "c", "c.1", "d", "s"])
     #expect(String(decoding: try place.file("s"), as: UTF8.self).contains("\"done\":1"))
@@ -105,12 +105,12 @@ struct AskingTests {
     let terminal = try TerminalRun(place, ["get", "-j", "1", "--on-conflict", "ask"] + urls, columns: 100)
     defer { terminal.stop() }
     for (name, key) in [("a", "r"), ("b", "s"), ("c", "k")] {
-      try await terminal.wait(for: "^\(name) is here already")
+      try await terminal.wait(for: "^\(name) exists")
       try await terminal.type(key)
     }
     let end = try await terminal.waitForEnd()
     #expect(
-      end.text.contains("2 from cache, 1 of them in place of what was here, 1 skipped (a file was there)"),
+      end.text.contains("2 from cache, 1 of them replacing an existing file, 1 skipped (a file existed)"),
       "\(end.text)")
   }
 
@@ -149,7 +149,7 @@ struct AskingTests {
     #expect(end.text.contains("✓ first.bin ") && !end.text.contains("✓ one "), "\(end.text)")
     #expect(try place.names() == ["a", "b", "c", "d", "first.bin", "two"])
     #expect(try place.file("first.bin") == [1])
-    #expect(try await place.dlm("get", origin.url("/one")).errorText.contains("1 unchanged"))
+    #expect(try await place.dlm("get", origin.url("/one")).errorText.contains("up to date: 1 file"))
   }
 
   /// What was left as it was, or never answered, is asked about again; what has a name is not.
@@ -177,7 +177,7 @@ struct AskingTests {
     try await second.type("\r")
     #expect(try await second.waitForEnd().status == 0)
     let third = try await place.start(["get", "--ask-names"] + urls).waitForExit()
-    #expect(third.errorText.contains("3 unchanged"), "\(third.errorText)")
+    #expect(third.errorText.contains("up to date: 3 files"), "\(third.errorText)")
     #expect(try place.names() == ["a", "b", "c", "d", "first", "second", "three"])
     #expect(origin.log.count { $0.method == "GET" && $0.headers["if-none-match"] == nil } == 3)
     let last = try start()

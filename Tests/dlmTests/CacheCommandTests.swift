@@ -338,7 +338,7 @@ struct CacheCommandTests {
     try await Task.sleep(for: .milliseconds(1100))
     #expect(try await Self.cache(place, "prune", "--older-than", "0s")["entries"] as? Int == 1)
     #expect(try place.names() == ["a"])
-    for time in ["1", "d", "-1d", "1x", "1.5h", ""] {
+    for time in ["d", "-1d", "1x", ""] {
       #expect(try await place.dlm("cache", "prune", "--older-than", time).status == 64, "\(time)")
     }
     #expect(try await place.dlm("cache", "prune", "--max-size", "10G").status == 0)

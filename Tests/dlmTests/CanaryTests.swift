@@ -178,7 +178,7 @@ struct CanaryTests {
       try await origin.wait(for: "most of the file") { $0.bodyBytesSent.values.contains { $0 >= 3 << 20 } }
       run.send(signal)
       let result = try await run.waitForExit()
-      #expect(result.errorText.contains("to resume"), "\(result.errorText)")
+      #expect(result.errorText.contains("Resume with"), "\(result.errorText)")
       try look(place, result, "interrupted \(spelling.testDescription)")
     }
   }

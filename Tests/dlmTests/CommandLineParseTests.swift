@@ -76,10 +76,11 @@ struct CommandLineParseTests {
   /// The parser only called them unexpected.
   @Test(
     arguments: [
-      (["gte", "x"], "Did you mean \"dlm get\"?"), (["ge"], "dlm get"), (["Get", "x"], "dlm get"),
+      (["gte", "x"], "did you mean \"dlm get\"?"), (["ge"], "dlm get"), (["Get", "x"], "dlm get"),
       (["cache", "lits"], "\"dlm cache list\""), (["cache", "x", "--json"], "It has status, "),
-      (["."], "no list"), (["", "x"], "not a command"),
-      (["nothere"], "is not a command, and no list has that name. Commands are get, add, compare, demo, cache, "),
+      (["."], "neither a command nor a file"), (["", "x"], "neither a command"),
+      (["nothere"], "is neither a command nor a file: commands are get, add, compare, demo, cache, "),
+      (["doi:10.1000/182"], "only Zenodo's DOIs name a list; "),
       (["help", "nothing"], "\"nothing\" is not a command of dlm. It has get, "),
       (["help", "compar"], "Did you mean \"dlm compare\"?"), (["help", "cache", "lits"], "\"dlm cache list\""),
       (["example.org/x.iso", "-o", "y"], "write https://example.org/x.iso"),

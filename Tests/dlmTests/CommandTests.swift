@@ -10,6 +10,7 @@ struct CommandTests {
     let version = try await place.dlm("--version")
     #expect(version.status == 0)
     #expect(version.outputText.hasPrefix("dlm "))
+    #expect(try await place.dlm("-V").outputText == version.outputText)
     for command in ["get", "compare", "demo", "cache", "clear-cache", "config"] {
       let help = try await place.dlm(command, "--help")
       #expect(help.status == 0)
@@ -19,6 +20,8 @@ struct CommandTests {
       let script = try await place.dlm("--generate-completion-script", shell)
       #expect(script.status == 0)
       #expect(script.outputText.contains("dlm"))
+      #expect(try await place.dlm("completion", shell).outputText == script.outputText)
+      #expect(script.outputText.contains("zenodo"), "presets are completed")
     }
   }
 
@@ -78,7 +81,7 @@ struct CommandTests {
     #expect(result.status == 0, "\(result.errorText)")
     #expect(
       result.errorText.contains(
-        "auto chose a task group of up to 64: answers were slow, so the most allowed were asked for at once"
+        "auto used up to 64 at once: answers were slow, so it used the most allowed"
       ),
       "\(result.errorText)")
     let summary = String(decoding: try place.file("summary"), as: UTF8.self)
@@ -87,7 +90,7 @@ struct CommandTests {
     #expect(summary.contains("\"atOnce\":64"), "\(summary)")
 
     let one = try await place.dlm("get", origin.url("/f0"), "-m", "auto", "-d", "one", "--no-compare")
-    #expect(one.errorText.contains("auto chose one after the other: there was no more to do at once"))
+    #expect(one.errorText.contains("auto used one at a time: there were no more files"))
     let quiet = try await place.dlm("get", origin.url("/f1"), "-m", "auto", "-d", "one", "-q")
     #expect(quiet.errorText.isEmpty, "\(quiet.errorText)")
     let given = try await place.dlm("get", origin.url("/f2"), "-d", "one")
@@ -108,7 +111,7 @@ struct CommandTests {
       run.errorText.contains("1 file failed and is left out; starting over") && run.errorText.contains("/gone"),
       "\(run.errorText)")
     #expect(run.outputText.contains("the same 5 files"), "\(run.outputText)")
-    #expect(run.outputText.contains("1 file that failed is left out."), "\(run.outputText)")
+    #expect(run.outputText.contains("1 file failed and was skipped."), "\(run.outputText)")
     // One run with it, and four without.
     #expect(origin.log.count { $0.path == "/gone" } == 1)
     let strict = try await place.dlm("compare", "urls.txt", "--runs", "2", "--strict")
@@ -249,7 +252,7 @@ struct CommandTests {
     _ = try place.folder.write(Array(list.utf8), to: "work/urls.txt")
     let run = try await place.dlm("compare", "urls.txt")
     #expect(run.status == 66)
-    #expect(run.errorText.contains("no addresses"), "\(run.errorText)")
+    #expect(run.errorText.contains("no URLs"), "\(run.errorText)")
     #expect(run.outputText.isEmpty)
   }
 

@@ -217,7 +217,7 @@ struct ComparisonVerdictTests {
     let lines = messages.lines(picture, rows: rows)
     #expect(lines.last == messages.headline)
     let alone = self.messages([(.sequential, [3310, 3310, 3310])]).lines(rows: rows)
-    #expect(alone.last?.hasPrefix("Every run fetched the same 3 files") == true, "\(alone)")
+    #expect(alone.last?.hasPrefix("Every run downloaded the same 3 files") == true, "\(alone)")
     let screen = lines.suffix((rows ?? .max) - 1)
     #expect(screen.contains { $0.hasPrefix("MODE") } && screen.contains { $0.hasPrefix("parallel ") }, "\(screen)")
     // What else there is room for, and all of it where all is asked for.

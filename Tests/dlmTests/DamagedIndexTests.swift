@@ -32,7 +32,7 @@ struct DamagedIndexTests {
     #expect(try place.folder.read("home/cache/dlm/\(#require(aside))") == bytes)
     let before = origin.record.bodyBytesSent.values.reduce(0, +)
     let again = try await place.dlm("get", "urls.txt", "-d", "out")
-    #expect(again.errorText.contains("200 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 200 files"), "\(again.errorText)")
     #expect(!again.errorText.contains("damaged"), "\(again.errorText)")
     #expect(origin.record.bodyBytesSent.values.reduce(0, +) == before)
   }

@@ -47,7 +47,7 @@ struct DataAddressTests {
     #expect(run.status == 1, "\(run.errorText)")
     let reason = "its data is not base64, or the comma before it is missing; fix or remove it"
     for bad in ["urls.txt:6: \"data:;base64,S*k\"", "urls.txt:7: \"data:x\""] {
-      #expect(run.errorText.contains("\(bad) is not an address: \(reason)"), "\(run.errorText)")
+      #expect(run.errorText.contains("\(bad) is not a URL: \(reason)"), "\(run.errorText)")
     }
     let names = ["again.txt", "d", "data.1.txt", "data.bin", "data.png", "data.txt", "urls.txt"]
     #expect(try place.names() == names && place.names(in: "d") == ["b.png"])
@@ -70,7 +70,7 @@ struct DataAddressTests {
     #expect(try await place.dlm("get", "data:,x", "-o", "x").status == 0)
     #expect(try place.file("x") == Array("x".utf8))
     let again = try await place.dlm("get")
-    #expect(again.status == 0 && again.errorText.contains("1 unchanged"), "\(again.errorText)")
+    #expect(again.status == 0 && again.errorText.contains("up to date: 1 file"), "\(again.errorText)")
     // A server cannot answer with one.
     origin.route("/away", .redirect(302, to: "data:,evil"))
     let away = try await place.dlm("get", origin.url("/away"))

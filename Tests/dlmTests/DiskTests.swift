@@ -74,7 +74,7 @@ struct DiskTests {
     let lines = run.outputText.split(separator: "\n")
     #expect(lines.prefix(2) == ["endless.part", "endless.part.json"], "\(run.outputText)")
     #expect(try #require(lines.last.flatMap { Int($0) }) > 3 << 20, "\(run.outputText)")
-    #expect(run.errorText.contains("50 more were not begun"), "\(run.errorText)")
+    #expect(run.errorText.contains("50 more were not started"), "\(run.errorText)")
     #expect(origin.log.count == 1)
   }
 

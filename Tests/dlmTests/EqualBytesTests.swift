@@ -61,7 +61,7 @@ struct EqualBytesTests {
     defer { origin.stop() }
     let place = try Workplace()
     _ = try place.list(Self.forms.map { "\(origin.url(Self.paths[0]))\tout=\($0)" })
-    for word in ["2 files", "2 unchanged"] {
+    for word in ["2 files", "up to date: 2 files"] {
       let run = try await place.dlm("get", "urls.txt", "-d", "out")
       #expect(run.status == 0 && run.errorText.contains(word), "\(run.errorText)")
       #expect(try place.names(in: "out").count == 2)

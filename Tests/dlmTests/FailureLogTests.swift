@@ -14,7 +14,7 @@ struct FailureLogTests {
 
   @Test func memoryIsBounded() throws {
     let folder = try TemporaryFolder()
-    let spool = try FailureSpool(in: folder.path)
+    let spool = try FailureSpool(in: folder.path, of: "data")
     let log = FailureLog(spool: spool, limit: 3)
     for number in 0..<5000 { log.add(Self.failure(number)) }
     // The first of a kind counts for the exit status, and is kept.
@@ -31,7 +31,7 @@ struct FailureLogTests {
     let lines = String(decoding: try folder.read("list"), as: UTF8.self).split(separator: "\n")
     #expect(lines.filter { !$0.hasPrefix("#") }.count == 4998)
     #expect(lines.filter { $0.hasPrefix("#") }.count == 2)
-    #expect(lines.last == "http://host/5001")
+    #expect(lines.last == "http://host/5001\tdir=data")
   }
 
   @Test func aListOfAllIsWritten() async throws {
@@ -42,7 +42,7 @@ struct FailureLogTests {
     _ = try place.list((0..<count).map { origin.url("/\($0)") })
     let result = try await place.dlm("get", "urls.txt", "-q", "--failed", "again.txt")
     #expect(result.status == 1)
-    #expect(result.errorText.contains("dlm: 50 more failed; --failed FILE"), "\(result.errorText.suffix(300))")
+    #expect(result.errorText.contains("dlm: and 10,040 more, in again.txt"), "\(result.errorText.suffix(300))")
     let lines = String(decoding: try place.file("again.txt"), as: UTF8.self).split(separator: "\n")
     #expect(Set(lines.filter { !$0.hasPrefix("#") }).count == count)
   }

@@ -59,7 +59,7 @@ struct FailureTests {
   }
 
   @Test(arguments: [
-    (["get", "-m", "fast", "http://a/"], "'sequential', 'async-let', 'parallel' or 'auto'"),
+    (["get", "-m", "fast", "http://a/"], "use sequential, async-let, parallel, auto"),
     (["get", "--jobs", "0", "http://a/"], "--jobs"),
     (["get", "-o", "x", "http://a/", "http://b/"], "--output"),
     (["get", "--offline", "--no-cache", "http://a/"], "--offline"),
@@ -85,7 +85,7 @@ struct FailureTests {
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.file("f") == body)
     #expect(try place.names() == ["f"])
-    #expect(!run.errorText.contains("kept from before"), "all of it came in this run: \(run.errorText)")
+    #expect(!run.errorText.contains("resumed"), "all of it came in this run: \(run.errorText)")
   }
 
   @Test func credentialsAreNeverShown() async throws {
@@ -143,7 +143,7 @@ struct FailureTests {
     let place = try Workplace()
     let run = try await place.dlm("get", origin.url("/f"))
     #expect(run.status == 75)
-    #expect(run.errorText.contains("left alone for 2 h"), "\(run.errorText)")
+    #expect(run.errorText.contains("wait 2 h"), "\(run.errorText)")
     #expect(origin.log.count == 1)
   }
 
@@ -168,7 +168,7 @@ struct FailureTests {
     _ = try place.folder.write(Array("# nothing\n\n".utf8), to: "work/.dlm.conf")
     #expect(try await place.dlm("get", origin.url("/a")).status == 0)
     _ = try place.folder.write(Array("jbos = 3\nmode = sequential\n".utf8), to: "work/.dlm.conf")
-    let run = try await place.dlm("get", origin.url("/a"))
+    let run = try await place.dlm("get", "--verbose", origin.url("/a"))
     #expect(run.status == 0)
     #expect(run.errorText.contains("jbos is not a setting"), "\(run.errorText)")
     #expect(run.errorText.contains("sequential"), "\(run.errorText)")
@@ -204,7 +204,7 @@ struct FailureTests {
     _ = try place.list((0..<1000).map { server.url("/f\($0)") })
     let first = try await place.dlm("get", "urls.txt", "-d", "out", "--failed", "again.txt")
     #expect(first.status == 1)
-    #expect(first.errorText.contains("10 files: the server answered 404"), "\(first.errorText.suffix(2000))")
+    #expect(first.errorText.contains("10 files: 404"), "\(first.errorText.suffix(2000))")
     for index in missing {
       try server.write(SplitMix64.bytes(count: 500 + index, seed: UInt64(index)), to: "f\(index)")
     }
@@ -222,5 +222,60 @@ struct FailureTests {
     for index in 0..<1000 {
       #expect(try place.file("out/f\(index)") == SplitMix64.bytes(count: 500 + index, seed: UInt64(index)))
     }
+  }
+
+  /// A script finds there what failed, and the list brings it into the same folder.
+  @Test func whatFailedIsInTheSummaryAndInTheList() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1]))
+    origin.route("/b", .status(404))
+    let place = try Workplace()
+    _ = try place.list([origin.url("/a"), origin.url("/b") + "\tdir=in"])
+    let run = try await place.dlm(
+      "get", "urls.txt", "-d", "out", "--failed", "again.txt", "--summary-json", "summary")
+    #expect(run.status == 1)
+    #expect(run.errorText.hasSuffix("To try these again:\n    dlm get again.txt --summary-json summary\n"))
+    #expect(run.errorText.ranges(of: origin.url("/b")).count == 1, "it is said once: \(run.errorText)")
+    let list = String(decoding: try place.file("again.txt"), as: UTF8.self)
+    #expect(list.hasSuffix("\(origin.url("/b"))\tdir=out/in\n"), "\(list)")
+    let data = Data(try place.file("summary"))
+    let summary = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    let failure = try #require((summary["failures"] as? [[String: Any]])?.first)
+    #expect(failure["url"] as? String == origin.url("/b") && failure["code"] as? String == "status")
+    #expect(failure["status"] as? Int == 404 && failure["temporary"] as? Bool == false)
+    #expect(summary["failed_list"] as? String == "again.txt")
+    origin.route("/b", .file([2]))
+    #expect(try await place.dlm("get", "again.txt").status == 0)
+    #expect(try place.file("out/in/b") == [2])
+  }
+
+  /// It was dropped without a word, and the percent fell.
+  @Test(arguments: [
+    ("\"2\"", "has changed on the server: starting over", "because=other-version"),
+    ("\"1\"", "cannot be resumed: starting over", "because=not-continued"),
+  ])
+  func aPartThatIsDroppedIsSaid(tag: String, words: String, reason: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let body = SplitMix64.bytes(count: 1_000_000, seed: 4)
+    origin.route("/big.iso", .file(body, FileOptions(etag: "\"1\"", ending: .close(after: 400_000))))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", "--retries", "0", origin.url("/big.iso")).status == 75)
+    origin.route("/big.iso", .file(body.reversed(), FileOptions(etag: tag, ranges: .ignored)))
+    let run = try await place.dlm("get", "-v", origin.url("/big.iso"))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(run.errorText.contains("/big.iso: \(words)"), "\(run.errorText)")
+    #expect(run.errorText.contains(reason), "\(run.errorText)")
+    #expect(try place.file("big.iso") == body.reversed())
+  }
+
+  @Test func aDeadProxyOfTheEnvironmentAndAMissingJarAreNamed() async throws {
+    let refused = try RefusedPort()
+    let place = try Workplace(["http_proxy": refused.url("")])
+    let run = try await place.dlm("get", "--retries", "0", "--cookie-jar", "typo.txt", "http://host.example/x")
+    #expect(
+      run.errorText.contains("; http_proxy in the environment names it (--proxy '' uses none)"), "\(run.errorText)")
+    #expect(run.errorText.contains("--cookie-jar typo.txt does not exist"), "\(run.errorText)")
   }
 }

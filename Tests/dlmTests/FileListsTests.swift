@@ -59,7 +59,7 @@ struct FileListsTests {
           == [("/a", "a"), ("/b", "b.1")].map {
             "\(origin.url($0))\tsize=3\tout=\($1)\tsha256=\(Self.hash)\n"
           }.joined(), "\(round): \(list)")
-      #expect(run.errorText.contains("again.txt is without 1 file: signed addresses are secrets"), "\(run.errorText)")
+      #expect(run.errorText.contains("again.txt is without 1 file: signed URLs are secrets"), "\(run.errorText)")
     }
     let check = try await place.start("sha256sum", ["-c", "SUMS"]).waitForExit()
     #expect(check.status == 0, "\(check.errorText)")

@@ -99,7 +99,7 @@ struct FreshFileTests {
     let place = try Workplace()
     #expect(try await place.dlm("get", origin.url("/f")).status == 0)
     let again = try await place.dlm("get", origin.url("/f"))
-    #expect(again.errorText.contains("1 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 1 file"), "\(again.errorText)")
     #expect(origin.log.last?.headers["if-none-match"] == "\"1\"")
     #expect(origin.log.count == 2)
   }
@@ -127,7 +127,7 @@ struct FreshFileTests {
     let place = try Workplace()
     #expect(try await place.dlm("get", origin.url("/f")).status == 0)
     let again = try await place.start(["get", origin.url("/f")] + options).waitForExit()
-    #expect(again.errorText.contains("1 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 1 file"), "\(again.errorText)")
     #expect(origin.log.count == 2)
     #expect(origin.log.last?.headers["cache-control"] == line)
   }
@@ -150,7 +150,7 @@ struct FreshFileTests {
       "/f", .file(Self.one, FileOptions(etag: nil, lastModified: "Sun, 06 Nov 1994 08:49:37 GMT")))
     let place = try Workplace()
     #expect(try await place.dlm("get", origin.url("/f")).status == 0)
-    #expect(try await place.dlm("get", origin.url("/f")).errorText.contains("1 unchanged"))
+    #expect(try await place.dlm("get", origin.url("/f")).errorText.contains("up to date: 1 file"))
     #expect(try await place.dlm("get", origin.url("/f"), "--heuristic").errorText.contains("1 fresh"))
     #expect(origin.log.count == 2)
   }
@@ -251,7 +251,7 @@ struct FreshFileTests {
       let run = try await place.start(
         ["get", origin.url("/f"), "-d", "b", "--on-conflict", "skip"] + options
       ).waitForExit()
-      #expect(run.errorText.contains("1 skipped (a file was there)"), "\(run.errorText)")
+      #expect(run.errorText.contains("1 skipped (a file existed)"), "\(run.errorText)")
       #expect(!run.errorText.contains("stale"), "\(run.errorText)")
       #expect(try place.file("b/f") == Self.two)
     }
@@ -378,7 +378,7 @@ struct FreshFileTests {
     #expect(run.status == 1, "\(run.errorText)")
     #expect(run.errorText.contains("run it once without --offline"), "\(run.errorText)")
     #expect(
-      run.errorText.contains("not fetched again):\n    dlm get \(origin.url("/f")) --jobs 4\n"), "\(run.errorText)")
+      run.errorText.contains("not downloaded again):\n    dlm get \(origin.url("/f")) --jobs 4\n"), "\(run.errorText)")
   }
 
   @Test func offlineAndRevalidateContradict() async throws {

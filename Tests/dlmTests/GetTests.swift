@@ -39,7 +39,7 @@ struct GetTests {
     let second = try await place.dlm(
       "get", "urls.txt", "-d", "out", "-m", mode.rawValue, "--cacert", server.caCertificatePath)
     #expect(second.status == 0, "\(second.errorText)")
-    #expect(second.errorText.contains("300 unchanged"), "\(second.errorText)")
+    #expect(second.errorText.contains("up to date: 300 files"), "\(second.errorText)")
     let warm = try await server.accessLog(atLeast: Self.count)
     #expect(warm.allSatisfy { $0.status == 304 && $0.bodyBytes == 0 })
     #expect(try place.names(in: "out").count == Self.count)
@@ -127,7 +127,7 @@ struct GetTests {
     let again = try await place.dlm(
       "get", "-m", "async-let", "--no-compare", input: Array("http://x/\n".utf8))
     #expect(again.status == 0, "\(again.errorText)")
-    #expect(again.errorText.contains("2 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 2 files"), "\(again.errorText)")
     #expect(origin.log.count == 4)
   }
 
@@ -191,9 +191,9 @@ struct GetTests {
     #expect(try await place.start(["get"] + urls).waitForExit().status == 0)
     #expect(try await place.dlm("clear-cache").status == 0)
     let again = try await place.start(["get"] + urls).waitForExit()
-    #expect(again.errorText.contains("3 of them the same as what was here"), "\(again.errorText)")
+    #expect(again.errorText.contains("3 of them identical to the existing file"), "\(again.errorText)")
     let bare = try await place.start(["get", "--no-cache"] + urls).waitForExit()
-    #expect(bare.errorText.contains("3 of them the same as what was here"), "\(bare.errorText)")
+    #expect(bare.errorText.contains("3 of them identical to the existing file"), "\(bare.errorText)")
     #expect(try place.names() == ["f0", "f1", "f2"])
     // Known again, they are not fetched any more; a byte more or less makes another file.
     let known = origin.log.count

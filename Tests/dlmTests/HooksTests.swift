@@ -48,7 +48,6 @@ struct HooksTests {
   @Test(
     arguments: [
       ("sh -c 'exit 3'", "/a ended with status 3"), ("sh -c 'kill -9 $$'", "/a ended by signal 9"),
-      ("no-such-program x", "--on-complete no-such-program cannot be started: No such file"),
       ("sh -c 'ls /proc/self/fd; cat; grep SigBlk /proc/self/status'", "0\n1\n2\n3\nSigBlk:\t0000000000000000\n"),
     ])
   func itsFailureIsAWord(command: String, words: String) async throws {
@@ -59,6 +58,23 @@ struct HooksTests {
     // Quiet, so that none of dlm's own lines is between those of the command.
     let run = try await place.dlm("get", "-q", origin.url("/a"), "--on-complete", command)
     #expect(run.status == 0 && run.errorText.contains(words), "\(run.errorText)")
+  }
+
+  /// Before the run: after hours of it would be too late.
+  @Test(
+    arguments: [
+      ("--on-done", "no-such-program x", "--on-done: there is no program no-such-program"),
+      ("--on-complete", "./none", "--on-complete: there is no program ./none"),
+      ("--on-complete", "tar xzf $DLM_PATH", "--on-complete: $DLM_PATH needs a shell: sh -c '…'"),
+    ])
+  func whatCannotRunIsSaidBefore(option: String, command: String, words: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1]))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/a"), option, command)
+    #expect(run.status == 64 && run.errorText.contains(words), "\(run.errorText)")
+    #expect(origin.log.isEmpty)
   }
 
   /// Each waits until it is alone, or sees another.

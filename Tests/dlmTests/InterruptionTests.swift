@@ -22,7 +22,8 @@ struct InterruptionTests {
     let ended = try await run.waitForExit(within: .seconds(20))
     #expect(ended.status == status, "\(ended.errorText)")
     let word = signal == SIGINT ? "Interrupted" : "Stopped"
-    let standing = "\(word): 1 of 2 done, 1 begun, 5.0 MiB kept; to resume:\n    dlm get urls.txt --directory out"
+    let standing =
+      "\(word): 1 of 2 files done, 5.0 MiB of the next saved. Resume with:\n    dlm get urls.txt --directory out"
     #expect(ended.errorText.contains(standing), "\(ended.errorText)")
 
     let again = try await place.dlm("get", "urls.txt", "-d", "out")
@@ -49,7 +50,7 @@ struct InterruptionTests {
     let run = try place.start(["get", "urls.txt", "-d", "out", "-m", "sequential", "--grace", time])
     try await origin.wait(path: "/large", bodyBytesSent: 5 << 20)
     run.send(SIGTERM)
-    try await run.wait(forErrorOutput: "no more files begin")
+    try await run.wait(forErrorOutput: "no more files start")
     if work == "ends" { gate.open() }
     if work == "is told twice" { run.send(SIGTERM) }
     let ended = try await run.waitForExit(within: .seconds(20))
@@ -113,8 +114,8 @@ struct InterruptionTests {
     let ended = try await run.waitForExit(within: .seconds(20))
     #expect(ended.status == 130)
     #expect(
-      ended.errorText.contains("0 of at least 1 done, 1 begun")
-        && ended.errorText.contains("; to resume (the pipe"),
+      ended.errorText.contains("0 of at least 1 file done")
+        && ended.errorText.contains(". Resume with (the pipe"),
       "dlm get alone would take another list: \(ended.errorText)")
     // Half a list must not be taken for the whole by the next run.
     let runs = place.folder.path("home/state/dlm/runs")

@@ -81,6 +81,6 @@ struct LineOptionsTests {
     var options = try ListOptions.parse(["--base", "https://u:p@h/"])
     #expect { try ListForm(options) } throws: { "\($0)".contains("netrc") && !"\($0)".contains("p@") }
     options.base = "h/x"
-    #expect { try ListForm(options) } throws: { "\($0)".contains("not an address") }
+    #expect { try ListForm(options) } throws: { "\($0)".contains("not a URL") }
   }
 }

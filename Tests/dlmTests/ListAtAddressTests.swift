@@ -1,5 +1,6 @@
 import DownloadModel
 import Glibc
+import TerminalProgress
 import TestSupport
 import Testing
 
@@ -28,7 +29,7 @@ struct ListAtAddressTests {
     let place = try Workplace()
     let result = try await place.dlm("get", origin.url("/files/lists/urls.txt"), "--list")
     #expect(result.status == 1, "\(result.errorText)")
-    #expect(result.errorText.contains("urls.txt:5: \"mailto:x\" is not an address"), "\(result.errorText)")
+    #expect(result.errorText.contains("urls.txt:5: \"mailto:x\" is not a URL"), "\(result.errorText)")
     #expect(try place.names() == ["a.bin", "b.bin", "c.bin"])
     // By name it is an address like any other.
     #expect(try await place.dlm("get", origin.url("/files/lists/urls.txt"), "-d", "plain").status == 0)
@@ -43,7 +44,7 @@ struct ListAtAddressTests {
     let place = try Workplace()
     #expect(try await place.dlm("get", origin.url("/files/urls.txt"), "--list").status == 0)
     let again = try await place.dlm("get")
-    #expect(again.status == 0 && again.errorText.contains("2 unchanged"), "\(again.errorText)")
+    #expect(again.status == 0 && again.errorText.contains("up to date: 2 files"), "\(again.errorText)")
     let compared = try await place.dlm("get", "--mode", "sequential")
     #expect(compared.status == 0 && compared.errorText.contains("to compare"), "\(compared.errorText)")
     let dry = try await place.dlm("get", "--dry-run")
@@ -62,6 +63,16 @@ struct ListAtAddressTests {
     gate.open()
     #expect(try await run.waitForExit().status == 0)
     #expect(try place.names() == ["a.bin", "b.bin"])
+  }
+
+  @Test func whatItIsWaitedForIsSaid() throws {
+    let address = try Address("https://name:secret@h/list")
+    #expect(ListMessages.reading(address, after: nil) == "reading https://h/list")
+    #expect(
+      ListMessages.reading(address, after: (DownloadError(.resolve), .seconds(1.2)))
+        == "reading https://h/list: \(DisplayWords.all.cause(DownloadError(.resolve))), retrying in 2 s")
+    #expect(ListMessages.waiting(for: .standardInput) == "waiting for standard input")
+    #expect(ListMessages.waiting(for: .list(path: "pipe")) == "waiting for pipe")
   }
 
   /// A signal ends the wait for a list that does not come.
@@ -235,7 +246,7 @@ struct ListAtAddressTests {
       let run = try await place.dlm(
         "get", server.url("/urls.txt"), "--list", "--cacert", server.certificatePath)
       #expect(run.status == 0, "\(run.errorText)")
-      let told = run.errorText.split(separator: "\n").filter { $0.contains("names files at http") }
+      let told = run.errorText.split(separator: "\n").filter { $0.contains("names http URLs") }
       #expect(told.count == lines && told.allSatisfy { $0.contains("/urls.txt") }, "\(run.errorText)")
     }
   }
@@ -269,7 +280,7 @@ struct ListAtAddressTests {
     #expect(result.status == 0, "\(result.errorText)")
     #expect(try place.names(in: "out") == ["a.bin", "b.bin", "c.bin"])
     let again = try await place.dlm("get")
-    #expect(again.status == 0 && again.errorText.contains("3 unchanged"), "\(again.errorText)")
+    #expect(again.status == 0 && again.errorText.contains("up to date: 3 files"), "\(again.errorText)")
   }
 
   /// What stands before the damage is read; the message says where that is.

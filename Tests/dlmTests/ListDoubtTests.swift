@@ -54,7 +54,7 @@ struct ListDoubtTests {
   func firstBytes(start: [UInt8], what: Rejection.NoList?) { #expect(ListDoubt.look(at: start) == what) }
 
   private static func refused(_ run: CommandResult) -> Int {
-    run.errorText.split(separator: "\n").count { $0.hasPrefix("refused: ") }
+    run.errorText.split(separator: "\n").count { $0.hasPrefix("dlm: ") }
   }
 
   /// One of 3 MB once gave 1,611 lines, and of 300 MB 193,293.

@@ -74,7 +74,7 @@ struct MessagesTests {
   /// `-o -`, or a run that is only compared.
   @Test func nothingIsKeptOfAScratchFolder() {
     let digest = DownloadError(.digest, address: "http://a/2", path: "/tmp/dlm-1/b.corrupt")
-    for (isRepeat, remedy) in [(false, "again: what has come is kept"), (true, "again")] {
+    for (isRepeat, remedy) in [(false, "again: the downloaded part is saved"), (true, "again")] {
       let lines = SummaryMessages(report: report([temporary, digest]), isRepeat: isRepeat).failureLines
       #expect(lines.contains("  run the same command " + remedy))
       #expect(lines.contains { $0.contains("b.corrupt") } != isRepeat, "\(lines)")
@@ -90,7 +90,7 @@ struct MessagesTests {
   /// `-q` leaves out what went well and no more.
   @Test func aQuietRunThatWasInterruptedSaysHowToGoOn() {
     let quiet = SummaryMessages(report: report(signal: 2), again: "dlm get urls.txt").quietLines
-    #expect(quiet == ["Interrupted: 1,000 of 1,000 done; to resume:", "    dlm get urls.txt"])
+    #expect(quiet == ["Interrupted: 1,000 of 1,000 files done. Resume with:", "    dlm get urls.txt"])
     #expect(SummaryMessages(report: report(), again: "dlm get urls.txt").quietLines.isEmpty)
   }
 
@@ -102,7 +102,7 @@ struct MessagesTests {
     #expect(
       SummaryMessages(report: report, again: "dlm get urls.txt").lines == [
         "0 files, 64.0 MiB received in 4.0 s (16.0 MiB/s), parallel, 16 at once",
-        "Interrupted: 0 of 1,000 done, 16 begun, 60.0 MiB kept; to resume:", "    dlm get urls.txt",
+        "Interrupted: 0 of 1,000 files done, 60.0 MiB of the next 16 saved. Resume with:", "    dlm get urls.txt",
       ])
   }
 
@@ -110,7 +110,7 @@ struct MessagesTests {
   @Test(
     arguments: [
       (64, 64, 65, "64.0 MiB in 4.0 s (16.0 MiB/s)"),
-      (64, 3, 3, "64.0 MiB, 3.0 MiB of it fetched in 4.0 s (768 KiB/s)"),
+      (64, 3, 3, "64.0 MiB, 3.0 MiB of it downloaded in 4.0 s (768 KiB/s)"),
       (64, 0, 0, "64.0 MiB in 4.0 s"), (64, 0, 1, "64.0 MiB in 4.0 s"),
       (0, 0, 4, "4.0 MiB received in 4.0 s (1.0 MiB/s)"),
       (0, 0, 0, "0 B in 4.0 s"),
@@ -124,6 +124,19 @@ struct MessagesTests {
         == "1,000 files, \(amount), parallel, 16 at once")
   }
 
+  @Test func whereNothingHasChangedThatIsAll() {
+    var report = report()
+    (report.tally.fetched, report.tally.bodyBytes, report.tally.unchanged) = (0, 0, 1000)
+    #expect(SummaryMessages(report: report).lines == ["up to date: 1,000 files, 64.0 MiB"])
+    report.tally.fresh = 1
+    #expect(SummaryMessages(report: report).lines.last == "  1 fresh, 1,000 unchanged")
+    report.tally.failed = 1
+    #expect(SummaryMessages(report: report).headline.hasPrefix("1,001 files, 64.0 MiB in 4.0 s"))
+    // One at a time is no number of files at once.
+    (report.adaptsJobs, report.jobs, report.width) = (true, 1, RunWidth(peak: 1, lesson: nil, connections: 32))
+    #expect(SummaryMessages(report: report).headline.contains(", parallel over 32 connections"))
+  }
+
   @Test func aRunThatFoundOutHowManySaysTheMost() {
     var report = report()
     (report.adaptsJobs, report.jobs) = (true, 36)
@@ -134,32 +147,32 @@ struct MessagesTests {
   /// What a run in mode auto says of its choice: a line below the first, and a word in JSON.
   @Test(
     arguments: [
-      (.nothing, 1, "one after the other: there was no more to do at once", "too-short"),
-      (.nothing, 2, "a task group of up to 2: the list ended before more could show a gain", "too-short"),
+      (.nothing, 1, "one at a time: there were no more files", "too-short"),
+      (.nothing, 2, "up to 2 at once: too few files to try more", "too-short"),
       (
-        .littleWasLeft, 2, "a task group of up to 2: more would not have paid for what was left",
+        .littleWasLeft, 2, "up to 2 at once: too little was left for more to help",
         "little-was-left"
       ),
       (
         .allowed(gain: 1.456), 64,
-        "a task group of up to 64: the most allowed, which brought 1.46 times what half as many did",
+        "up to 64 at once: the most allowed, 1.46 times as fast as half as many",
         "as-many-as-allowed"
       ),
       (
         .noGain(from: 64, limit: 32, gain: 1.02), 64,
-        "a task group of 32: 64 at once brought no more (1.02 times)", "no-gain"
+        "32 at once: 64 at once were no faster (1.02 times)", "no-gain"
       ),
       (
         .noGain(from: 64, limit: 32, gain: 1.08), 64,
-        "a task group of 32: 64 at once brought 1.08 times as much, which may be chance", "no-gain"
+        "32 at once: 64 at once were 1.08 times as fast, which may be chance", "no-gain"
       ),
-      (.gained(1.9), 8, "a task group of up to 8: the last doubling brought 1.90 times as much", "gained"),
+      (.gained(1.9), 8, "up to 8 at once: the last doubling was 1.90 times as fast", "gained"),
       (
         .slowAnswers, 64,
-        "a task group of up to 64: answers were slow, so the most allowed were asked for at once",
+        "up to 64 at once: answers were slow, so it used the most allowed",
         "slow-answers"
       ),
-      (.broke, 12, "a task group of up to 12: transfers broke off, so it used fewer", "transfers-broke"),
+      (.broke, 12, "up to 12 at once: transfers failed, so it used fewer", "transfers-broke"),
     ] as [(WidthLesson, Int, String, String)])
   func autoSaysWhy(lesson: WidthLesson, atOnce: Int, text: String, word: String) {
     var report = report()
@@ -168,7 +181,7 @@ struct MessagesTests {
     #expect(
       lines == [
         "1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), auto, up to \(atOnce) at once",
-        "  auto chose \(text)",
+        "  auto used \(text)",
       ])
     #expect(LessonMessages.word(lesson) == word)
   }
@@ -179,7 +192,7 @@ struct MessagesTests {
     (report.tally.sameAsHere, report.tally.withoutContent) = (3, 1)
     #expect(
       SummaryMessages(report: report).lines.last
-        == "  1,000 fetched (64.0 MiB), 3 of them the same as what was here, 1 empty (204 No Content)")
+        == "  1,000 downloaded (64.0 MiB), 3 of them identical to the existing file, 1 empty (204 No Content)")
   }
 
   /// HTTP rule 42; by bytes.
@@ -202,7 +215,7 @@ struct MessagesTests {
     ).lines
     #expect(lines.contains { $0 == "dlm: 2 files: the server closed the connection" })
     #expect(lines.contains("    http://a/1") && lines.contains("    http://a/3"))
-    #expect(lines.contains { $0 == "dlm: the server answered 404 Not Found: nothing at this address" })
+    #expect(lines.contains { $0 == "dlm: 404 Not Found" })
     #expect(lines.last?.contains("dlm get urls.txt") == true)
   }
 
@@ -211,53 +224,54 @@ struct MessagesTests {
     arguments: [
       (DownloadError(.certificate, cause: .certificate(.expired, message: "")), "has expired", "clock", false),
       (.init(.certificate, cause: .certificate(.notYetValid, message: "")), "is not valid yet", "clock", false),
-      (.init(.certificate, cause: .certificate(.otherHost, message: "")), "is for another host", "address", false),
+      (.init(.certificate, cause: .certificate(.otherHost, message: "")), "is for another host", "URL", false),
       (.init(.certificate, cause: .certificate(.selfSigned, message: "")), "is self-signed", "--cacert FILE", false),
       (.init(.certificate, cause: .certificate(.unknownIssuer, message: "")), "unknown issuer", "--cacert FILE", false),
       (.init(.certificate, cause: .certificate(.revoked, message: "")), "was revoked", "do not trust", false),
       (.init(.certificate, cause: .certificate(.other, message: "why")), "was refused: why", "skips this check", false),
-      (.init(.status, cause: .http(status: 404)), "404 Not Found: nothing at this address", "check the address", false),
+      (.init(.status, cause: .http(status: 404)), "404 Not Found", "check the URL", false),
       (.init(.status, cause: .http(status: 500), isTransient: true), "500 Internal", "try again later", true),
       (.init(.status, cause: .http(status: 451)), "451 Unavailable", "owner", false),
       (
-        .init(.digest, cause: .detail("wanted md5:0, got 1"), path: "f.rejected"),
-        "wrong checksum: wanted md5:0, got 1",
-        "kept as f.rejected", false
+        .init(.digest, cause: .detail("expected md5:0, got 1"), path: "f.rejected"),
+        "checksum mismatch: expected md5:0, got 1",
+        "saved as f.rejected", false
       ),
       (
         .init(.cache, cause: .detail("not in the cache"), activity: "answering offline"), "not in the cache",
         "without --offline", true
       ),
-      (.init(.redirect, cause: .detail("more than 20 in a row")), "more than 20", "in a circle", false),
-      (.init(.redirect, cause: .detail("from https to http://h/")), "from https", "fetch it instead", false),
+      (.init(.redirect, cause: .detail("more than 20 in a row")), "more than 20", "form a loop", false),
+      (.init(.redirect, cause: .detail("from https to http://h/")), "from https", "download that URL instead", false),
       (.init(.diskFull, cause: .errno(28)), "the disk is full", "free space", true),
       (
         .init(.tls, cause: .curl(code: 35, message: "OpenSSL/3: error:0A:SSL routines::wrong version number")),
-        "no secure connection: wrong version number", "is this an https server", false
+        "no secure connection: wrong version number", "check that this is an https server", false
       ),
     ] as [(DownloadError, String, String, Bool)])
   func aFailureHasThreeLines(error: DownloadError, what: String, remedy: String, isWorthRepeating: Bool) {
     var report = report([error.of(address)])
     report.tally.listed = 2
-    let lines = SummaryMessages(report: report, again: "dlm get x", note: "a note").lines.dropFirst()
-    #expect(lines.first?.hasPrefix("dlm: ") == true && lines.first?.contains(what) == true, "\(lines)")
-    #expect(Array(lines)[1] == "    http://h/f")
-    #expect(Array(lines)[2].hasPrefix("  ") && Array(lines)[2].contains(remedy), "\(lines)")
-    let again = ["To try again (files that are here are not fetched again; a note):", "    dlm get x"]
-    #expect(Array(lines.dropFirst(3)) == (isWorthRepeating ? again : []))
+    let lines = SummaryMessages(report: report, again: "dlm get x", note: "a note").lines
+    #expect(lines[0].hasPrefix("dlm: ") && lines[0].contains(what), "\(lines)")
+    #expect(lines[1] == "    http://h/f")
+    #expect(lines[2].hasPrefix("  ") && lines[2].contains(remedy), "\(lines)")
+    #expect(lines[3].hasPrefix("1,000 files, "), "the summary is last")
+    let again = ["To try again (complete files are not downloaded again; a note):", "    dlm get x"]
+    #expect(Array(lines.dropFirst(4)) == (isWorthRepeating ? again : []))
   }
 
   /// At a terminal of 80 columns, whatever the algorithm; else both are whole.
   @Test(arguments: [(ContentDigest.Algorithm.sha512, 128), (.sha256, 64), (.md5, 32)])
   func aWrongChecksumFitsIntoALine(algorithm: ContentDigest.Algorithm, digits: Int) {
     let (wanted, got) = (String(repeating: "3f", count: digits / 2), String(repeating: "9c", count: digits / 2))
-    let detail = "wanted \(algorithm):\(wanted), got \(got)"
+    let detail = "expected \(algorithm):\(wanted), got \(got)"
     var report = report([DownloadError(.digest, cause: .detail(detail), path: "f.rejected").of(address)])
     report.tally.listed = 2
     let whole = SummaryMessages(report: report).failureLines
-    #expect(whole.first == "dlm: wrong checksum: \(detail)")
+    #expect(whole.first == "dlm: checksum mismatch: \(detail)")
     let short = SummaryMessages(report: report, shortens: true).failureLines
-    #expect(short.first == "dlm: wrong checksum: wanted \(algorithm):3f3f3…f3f3f, got 9c9c9…c9c9c (-v: whole)")
+    #expect(short.first == "dlm: checksum mismatch: expected \(algorithm):3f3f3…f3f3f, got 9c9c9…c9c9c")
     #expect(short.count == 3 && short.allSatisfy { $0.count < 80 })
     #expect(short.dropFirst() == whole.dropFirst())
   }
@@ -272,18 +286,18 @@ struct MessagesTests {
     func lines(_ lists: String...) -> [String] {
       SummaryMessages(report: report, again: "", lists: lists).lines
     }
-    #expect(lines("urls.txt") == ["dlm: urls.txt has no addresses"])
-    #expect(lines("a.txt", "standard input") == ["dlm: a.txt, standard input have no addresses"])
+    #expect(lines("urls.txt") == ["dlm: urls.txt has no URLs"])
+    #expect(lines("a.txt", "standard input") == ["dlm: a.txt, standard input have no URLs"])
     report.rejections = [unreadable]
     #expect(
       lines("urls.txt")
-        == ["dlm: urls.txt cannot be read: No such file or directory; if it is an address, write https://urls.txt"])
+        == ["dlm: urls.txt cannot be read: No such file or directory; if it is a URL, write https://urls.txt"])
   }
 
   @Test(
     arguments: [
-      (.malformed(.noScheme), "\"x\" is not an address: it does not begin with http:// or https://; fix or remove it"),
-      (.malformed(.unsupportedScheme("ftp")), "\"x\": ftp is not supported, only http and https are; fix or remove it"),
+      (.malformed(.noScheme), "\"x\" is not a URL: it does not start with http:// or https://; fix or remove it"),
+      (.malformed(.unsupportedScheme("ftp")), "\"x\": dlm downloads over http and https only; fix or remove it"),
     ] as [(Rejection.Reason, String)])
   func aBadLine(reason: Rejection.Reason, words: String) {
     let line = Rejection(list: "urls.txt", line: 7, text: "x", reason: reason)
@@ -295,14 +309,14 @@ struct MessagesTests {
 
   @Test func theParsersMistakesHaveTheSameVoice() {
     let text = """
-      Error: The value 'many' is invalid for '--jobs <N|auto>'
+      Error: Unknown option '--mdoe'
       Help:  --jobs <N|auto>  Files at once.
       Usage: dlm get [<options>] [<source> ...]
         See 'dlm get --help' for more information.
       """
     #expect(
       UsageMessages.lines(ofParser: text) == [
-        "dlm: the value 'many' is invalid for '--jobs <N|auto>'", "  --jobs <N|auto>  Files at once.",
+        "dlm: unknown option '--mdoe'", "  --jobs <N|auto>  Files at once.",
       ])
     #expect(UsageMessages.mistake("DLM_JOBS: no.") == "dlm: DLM_JOBS: no")
     #expect(UsageMessages.withoutSecrets("'fancy'", ["--progress", "fancy"]) == "'fancy'")
@@ -318,9 +332,9 @@ struct MessagesTests {
       )
       .remedy
     }
-    #expect(remedy(nil)?.hasPrefix("it is busy") == true)
-    #expect(remedy(.seconds(5))?.hasPrefix("it is busy") == true)
-    #expect(remedy(.seconds(3600))?.hasPrefix("it asks to be left alone for 1") == true)
+    #expect(remedy(nil)?.hasPrefix("the server is busy") == true)
+    #expect(remedy(.seconds(5))?.hasPrefix("the server is busy") == true)
+    #expect(remedy(.seconds(3600))?.hasPrefix("the server asks clients to wait 1") == true)
   }
 
   @Test func runsAreComparedOnlyWhenTheyDidTheSameWork() {

@@ -194,7 +194,7 @@ struct NamedFilesTests {
       (arguments, question) = (["clear-cache", "--files"], "\\[y/N\\]")
     case "conflict":
       _ = try place.folder.write([9], to: "work/f")
-      (arguments, question) = (["get", origin.url("/f"), "--on-conflict", "ask"], "is here already")
+      (arguments, question) = (["get", origin.url("/f"), "--on-conflict", "ask"], "exists")
     default: break
     }
     let terminal = try TerminalRun(place, arguments)

@@ -81,7 +81,7 @@ struct OneAddressOneFileTests {
         #expect(try place.names() == ["a", "b.bin"], "\(second)")
         for (name, body) in bodies { #expect(try place.file(name) == body) }
         #expect(origin.record.bodyBytesSent.values.reduce(0, +) - sent == (changes ? 2000 : 0), "\(second)")
-        if !changes { #expect(run.errorText.contains("2 unchanged"), "\(second): \(run.errorText)") }
+        if !changes { #expect(run.errorText.contains("up to date: 2 files"), "\(second): \(run.errorText)") }
         let verifies = second == .sums || second == .written
         #expect(run.errorText.contains("2 verified by checksum") == verifies, "\(second): \(run.errorText)")
       }

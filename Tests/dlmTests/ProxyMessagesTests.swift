@@ -13,16 +13,16 @@ struct ProxyMessagesTests {
     (.status(403), false, "cannot connect: the proxy \(proxy) answered 403 Forbidden; ask the proxy's owner"),
     (
       .status(503), false,
-      "cannot connect: the proxy \(proxy) answered 503 Service Unavailable; is the server up"
+      "cannot connect: the proxy \(proxy) answered 503 Service Unavailable; the proxy cannot reach the server"
     ),
     (.forbidden, false, "the proxy \(proxy) does not allow a connection to this host; ask the proxy's owner"),
     (
       .unreachable("host unreachable"), false,
-      "cannot connect: the proxy \(proxy) said host unreachable; is the server"
+      "cannot connect: the proxy \(proxy) said host unreachable; the proxy cannot reach the server"
     ),
-    (.away("why"), false, "cannot connect to \(proxy): why; is the proxy up"),
-    (.misunderstood("why"), false, "the proxy \(proxy) gave an invalid answer: why; is it a proxy of this kind"),
-    (.insecure("why"), false, "no secure connection to the proxy \(proxy): why; if you know its issuer"),
+    (.away("why"), false, "cannot connect to \(proxy): why; check that the proxy is up"),
+    (.misunderstood("why"), false, "the proxy \(proxy) gave an invalid answer: why; check the kind of the proxy"),
+    (.insecure("why"), false, "no secure connection to the proxy \(proxy): why; check that it is an https proxy"),
   ]
 
   @Test func eachAnswer() {

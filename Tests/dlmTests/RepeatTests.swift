@@ -69,7 +69,7 @@ struct RepeatTests {
     let second = try await Self.run(place, surroundings, "dlm get --mode sequential")
     #expect(second.status == 0, "\(second.text)")
     #expect(second.text.contains("urls.txt again, one by one, to compare with parallel ("), "\(second.text)")
-    #expect(second.text.contains("12 files unchanged;"), "\(second.text)")
+    #expect(second.text.contains("all 12 files identical;"), "\(second.text)")
     #expect(second.text.contains("The same list in mode parallel took"), "\(second.text)")
     #expect(!second.text.contains("cannot be compared"), "\(second.text)")
     let again = origin.log.dropFirst(asked)
@@ -106,8 +106,8 @@ struct RepeatTests {
     let (origin, _) = try Self.origin(place)
     defer { origin.stop() }
     #expect(try await place.dlm("get", "urls.txt", "--mode", "parallel").status == 0)
-    #expect(try await place.dlm("get").errorText.contains("12 unchanged"))
-    #expect(try await place.dlm("get", "--mode", "parallel").errorText.contains("12 unchanged"))
+    #expect(try await place.dlm("get").errorText.contains("up to date: 12 files"))
+    #expect(try await place.dlm("get", "--mode", "parallel").errorText.contains("up to date: 12 files"))
     let run = try await place.dlm("get", "--mode", "sequential")
     #expect(run.errorText.contains("to compare with parallel ("), "\(run.errorText)")
     #expect(run.errorText.contains("The same list in mode parallel took"), "\(run.errorText)")
@@ -124,12 +124,12 @@ struct RepeatTests {
     #expect(first.status == 0, "\(first.errorText)")
     let names = try place.names(in: "data")
     let again = try await place.dlm("get")
-    #expect(again.errorText.contains("12 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 12 files"), "\(again.errorText)")
     #expect(again.errorText.contains("--directory=data"), "\(again.errorText)")
     #expect(try place.names() == ["data", "urls.txt"])
     #expect(origin.log.allSatisfy { $0.headers["user-agent"] == "mine" })
     let repeated = try await place.dlm("get", "-m", "sequential", "--user-agent", "now")
-    #expect(repeated.errorText.contains("unchanged; what was fetched to compare is removed"), "\(repeated.errorText)")
+    #expect(repeated.errorText.contains("identical; temporary copies deleted"), "\(repeated.errorText)")
     #expect(origin.log.suffix(12).allSatisfy { $0.headers["user-agent"] == "now" })
     #expect(try place.names(in: "data") == names)
     // Another folder is another wish.
@@ -147,7 +147,7 @@ struct RepeatTests {
     #expect(try await place.dlm("get", "urls.txt", "--no-cache", "-d", "out").status == 0)
     let run = try await place.dlm("get", "-m", "sequential")
     #expect(run.status == 0, "\(run.errorText)")
-    #expect(run.errorText.contains("12 files unchanged;"), "\(run.errorText)")
+    #expect(run.errorText.contains("all 12 files identical;"), "\(run.errorText)")
     #expect(!FileManager.default.fileExists(atPath: place.folder.path("home/cache/dlm")))
   }
 
@@ -170,7 +170,7 @@ struct RepeatTests {
     defer { origin.stop() }
     #expect(try await place.dlm("get", "urls.txt").status == 0)
     let run = try await place.dlm("get", "-m", "sequential", "--no-compare")
-    #expect(run.errorText.contains("12 unchanged"), "\(run.errorText)")
+    #expect(run.errorText.contains("up to date: 12 files"), "\(run.errorText)")
     // A list that has changed is another list: what is new in it is to be had.
     origin.route("/new", .file([7]))
     _ = try place.list([origin.url("/f5"), origin.url("/new")])
@@ -218,7 +218,7 @@ struct RepeatTests {
     let run = try await place.dlm("get", "-m", "sequential")
     #expect(run.status == status, "\(run.errorText)")
     #expect(
-      run.errorText.contains("12 files unchanged; 1 that failed is left out"),
+      run.errorText.contains("all 12 files identical; 1 failed and was skipped"),
       "\(run.errorText)")
     #expect(run.errorText.contains("The same list in mode parallel took"), "\(run.errorText)")
     #expect(!run.errorText.contains("cannot be compared"), "\(run.errorText)")
@@ -234,7 +234,7 @@ struct RepeatTests {
       let third = try await place.dlm("get", "-m", "async-let")
       #expect(third.status == 1, "\(third.errorText)")
       #expect(third.errorText.contains("\(dead): dead is not here"), "\(third.errorText)")
-      #expect(third.errorText.contains("12 files unchanged;"), "\(third.errorText)")
+      #expect(third.errorText.contains("all 12 files identical;"), "\(third.errorText)")
       #expect(third.errorText.contains("cannot be compared"), "\(third.errorText)")
     }
   }
@@ -279,11 +279,11 @@ struct RepeatTests {
     run.send(SIGTERM)
     let ended = try await run.waitForExit(within: .seconds(20))
     #expect(ended.status == 143)
-    #expect(ended.errorText.contains("your files are as they were"), "\(ended.errorText)")
+    #expect(ended.errorText.contains("your files are unchanged"), "\(ended.errorText)")
     #expect(try place.names(in: "out") == names)
     // It did not end, so that it is repeated still.
     let again = try await place.dlm("get", "-m", "sequential")
-    #expect(again.errorText.contains("unchanged; what was fetched to compare is removed"), "\(again.errorText)")
+    #expect(again.errorText.contains("identical; temporary copies deleted"), "\(again.errorText)")
   }
 
   /// As early as it can be: nothing is made yet, or what was made is removed.
@@ -320,12 +320,12 @@ struct RepeatTests {
     let again = try await place.dlm("get")
     #expect(again.status == 0, "\(again.errorText)")
     #expect(again.errorText.contains("urls.txt"), "\(again.errorText)")
-    #expect(again.errorText.contains("12 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 12 files"), "\(again.errorText)")
     // A list from a pipe is remembered too, and an empty pipe does not take it away.
     #expect(try await place.dlm("get", "-", input: Array("\(origin.url("/f4"))\n".utf8)).status == 0)
     _ = try await place.dlm("get", "-")
     let piped = try await place.dlm("get")
-    #expect(piped.errorText.contains("1 unchanged"), "\(piped.errorText)")
+    #expect(piped.errorText.contains("up to date: 1 file"), "\(piped.errorText)")
     let comparison = try await place.dlm("compare", "--runs", "1")
     #expect(comparison.status == 0, "\(comparison.errorText)")
     #expect(comparison.outputText.contains("the same 1 files"), "\(comparison.outputText)")

@@ -20,7 +20,7 @@ struct SettingsTests {
       ("mode = fast", "\"fast\" is not a value for mode; use sequential, async-let, parallel, auto"),
       ("mode = paralel", "Did you mean parallel?"), ("jobs = many", "use a number from 1, or auto"),
       ("stall-timeout = long", "use seconds"), ("retry-max-time = -1", "use seconds"),
-      ("max-age = 1h", "use a number from 0"), ("limit-rate = fast", "such as 500K"),
+      ("max-age = soon", "use a time such as 30 (seconds), 10m, 1h or 2d"), ("limit-rate = fast", "such as 500K"),
       ("fsync = maybe", "use yes or no"), ("jobs = [1, 2]", "\"[1, 2]\" is not a value for jobs"),
       ("jobs: 3", "this is not a setting; write name = value"), ("  jobs =  ", "jobs has no value"),
       ("retry-on = 403\n[h]\nretry-on = 5x", "\"h=5x\" is not a value for retry-on; use statuses"),

@@ -280,7 +280,7 @@ struct MergeCommandTests {
     let json = """
       {"shard":{"first":\(first),"last":\(last ?? first),"of":\(count),"by":"\(by)","function":1,"list":"\(list)",
       "lines":\(lines)},"files":\(files.map { "\($0)" } ?? "null"),"done":\(done),"failed":\(failed),
-      "failedForGood":\(forGood),"rejected":\(rejected),"cancelled":0,"notBegun":\(notBegun),"failures":null}
+      "failedForGood":\(forGood),"rejected":\(rejected),"cancelled":0,"notBegun":\(notBegun)}
       """
     return try JSONDecoder().decode(ShardReport.self, from: Data(json.utf8))
   }
@@ -410,7 +410,7 @@ struct MergeCommandTests {
     try place.folder.makeFolder("work/in/folder")
     func report(by: String) -> String {
       #"{"shard":{"first":1,"last":1,"of":2,"by":"\#(by)","function":1,"list":"x","lines":2},"files":1,"done":0,"#
-        + #""failed":1,"failedForGood":1,"rejected":0,"cancelled":0,"notBegun":0,"failures":"\#(name)"}"#
+        + #""failed":1,"failedForGood":1,"rejected":0,"cancelled":0,"notBegun":0,"failed_list":"\#(name)"}"#
     }
     _ = try place.folder.write(Array(report(by: "line").utf8), to: "work/in/1.json")
     let run = try await place.start(["merge", "in/1.json", "--again", "again"]).waitForExit(within: .seconds(30))

@@ -43,7 +43,7 @@ struct SlowFileTests {
     #expect(origin.log.count == 1)
   }
 
-  @Test(arguments: [["--min-rate", "slow"], ["--min-rate", "0"], ["--max-time", "0"], ["--max-time", "1h"]])
+  @Test(arguments: [["--min-rate", "slow"], ["--min-rate", "0"], ["--max-time", "0"], ["--max-time", "1x"]])
   func noValues(options: [String]) async throws {
     let place = try Workplace()
     let run = try await place.start(["get", "http://127.0.0.1:9/x"] + options).waitForExit()

@@ -34,7 +34,7 @@ struct StoredAnswerTests {
     // A steady redirect keeps its 304.
     let before = origin.log.count
     let steady = try await place.dlm("get", origin.url("/latest"), "-o", "f")
-    #expect(steady.errorText.contains("1 unchanged"), "\(steady.errorText)")
+    #expect(steady.errorText.contains("up to date: 1 file"), "\(steady.errorText)")
     #expect(origin.log.count == before + 2)
   }
 
@@ -49,7 +49,7 @@ struct StoredAnswerTests {
     let place = try Workplace()
     #expect(try await place.dlm("get", origin.url("/f")).status == 0)
     let run = try await place.dlm("get", origin.url("/f"))
-    #expect(run.errorText.contains("1 unchanged"), "\(run.errorText)")
+    #expect(run.errorText.contains("up to date: 1 file"), "\(run.errorText)")
     #expect(origin.log.count == 4)
   }
 
@@ -100,13 +100,13 @@ struct StoredAnswerTests {
     let stranger = try await get("en", "--offline")
     #expect(stranger.status == 1, "\(stranger.errorText)")
     #expect(try await get("de", "--offline").status == 0)
-    #expect(try await get("de").errorText.contains("1 unchanged"))
+    #expect(try await get("de").errorText.contains("up to date: 1 file"))
     let other = try await get("en")
     #expect(other.status == 0, "\(other.errorText)")
     #expect(origin.log.last?.headers["if-modified-since"] == nil)
     let files = try place.names().map { try place.file($0) }
     #expect(files.contains(Self.two))
-    #expect(try await get("en").errorText.contains("1 unchanged"))
+    #expect(try await get("en").errorText.contains("up to date: 1 file"))
   }
 
   /// A strong tag names bytes: the server selects, and says by the tag which (RFC 9111 §4.1, §4.3.1).
@@ -117,7 +117,7 @@ struct StoredAnswerTests {
     let place = try Workplace()
     #expect(try await place.dlm("get", origin.url("/f"), "--user-agent", "a").status == 0)
     let run = try await place.dlm("get", origin.url("/f"), "--user-agent", "b")
-    #expect(run.errorText.contains("1 unchanged"), "\(run.errorText)")
+    #expect(run.errorText.contains("up to date: 1 file"), "\(run.errorText)")
     let none = try await place.dlm("get", origin.url("/f"), "--user-agent", "c", "--offline")
     #expect(none.status == 1)
     #expect(none.errorText.contains("another login, certificate or header"), "\(none.errorText)")
@@ -253,14 +253,14 @@ struct StoredAnswerTests {
       if clears { #expect(try await place.dlm("clear-cache").status == 0) }
       let run = try await place.dlm("get", "urls.txt", "-d", "out", "--checksums", "SUMS")
       #expect(run.status == 0, "\(run.errorText)")
-      #expect(run.errorText.contains("2 unchanged"), "\(run.errorText)")
+      #expect(run.errorText.contains("up to date: 2 files"), "\(run.errorText)")
       #expect(run.errorText.contains("2 verified by checksum"), "\(run.errorText)")
       #expect(origin.log.count == 2)
     }
     let single = try await place.dlm(
       "get", origin.url("/a"), "-d", "out", "--no-cache", "--checksum",
       "sha256:\(try await ProofTests.sum(Self.one))")
-    #expect(single.errorText.contains("1 unchanged"), "\(single.errorText)")
+    #expect(single.errorText.contains("up to date: 1 file"), "\(single.errorText)")
     #expect(origin.log.count == 2)
     // Wrong bytes under the name are nobody's proof.
     _ = try place.folder.write(Self.two, to: "work/out/a")

@@ -175,7 +175,7 @@ struct ChangedFileTests {
       #expect(try await place.start("sh", ["-c", "rm -f y; \(act)"]).waitForExit().status == 0)
       for _ in 0..<2 {
         let run = try await place.start(command).waitForExit()
-        let words = command[0] == "get" ? "1 unchanged" : "1 proven"
+        let words = command[0] == "get" ? "up to date: 1 file" : "1 proven"
         #expect(run.status == 0 && (run.outputText + run.errorText).contains(words), "\(run.errorText)")
       }
     }
@@ -199,11 +199,11 @@ struct ChangedFileTests {
     let list = try place.list([origin.url("/x"), origin.url("/y")])
     #expect(try await place.dlm("get", list, "--store", "link").status == 0)
     let before = origin.record.bodyBytesSent.values.reduce(0, +)
-    #expect(try await place.dlm("get", list, "--store", "link").errorText.contains("2 unchanged"))
+    #expect(try await place.dlm("get", list, "--store", "link").errorText.contains("up to date: 2 files"))
     #expect(try await place.dlm("cache", "prune", "--max-size", "0").status == 0)
     #expect(try place.folder.names(in: "home/cache/dlm/store").filter { $0 != "new" } == [])
     let run = try await place.dlm("get", list, "--store", "none")
-    #expect(run.errorText.contains("2 unchanged"), "\(run.errorText)")
+    #expect(run.errorText.contains("up to date: 2 files"), "\(run.errorText)")
     #expect(origin.record.bodyBytesSent.values.reduce(0, +) == before)
   }
 
@@ -311,7 +311,7 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     switch self {
     case .index:
       let run = try await here.dlm("get", address)
-      return (run.errorText.contains("1 unchanged"), run)
+      return (run.errorText.contains("up to date: 1 file"), run)
     case .secret:
       // It is read where a name has to be made of it.
       let run = try await here.dlm("get", "--refresh", "--store", "copy", address)

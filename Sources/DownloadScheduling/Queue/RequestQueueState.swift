@@ -375,10 +375,10 @@ struct RequestQueueState {
     let pause = retry.delay(after: error, failures: max(1, failures), elapsed: .zero, random: random) ?? .zero
     let rest = failures > 0 && time <= now ? pause : .zero
     comeAgain(request, record, at: host, after: rest > .zero ? now + rest : nil)
-    // It tells the host's refusals in a row, or, while it serves others, the file's own.
+    // The host's refusals in a row count as retries; a file's own, while its host serves others, do not.
     let row = host.limiter.refusals
     return NextAttempt(
-      attempt: record.count + 1, retry: row > 0 ? row : record.count, of: row > 0 ? retry.retries : most,
+      attempt: record.count + 1, retry: row > 0 ? row : record.count, of: row > 0 ? retry.retries : nil,
       delay: max(rest, time - now))
   }
 

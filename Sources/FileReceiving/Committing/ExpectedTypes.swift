@@ -31,7 +31,7 @@ extension ExpectedTypes {
   }
 
   private func error(_ type: String) -> DownloadError {
-    DownloadError(.wrongType, "\(type) came, \(self) was wanted", "checking the type")
+    DownloadError(.wrongType, "expected \(self), got \(type)", "checking the type")
   }
 
   /// - Returns: the type that a file with these first bytes has instead; nil if it may have one of these.

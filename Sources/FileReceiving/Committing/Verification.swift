@@ -14,7 +14,7 @@ package enum Verification {
     switch verdict {
     case .match: return .digest
     case .mismatch(let expected, let found):
-      return try reject(download, [], "wanted \(expected.algorithm):\(expected.hex), got \(found.hex)", last, note)
+      return try reject(download, [], "expected \(expected.algorithm):\(expected.hex), got \(found.hex)", last, note)
     case .wrongPieces(let ranges, let what): return try reject(download, ranges, what, last, note)
     case .none, .unread:
       let required = download.plan.rules.requiredProof

@@ -194,8 +194,18 @@ extension ResponseHead {
     let isTransient = isRefusal || HTTPStatus.isTransient(status)
     let asked = self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } ?? spent
     return DownloadError(
-      .status, cause: .http(status: status), isTransient: isTransient, wasTurnedAway: isRefusal,
-      retryAfter: isTransient ? asked : nil)
+      .status, cause: .http(status: status), activity: status == 401 ? loginActivity : "", isTransient: isTransient,
+      wasTurnedAway: isRefusal, retryAfter: isTransient ? asked : nil)
+  }
+
+  /// Activities of a 401: a login was refused, or only a token (RFC 6750) would do.
+  public static var loggingIn: String { "logging in" }
+  public static var missingToken: String { "asking without a token" }
+
+  private var loginActivity: String {
+    if sentLogin { return Self.loggingIn }
+    let offers = self["www-authenticate"]?.lowercased() ?? ""
+    return offers.contains("bearer") && !offers.contains("basic") && !offers.contains("digest") ? Self.missingToken : ""
   }
 }
 

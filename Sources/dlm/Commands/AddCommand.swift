@@ -5,22 +5,22 @@ import SystemPackage
 
 struct AddCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add addresses to the run that is under way in this folder.",
+    commandName: "add", abstract: "Add URLs to the download that is running in this folder.",
     discussion: """
-      They join it as if they stood at the end of its list. What it has already is not fetched twice. A run with \
-      --no-cache takes none.
+      They are downloaded as if they stood at the end of its list; URLs that it has already are not downloaded twice. \
+      A run with --no-cache takes none.
 
       EXAMPLES
         dlm add -d data https://example.org/b.iso https://example.org/c.iso
       """)
 
-  @Argument(help: .value("address", "What to fetch.")) var addresses: [String]
+  @Argument(help: .value("url", "What to download.")) var addresses: [String]
   @Option("directory") var directory: String?
 
   func run() async throws {
     if let text = addresses.first(where: { !Source.isFetchable($0) }) {
       let text = Redaction.redactedAddress(text)
-      throw ValidationError("\(text) is no address; it looks like https://host.example/file")
+      throw ValidationError("\"\(text)\" is not a URL (https://…); dlm get \(text) downloads a list")
     }
     let get = try GetCommand.parse(directory.map { ["--directory=\($0)"] } ?? [])
     let folder = try Settings(get, [], .load()).output.directory

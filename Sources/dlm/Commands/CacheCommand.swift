@@ -8,7 +8,7 @@ struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache", abstract: "Show what dlm remembers of the files it fetched.",
     discussion: """
-      The cache is an index: for each file its address, where it is, how it looked, and what its server gave to tell \
+      The cache is an index: for each file its URL, where it is, how it looked, and what its server gave to tell \
       one version from the next. The files themselves are where you put them; where the file system can share blocks, \
       or --store asks for it, the cache has copies too.
       """,
@@ -39,7 +39,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List every known file, one per line: condition, size in bytes, address, path.")
+      commandName: "list", abstract: "List every known file, one per line: condition, size in bytes, URL, path.")
 
     @Flag(help: "As JSON, one object per line.") var json = false
 
@@ -52,14 +52,14 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show everything known of an address.",
+      commandName: "show", abstract: "Show everything known of a URL.",
       discussion: """
         Its files in all folders, with and without logins: path, length, condition, when it was fetched and last used, \
         what its server gave to tell one version from the next and for how long it may be used; and what there is of \
         it unfinished. Exit status 1 if nothing is known.
         """)
 
-    @Argument(help: "The address; a login in it makes no difference.") var address: CachedAddress
+    @Argument(help: "The URL; a login in it makes no difference.") var address: CachedAddress
     @Flag(help: "As one JSON object.") var json = false
 
     func run() async throws {
@@ -201,7 +201,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
     discussion: """
       EXAMPLES
         dlm clear-cache                      forget everything; no file of yours is touched
-        dlm clear-cache https://a/b          forget one address
+        dlm clear-cache https://a/b          forget one URL
         dlm clear-cache urls.txt --here      forget what this list brought into this folder
         dlm clear-cache --partial            remove unfinished files (.part) that no running dlm has in use
         dlm clear-cache --files https://a/b  remove its file too, after a question
@@ -210,7 +210,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
       """)
 
   @Argument(
-    help: .value("source", "Only what belongs to these addresses, or to those of these lists; everything without any."),
+    help: .value("source", "Only what belongs to these URLs, or to those of these lists; everything without any."),
     completion: .file())
   var sources: [String] = []
 

@@ -8,7 +8,7 @@ struct CompareCommand: AsyncParsableCommand {
     commandName: "compare", abstract: "Measure the three modes on your own list.",
     discussion: """
       Downloads the list in each mode, several times over and interleaved, into a scratch folder below $TMPDIR and \
-      without the cache, checks that every run got the same bytes for every address, and prints a table. Nothing is \
+      without the cache, checks that every run got the same bytes for every URL, and prints a table. Nothing is \
       left behind. --verbose adds a picture of each file's time, which a high window has anyway. Without a source: the \
       list that the last get in this folder used. An empty list is no success (66).
 
@@ -17,10 +17,10 @@ struct CompareCommand: AsyncParsableCommand {
         dlm compare urls.txt --runs 5 --jobs 32
       """)
 
-  @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
+  @Argument(help: .value("source", "A list file, - for standard input, or a URL."), completion: .file())
   var sources: [String] = []
 
-  @Flag(help: "Addresses given are those of lists.") var list = false
+  @Flag(help: "URLs given are those of lists.") var list = false
   @OptionGroup var lists: ListOptions
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup var shared: RunOptions
@@ -39,7 +39,7 @@ struct CompareCommand: AsyncParsableCommand {
     guard !requests.isEmpty else {
       if rejected != .sourceUnreadable {
         let lists = sources.map(\.name).joined(separator: ", ")
-        StandardError.say("dlm: \(lists): no addresses, so there is nothing to compare")
+        StandardError.say("dlm: \(lists): no URLs, so there is nothing to compare")
       }
       throw rejected == .success ? ExitStatus.sourceUnreadable : rejected
     }

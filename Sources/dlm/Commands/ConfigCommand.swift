@@ -7,7 +7,7 @@ struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "config", abstract: "Show every setting, and where its value comes from.",
     // Made by the parser, it would name get, whose options these are.
-    usage: "dlm config [--json] [<options of get>]",
+    usage: "dlm config [--json] [<name> ...] [<options of get>]",
     discussion: """
       One line per setting: its name, its value, and what sets it: an option, an environment variable, a line of a \
       file, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, ./.dlm.conf, \
@@ -15,6 +15,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
       EXAMPLES
         dlm config
+        dlm config proxy jobs                    these alone
         dlm config --json
         dlm config --jobs 8 --progress plain     what dlm get would use with these
       """)
@@ -23,11 +24,13 @@ struct ConfigCommand: AsyncParsableCommand {
   @OptionGroup var get: GetCommand
 
   func run() async throws {
-    if let source = get.sources.first {
-      throw ValidationError(
-        "config shows settings and takes no list: leave out \"\(Redaction.redactedAddress(source))\".")
+    var all = SettingInForce.all(get, try SettingsSources.load())
+    let names = all.map(\.name)
+    for name in get.sources where !names.contains(name) {
+      let meant = NearestWord.to(name, among: names).map { ": did you mean \($0)?" } ?? ": dlm config lists all"
+      throw ValidationError("\"\(Redaction.redactedAddress(name))\" is not a setting\(meant)")
     }
-    let all = SettingInForce.all(get, try SettingsSources.load())
+    if !get.sources.isEmpty { all.removeAll { !get.sources.contains($0.name) } }
     if json { return try StandardOutput.say(json: all.map(\.json)) }
     try StandardOutput.say(SettingInForce.lines(all))
   }

@@ -20,7 +20,7 @@ struct DemoCommand: AsyncParsableCommand {
         dlm demo --latency 200 --loss 1 --jobs 1,4,16  a bad line, and how many at once help
       """)
 
-  @Flag(help: "Only serve, to try any downloader; the addresses go to standard output.")
+  @Flag(help: "Only serve, to try any downloader; the URLs go to standard output.")
   var serve = false
 
   @Option(help: .value("N", "With --serve: the port.")) var port: UInt16 = 0

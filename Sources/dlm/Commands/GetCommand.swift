@@ -8,22 +8,21 @@ struct GetCommand: AsyncParsableCommand {
     // completion scripts, which takes a quarter of the time.
     _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (one address per line, which may be followed by first=yes, size=BYTES, out=NAME, \
-      dir=FOLDER, sha256=HEX, expect=TYPE, header=LINE or mirror=ADDRESS, each after a tab; a line that starts with # \
-      is a comment), - for standard input, or an address. Without one: the list that the last get in this folder \
+      A SOURCE is a list file (one URL per line, which may be followed by first=yes, size=BYTES, out=NAME, \
+      dir=FOLDER, sha256=HEX, expect=TYPE, header=LINE or mirror=URL, each after a tab; a line that starts with # \
+      is a comment), - for standard input, or a URL. Without one: the list that the last get in this folder \
       used, with its options; what is given now wins, and secrets (-H, logins) must be given again. Standard input is \
       read for - only.
 
       If the last run succeeded in another mode, the list is downloaded again to compare: into a scratch folder, which \
       is compared with the files here and removed. Your files stay as they are, and the end says how the two modes \
-      compare, without what failed. --no-compare fetches only what is missing or has changed.
+      compare, without what failed. --no-compare downloads only what is missing or has changed.
 
-      A second run fetches only what has changed; an interrupted one resumes where it was. Unfinished files end in \
-      .part.
+      A second run downloads only what has changed; an interrupted one resumes. Incomplete files end in .part.
 
-      With --watch the run follows its lists as they change, until Ctrl-C: new lines are fetched, removed ones are \
+      With --watch the run follows its lists as they change, until Ctrl-C: new lines are downloaded, removed ones are \
       cancelled (a finished file stays), and changed ones start over. Then 130 and 143 only say that something was \
-      still under way.
+      still in progress.
 
       MODES
         sequential   one file at a time over one connection, never split
@@ -42,28 +41,28 @@ struct GetCommand: AsyncParsableCommand {
 
       KEYS, while progress bars are shown (--no-keys turns them off)
         ? d f      show the keys, details, failures
-        p q        pause or resume; stop and keep what has come
+        p q        pause or resume; stop and save partial files
         + -        files at once
         up, down   select; s skips what is selected
         a link that is pasted joins the run, after a question
 
       EXIT STATUS
-        0    everything is here and right
+        0    every file is complete and right
         1    something failed for good, or differs from what it was compared with
         64   usage
         66   a source cannot be read
         73   the folder or an output file cannot be made
         74   the disk is full or broken, or output cannot be written
         75   only temporary failures, or files skipped by key
-        129, 130, 143   hung up, interrupted, terminated; what has come is kept
+        129, 130, 143   hung up, interrupted, terminated; partial files are saved
         141  the reader of standard output has gone
 
       FILES
         ./.dlm.conf                         settings for one folder: how dlm works, not whom it trusts
         $XDG_CONFIG_HOME/dlm/dlm.conf       your settings (~/.config/dlm)
-        $XDG_CACHE_HOME/dlm                 what is remembered of files (~/.cache/dlm)
+        $XDG_CACHE_HOME/dlm                 what is known of files (~/.cache/dlm)
         $XDG_STATE_HOME/dlm                 the last list of each folder (~/.local/state/dlm)
-        *.part                              unfinished files, beside the finished ones
+        *.part                              incomplete files, beside the complete ones
 
       ENVIRONMENT
         DLM_…                        every setting: DLM_JOBS for --jobs; dlm config shows them all
@@ -74,7 +73,7 @@ struct GetCommand: AsyncParsableCommand {
         TMPDIR                                          scratch files
       """)
 
-  @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
+  @Argument(help: .value("source", "A list file, - for standard input, or a URL."), completion: .file())
   var sources: [String] = []
 
   @OptionGroup var own: GetOptions

@@ -1,12 +1,13 @@
 import ArgumentParser
 import DownloadModel
 import FoundationEssentials
+import Glibc
 import SystemPackage
 import TerminalProgress
 
 struct MergeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "merge", abstract: "Add up the summaries of runs that each fetched a shard of one list.",
+    commandName: "merge", abstract: "Add up the summaries of runs that each downloaded a shard of one list.",
     discussion: """
       Takes what --summary-json wrote in each run with --shard, checks that each line of the list is done, failed or \
       missing exactly once, and names the shards that are not as they should be.
@@ -17,7 +18,7 @@ struct MergeCommand: ParsableCommand {
       """)
 
   @Argument(help: .value("report", "What --summary-json wrote."), completion: .file()) var reports: [String]
-  @Option(help: .value("file|-", "Write what failed in all of them as a list to get again."), completion: .file())
+  @Option(help: .value("file|-", "Write what failed in all of them as a list to download again."), completion: .file())
   var again: String?
   @Flag(help: "As JSON.") var json = false
 
@@ -37,7 +38,9 @@ struct MergeCommand: ParsableCommand {
 
   private static func report(at path: String) -> ShardReport? {
     let text = FileManager.default.contents(atPath: path)
-    let report = text.flatMap { try? JSONDecoder().decode(ShardReport.self, from: $0) }
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let report = text.flatMap { try? decoder.decode(ShardReport.self, from: $0) }
     return report?.isPossible == true ? report : nil
   }
 
@@ -46,7 +49,7 @@ struct MergeCommand: ParsableCommand {
   private static func failures(of merge: ShardMerge) -> (list: String, unread: [String]) {
     var (list, unread) = (merge.again.map { "# \($0)\n" }.joined(), [String]())
     for (path, report) in merge.kept where report.failed > 0 {
-      guard let name = report.failures else {
+      guard let name = report.failedList else {
         unread.append("\(path) names none: dlm get with --failed writes them")
         continue
       }
@@ -84,7 +87,8 @@ struct ShardReport: Decodable, Equatable {
   let files: Int?
   /// What failed counts the lines that were rejected.
   let done, failed, failedForGood, rejected, cancelled, notBegun: Int
-  let failures: String?
+  /// What `--failed` named.
+  let failedList: String?
 
   /// What all reports of one list have alike.
   var split: Share {
@@ -126,7 +130,9 @@ struct ShardMerge {
     split = counts.max { ($0.value, $1.key.list) < ($1.value, $0.key.list) }?.key
     (kept, troubles) = Self.choose(read, of: split)
     troubles += reports.filter { $0.report == nil }.map {
-      "\($0.path) is not what --summary-json wrote of a run with --shard"
+      access($0.path, R_OK) == 0
+        ? "\($0.path) is not what --summary-json wrote of a run with --shard"
+        : "\($0.path) cannot be read: \(String(cString: strerror(errno)))"
     }
     guard let split else { return }
     var next = 1

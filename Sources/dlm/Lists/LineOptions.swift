@@ -21,7 +21,7 @@ struct LineOptions: Equatable {
   var pieces: PieceHashes?
 
   static let help =
-    "first=yes, size=12M, out=NAME, dir=FOLDER, sha256=HEX (and other sums), expect=TYPE, header=LINE, mirror=ADDRESS"
+    "first=yes, size=12M, out=NAME, dir=FOLDER, sha256=HEX (and other sums), expect=TYPE, header=LINE, mirror=URL"
 
   struct Unknown: Error, Equatable { let text: String }
 

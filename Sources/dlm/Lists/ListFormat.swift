@@ -107,7 +107,7 @@ struct ListForm: Sendable {
     base = try options.base.map { text in
       guard let address = try? Address(text) else {
         let shown = Redaction.redactedAddress(text)
-        throw ValidationError("--base \"\(shown)\" is not an address; a base looks like https://host.example/folder/.")
+        throw ValidationError("--base \"\(shown)\" is not a URL; a base looks like https://host.example/folder/.")
       }
       return try Self.withoutLogin("--base", address)
     }
@@ -117,7 +117,7 @@ struct ListForm: Sendable {
         format ?? .lines == .lines
       else {
         throw ValidationError(
-          "--url-template is an address with {} in it, for lines of a plain list: https://host/{}.pdf.")
+          "--url-template is a URL with {} in it, for lines of a plain list: https://host/{}.pdf.")
       }
       _ = try Self.withoutLogin("--url-template", address)
       format = .lines
@@ -129,7 +129,7 @@ struct ListForm: Sendable {
     let split = try options.split.map { text in
       guard let byte = text.utf8.first, text.utf8.count == 1, !byte.isLetterOrDigit else {
         throw ValidationError(
-          "--split \(text): give the one mark between values, such as ';'; in how many segments a file goes says -s N")
+          "--split takes a separator such as ';', not \"\(text)\"; for connections per file use -s N")
       }
       return byte
     }

@@ -395,8 +395,8 @@ actor ListReader: RequestSource {
   private func tellUnwrapped(of source: Source) {
     guard let (count, hosts, last) = made.unwrapped else { return }
     made.unwrapped = nil
-    let what = source.isAddress ? last.redacted : "\(source.name): \(count == 1 ? "1 address" : "\(count) addresses")"
-    onFormat("\(what) unwrapped from \(hosts.sorted().joined(separator: ", ")); --no-unwrap fetches those pages")
+    let what = source.isAddress ? last.redacted : "\(source.name): \(count == 1 ? "1 URL" : "\(count) URLs")"
+    onFormat("\(what) unwrapped from \(hosts.sorted().joined(separator: ", ")); --no-unwrap downloads those pages")
   }
 
   // MARK: What is wrong

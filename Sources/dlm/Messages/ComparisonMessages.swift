@@ -83,10 +83,10 @@ struct ComparisonMessages {
 
   private var work: [String] {
     guard let some = report.results.first, let run = some.runs.first else { return [] }
-    let leftOut = Quantity.count(report.leftOut.count, "file that failed is", "files that failed are")
+    let leftOut = Quantity.count(report.leftOut.count, "file failed and was", "files failed and were")
     let runs = Quantity.count(some.runs.count, "run", "runs")
-    return (report.leftOut.isEmpty ? [] : ["\(leftOut) left out."]) + [
-      "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), byte for byte"
+    return (report.leftOut.isEmpty ? [] : ["\(leftOut) skipped."]) + [
+      "Every run downloaded the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), byte for byte"
         + "\(isInMemory ? ", into memory" : ""); \(runs) a mode\(width)."
     ]
   }
@@ -99,8 +99,8 @@ struct ComparisonMessages {
   private static func text(_ explanation: Explanation) -> String {
     switch explanation {
     case .sideBySide(let waiting, let rate):
-      "One by one, \(Int((waiting * 100).rounded())) % of a file's time is waiting, and the rest receiving at "
-        + "\(Quantity.rate(rate)); side by side files wait together, and each connection brings its own."
+      "Sequentially, \(Int((waiting * 100).rounded())) % of the time is spent waiting for the server, and the rest "
+        + "receiving at \(Quantity.rate(rate)). In parallel those waits overlap, and each connection adds bandwidth."
     case .sharedLine(let rate):
       "More files at once share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
     case .busyServer(let answers): "The server limits: however many ask, it answers about \(answers) at once."

@@ -6,9 +6,9 @@ import TerminalProgress
 
 /// The message for a failure: what happened, and what the user can do. Its address or path is shown beside it.
 struct FailureMessages {
-  /// "the server answered 404 Not Found".
+  /// "404 Not Found".
   let cause: String
-  /// "check the address: the server has nothing there"; nil when there is nothing to advise.
+  /// "check the URL"; nil when there is nothing to advise.
   let remedy: String?
 
   /// The cause without what differs between equal failures (ports, milliseconds).
@@ -17,7 +17,7 @@ struct FailureMessages {
   init(_ error: DownloadError) {
     guard error.tried.isEmpty else {
       (cause, remedy) = (
-        Self.words(error.tried), error.code == .digest ? Self.remedy(error) : "try again later, or add a mirror=ADDRESS"
+        Self.words(error.tried), error.code == .digest ? Self.remedy(error) : "try again later, or add a mirror=URL"
       )
       kind = cause
       return
@@ -28,8 +28,7 @@ struct FailureMessages {
     // The remedy says where wrong bytes are.
     let path = error.code == .digest ? nil : error.path
     cause = what + (path.map { " (\($0))" } ?? "") + (detail.isEmpty ? "" : ": \(detail)")
-    let isMissing = [DownloadError.Cause.http(status: 404), .http(status: 410)].contains(error.cause)
-    kind = isMissing ? "\(cause): nothing at this address" : Self.differInDetail.contains(error.code) ? what : cause
+    kind = Self.differInDetail.contains(error.code) ? what : cause
     self.remedy = remedy
   }
 
@@ -39,16 +38,27 @@ struct FailureMessages {
 
   var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
 
-  /// What it was, the addresses, and what to do; three lines for a failure.
-  /// - Parameter shortens: whether two checksums must fit into a line.
-  func lines(_ errors: [DownloadError], shortens: Bool) -> [String] {
-    var what = kind
+  /// What it was, the URLs, and what to do; three lines for a failure.
+  /// - Parameters:
+  ///   - all: how many there are, of which `errors` are named.
+  ///   - shortens: whether two checksums must fit into a line.
+  func lines(_ errors: [DownloadError], of all: Int, shortens: Bool) -> [String] {
+    var what = all > 1 ? kind : cause
     if shortens, errors.first?.code == .digest {
-      what = what.replacing(/[0-9a-f]{16,}/) { "\($0.output.prefix(5))…\($0.output.suffix(5))" } + " (-v: whole)"
+      what = what.replacing(/[0-9a-f]{16,}/) { "\($0.output.prefix(5))…\($0.output.suffix(5))" }
     }
-    return ["dlm: \(errors.count > 1 ? "\(Quantity.files(errors.count)): " : "")\(what)"]
+    return ["dlm: \(all > 1 ? "\(Quantity.files(all)): " : "")\(what)"]
       + errors.map { "    \(Redaction.shortened($0.address ?? $0.path ?? ""))" }
       + [remedy].compactMap(\.self).map { "  \($0)" }
+  }
+
+  static func json(_ error: DownloadError) -> JSONValue {
+    var status: Int?
+    if case .http(let number)? = error.cause { status = number }
+    return JSONValue([
+      "url": error.address.map(Redaction.redactedAddress), "code": error.code.rawValue, "status": status,
+      "message": Redaction.redacted(FailureMessages(error).cause), "temporary": error.mayPass,
+    ])
   }
 
   /// In the order in which each cause was first met.
@@ -65,8 +75,8 @@ struct FailureMessages {
   private static func what(_ error: DownloadError) -> String {
     switch error.code {
     case .status:
-      if case .http(let status)? = error.cause { "the server answered \(phrase(status))" } else { "the server refused" }
-    case .badAddress: "not an address that can be fetched"
+      if case .http(let status)? = error.cause { phrase(status) + loginWords(error).what } else { "the server refused" }
+    case .badAddress: "not a usable URL"
     case .resolve: "the host was not found"
     case .connect: "cannot connect to the server"
     case .tls: "no secure connection"
@@ -77,27 +87,29 @@ struct FailureMessages {
     case .stalled: "the transfer stalled"
     case .reset: "the server closed the connection"
     case .shortBody: "the file was cut short"
-    case .longBody: "the server sent more than it had announced"
+    case .longBody: "the server sent more than it announced"
     case .badResponse where error.cause == .http(status: 205): "the server has nothing to send"
     case .badResponse: "the server's answer is invalid"
     case .redirect: "a redirect was refused"
-    case .range: "the server sent another range than it was asked for"
+    case .range: "the server sent a different range than requested"
     case .tooLarge: "the file is too large"
     case .tooSlow: "the transfer was too slow"
     case .tookTooLong: "the file took too long"
-    case .wrongType: "the file has another type than was expected"
-    case .wrongSize: "the file has another size than its list says"
+    case .wrongType: "unexpected file type"
+    case .wrongSize: "size mismatch"
     case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
       "too many files and connections are open"
     case .resources: "this machine is short of memory"
     case .diskFull: "the disk is full"
     case .folder: "the folder cannot be used"
-    case .digest: "wrong checksum"
+    case .digest: "checksum mismatch"
     case .unproven: "the file cannot be verified"
     case .cache where error.activity.hasPrefix("answering"): error.reason
     case .cancelled: "cancelled"
     case .skipped: "skipped by you"
-    case .conflict where error.activity == "replacing": "another file has this name"
+    case .unanswered: "the server did not answer"
+    case .transport: "the transfer failed"
+    case .conflict where error.activity == "replacing": "a file of this name exists"
     default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
     }
   }
@@ -107,7 +119,9 @@ struct FailureMessages {
     .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .resources, .pinnedKey,
   ]
 
-  private static func phrase(_ status: Int) -> String { "\(status)\(reasonPhrases[status].map { " \($0)" } ?? "")" }
+  private static func phrase(_ status: Int) -> String {
+    reasonPhrases[status].map { "\(status) \($0)" } ?? "status \(status)"
+  }
 
   /// Of a file that none of its addresses gave.
   private static func words(_ tried: [DownloadError]) -> String {
@@ -124,26 +138,32 @@ struct FailureMessages {
     let proxy = "the proxy \(refusal.proxy)"
     return switch refusal.answer {
     case .login where refusal.hadLogin:
-      ("\(proxy) refused the login", "check user and password in its address; write special characters as %XX")
+      ("\(proxy) refused the login", "check user and password in its URL; write special characters as %XX")
     case .login:
-      ("\(proxy) wants a login", "put user and password before the host in its address (--proxy or DLM_PROXY)")
+      ("\(proxy) wants a login", "put user and password before the host in its URL (--proxy or DLM_PROXY)")
     case .status(403): ("cannot connect: \(proxy) answered \(phrase(403))", ownersRules)
     case .forbidden: ("\(proxy) does not allow a connection to this host", ownersRules)
     case .status(let status): ("cannot connect: \(proxy) answered \(phrase(status))", proxyReachedNone)
     case .unreachable(let why): ("cannot connect: \(proxy) said \(why)", proxyReachedNone)
-    case .away: ("cannot connect to \(proxy)", "is the proxy up, and its port right?")
-    case .misunderstood: ("\(proxy) gave an invalid answer", "is it a proxy of this kind, and is the port right?")
+    case .away:
+      (
+        "cannot connect to \(proxy)",
+        "check that the proxy is up, and its port" + ConnectionSettings.origin(of: refusal.proxy)
+      )
+    case .misunderstood: ("\(proxy) gave an invalid answer", "check the kind of the proxy, and its port")
     case .insecure:
-      ("no secure connection to \(proxy)", "if you know its issuer, name it with --cacert FILE; is it an https proxy?")
+      ("no secure connection to \(proxy)", "check that it is an https proxy; --cacert FILE adds an issuer")
     }
   }
 
   private static let ownersRules = "ask the proxy's owner, or name the host in NO_PROXY"
-  private static let proxyReachedNone = "is the server up, and the port right? The proxy could not reach it"
+  private static let proxyReachedNone = "the proxy cannot reach the server: check that it is up, and its port"
 
   private static func detail(_ error: DownloadError) -> String {
     switch error.cause {
     // Behind the last mark: "OpenSSL/3.0: error:0A00010B:SSL routines::wrong version number".
+    // It would say the same again.
+    case .curl where error.code == .resolve: ""
     case .curl(_, let message):
       error.code == .tls ? message.split(separator: "::").last.map(String.init) ?? "" : message
     case .certificate(.badAuthorities, let message): message.split(separator: ": ").last.map(String.init) ?? ""
@@ -166,40 +186,45 @@ struct FailureMessages {
   private static func remedy(_ error: DownloadError) -> String? {
     if isOffline(error) { return "run it once without --offline" }
     return switch error.code {
-    case .badAddress: "addresses look like https://host/path"
-    case .resolve: "check its spelling, and this machine's network"
-    case .connect: "is the server up, and the port right?"
+    case .badAddress: "a URL looks like https://host/path"
+    case .resolve: "check the host's spelling, and this machine's network"
+    case .connect: "check that the server is up, and the port"
     case .certificate: certificateWords(error).remedy
     case .tls
     where error.reason.contains("protocol version") || error.reason.contains("unsupported protocol"):
-      "the server has no version of TLS that --tlsv1.2, --tlsv1.3 and --tls-max allow"
-    case .tls: "is this an https server, and the port right?"
+      "the server supports no TLS version that --tlsv1.2, --tlsv1.3 and --tls-max allow"
+    case .tls: "check that this is an https server, and the port"
     case .clientCertificate: "check --cert, --key and the pass phrase, and that the server knows the certificate"
-    case .pinnedKey: "before you change --pinnedpubkey, ask its owner: somebody may be in between"
+    case .unanswered: "try again later, or with fewer --jobs"
+    case .pinnedKey: "ask the server's owner before you change --pinnedpubkey: the connection may be intercepted"
     case .timeout: "try again later, or allow more time with --connect-timeout"
     case .shortBody where error.activity == "decoding":
-      "run the same command again: what was compressed on its way starts over"
-    case .reset, .shortBody, .stalled, .skipped: "run the same command again: what has come is kept"
-    case .conflict where error.activity == "resuming": "start over: it has changed, or its server knows no ranges"
+      "run the same command again: a compressed transfer starts over"
+    case .reset, .shortBody, .stalled, .skipped: "run the same command again: the downloaded part is saved"
+    case .conflict where error.activity == "resuming":
+      "run the same command again: the file has changed, or its server supports no ranges"
     case .conflict where error.activity == "replacing": "to replace it: --on-conflict overwrite"
-    case .badResponse, .longBody, .range: "check the address; if it is right, tell the server's owner"
+    case .badResponse, .longBody, .range: "check the URL; if it is right, tell the server's owner"
     case .tooLarge: "allow more with --max-filesize"
     case .tooSlow: "the downloaded part is saved: run the same command again, or allow less with --min-rate"
     case .tookTooLong: "the downloaded part is saved: run the same command again, or allow more with --max-time"
-    case .wrongType: "open the address in a browser; to take it as it is, leave out --expect (or expect= of its line)"
+    case .wrongType: "open the URL in a browser; to accept any type, leave out --expect (or expect= of its line)"
     case .wrongSize: "check the size in the list; the server's file may have changed, or be an error page"
-    case .resources: "allow more with ulimit -n, or fetch fewer at once with --jobs"
+    case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
+      "allow more with ulimit -n, or use fewer --jobs"
+    case .resources: "use fewer --jobs, or free memory"
     case .diskFull:
       "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"
     case .folder where error.activity == "opening a folder": "move it away, or choose other names with dir= and out="
     case .folder: "choose another with --directory"
-    case .digest: "check the checksum" + (error.path.map { "; what came is kept as \($0)" } ?? "")
-    case .unproven: "require less with --require-proof, or give its checksum"
+    case .digest:
+      (error.path.map { "saved as \($0); " } ?? "") + "the file or the checksum in your list is wrong"
+    case .unproven: "require less with --require-proof, or give a checksum"
     case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
-    case .redirect where error.reason.contains("in a row"): "they lead in a circle: tell the server's owner"
+    case .redirect where error.reason.contains("in a row"): "they form a loop: tell the server's owner"
     case .redirect where error.reason.contains("from https"):
-      "others can read and change http; if you trust it, fetch it instead"
-    case .redirect: "look for another address of this file"
+      "others can read and change http; if you trust it, download that URL instead"
+    case .redirect: "look for another URL of this file"
     case .status: statusRemedy(error)
     default: nil
     }
@@ -212,7 +237,7 @@ struct FailureMessages {
       switch fault {
       case .expired: ("has expired", "check this machine's clock, or have it renewed; \(skip)")
       case .notYetValid: ("is not valid yet", "check this machine's clock; \(skip)")
-      case .otherHost: ("is for another host", "check the host in the address; \(skip)")
+      case .otherHost: ("is for another host", "check the host in the URL; \(skip)")
       case .selfSigned: ("is self-signed", "if you trust it, name it with --cacert FILE; \(skip)")
       case .unknownIssuer: ("has an unknown issuer", "if you trust that, name it with --cacert FILE; \(skip)")
       case .revoked: ("was revoked", "do not trust this server")
@@ -229,16 +254,31 @@ struct FailureMessages {
     let isBusy = error.wasTurnedAway || HTTPStatus.isRefusal(status)
     return switch status {
     case _ where isBusy && wait > .seconds(60):
-      "it asks to be left alone for \(Quantity.duration(wait)): try again then"
-    case _ where isBusy: "it is busy: try again later, or with fewer --jobs"
+      "the server asks clients to wait \(Quantity.duration(wait)): try again then"
+    case _ where isBusy: "the server is busy: try again later, or with fewer --jobs"
     case 202: "the server is still preparing the file: try again later, or allow more --retries"
-    case 401: "it wants a login: give one with --netrc-file or --header"
-    case 403: "access is denied: is a login or a header missing?"
-    case 404, 410: "check the address"
-    case 407: "a proxy on the way wants a login: name it with --proxy"
+    case 401: loginWords(error).remedy
+    case 403: "access denied: a login or a header may be missing"
+    case 404, 410: "check the URL"
+    case 407: "a proxy on the way requires a login: name the proxy with --proxy"
     case 408: "try again later"
-    case 500...: "the server is in trouble: try again later"
-    default: "the server does not give this out: check the address, or ask its owner"
+    case 500...: "the server has a problem: try again later"
+    default: "the server does not provide this: check the URL, or ask its owner"
+    }
+  }
+
+  /// Of a 401: whether a login was sent, and which the server asks for.
+  private static func loginWords(_ error: DownloadError) -> (what: String, remedy: String) {
+    switch error.activity {
+    case ResponseHead.loggingIn:
+      return (": the login was refused", "check user, password or token (--netrc, --netrc-file, --header, or the URL)")
+    case ResponseHead.missingToken: return ("", "the server requires a token: --header 'Authorization: Bearer TOKEN'")
+    default:
+      let address = error.address.flatMap { try? Address($0) }
+      if let host = address?.host, ConnectionSettings.homeLogins?.hasLogin(for: host, isHome: true) == true {
+        return ("", "~/.netrc has a login for \(host): --netrc uses it")
+      }
+      return ("", "the server requires a login: give one with --netrc-file or --header")
     }
   }
 
@@ -251,126 +291,6 @@ struct FailureMessages {
     429: "Too Many Requests", 451: "Unavailable For Legal Reasons", 500: "Internal Server Error",
     501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
   ]
-}
-
-/// The message for a line that is not a request: `urls.txt:7: "htp:/x" is not an address: …`.
-struct RejectionMessages {
-  /// - Parameter lists: those that came over https and name files at http.
-  static func downgrades(_ lists: Set<String>) -> [String] {
-    lists.sorted().map {
-      "dlm: \($0) came over https, but names files at http: others can read and change those "
-        + "on their way"
-    }
-  }
-
-  let line: String
-
-  var said: String { "dlm: \(line)" }
-
-  init(_ rejection: Rejection) {
-    let place = rejection.line.map { "\(rejection.list):\($0)" } ?? (rejection.isOfList ? rejection.list : "")
-    line = (place.isEmpty ? "" : place + (rejection.isOfList ? " " : ": ")) + Self.text(rejection)
-  }
-
-  private static func text(_ rejection: Rejection) -> String {
-    let quoted = "\"\(rejection.text)\""
-    // A line of a list; what was typed is at hand.
-    let remedy = rejection.line == nil ? "" : "; fix or remove it"
-    switch rejection.reason {
-    // Of a list that is watched.
-    case .unreadable(ESPIPE): return "is not a regular file; it is read again once it is one"
-    case .unreadable(let number):
-      let isMaybeAddress = number == ENOENT && rejection.list.contains(".") && !rejection.list.hasPrefix(".")
-      let other = number == EISDIR ? "name a file in it" : "check its name and permissions"
-      let remedy = isMaybeAddress ? "if it is an address, write https://\(rejection.list)" : other
-      return "cannot be read: \(String(cString: strerror(number))); \(remedy)"
-    case .unfetched(let error):
-      // Of a further page.
-      let page = Redaction.redactedAddress(error.address ?? rejection.list)
-      return "cannot be read\(rejection.list.hasSuffix(page) ? "" : " at \(page)"): \(FailureMessages(error).line)"
-    case .damaged(let why): return "cannot be read from here on: \(why); get it again"
-    case .noList(let what): return text(what)
-    case .notUTF8: return "\(quoted) is not UTF-8; save the list as UTF-8"
-    case .tooLong: return "\(quoted) is longer than any address; is this a list?"
-    case .row(let why): return "\(rejection.text.isEmpty ? "" : quoted + ": ")\(why)\(remedy)"
-    case .option(let option):
-      return "\"\(option)\" after \(rejection.text) is not an option of a line, or cannot be used; these are "
-        + "\(LineOptions.help), each after a tab"
-    case .otherHeaders:
-      return "\(rejection.text) is asked for before with other header lines; give one of them a name with out=NAME"
-    case .thirdPartyHeader(let name):
-      return "header=\(name) of \(rejection.text): a list at a URL may not send it there; if you trust the list, save "
-        + "it as a file and use that, or give the header with -H"
-    case .field(let field):
-      let isPlace = field.hasPrefix("out=") || field.hasPrefix("dir=")
-      return "\"\(field)\" of \(rejection.text) cannot be used\(isPlace ? ": files go below --directory" : "")\(remedy)"
-    case .foreign(let kind): return "\(quoted) is no line of \(kind)\(remedy)"
-    case .malformed(.unsupportedScheme(let scheme)):
-      return "\(quoted): \(scheme) is not supported, only http and https are\(remedy)"
-    case .malformed(let why): return "\(quoted) is not an address: \(text(why))\(remedy)"
-    }
-  }
-
-  private static func text(_ what: Rejection.NoList) -> String {
-    let remedy = "to download it, give its address"
-    return switch what {
-    case .binary: "is binary data, not a list of addresses; \(remedy)"
-    case .page:
-      "is a web page, not a list of addresses; \(remedy). To fetch what it links to: --accept '*.pdf'. If its server "
-        + "wants a login, give one"
-    case .markup(let root):
-      "is XML whose root is <\(root)>, and known are metalink, urlset, sitemapindex, rss and feed; \(remedy)"
-    case .noLibrary(let library, let kind):
-      "is \(kind), which is read with \(library): install it (Debian: apt install \(library))"
-    case .heavy: "takes more than 128 MiB of memory to decompress: do that first, with zstd -d --memory=2GB or xz -d"
-    case .utf16: "is UTF-16; save it as UTF-8"
-    case .noBase: "names files, but not where they are; give the address of their folder with --base"
-    case .blake2: "has BLAKE2 checksums, which dlm does not know; take a list by sha256sum or sha512sum"
-    case .field(nil, let found) where !found.isEmpty:
-      "may have its addresses in \(found.joined(separator: ", ")): say which with --url-field"
-    case .field(let name, let found):
-      (name.map { "has no \($0)" } ?? "has no field that is known to hold addresses")
-        + (found.isEmpty ? "" : ", but \(found.prefix(20).joined(separator: ", "))")
-        + ": name the one that does with --url-field, in JSON also --items"
-    case .lines(let count) where count <= ListDoubt.mostAtStart:
-      "is not a list of addresses: none of its first \(count) lines is one; \(remedy)"
-    case .lines(let count):
-      "is not a list of addresses: \(count) of its lines are none, and the rest is not read; \(remedy)"
-    }
-  }
-
-  private static func text(_ why: Address.Malformed) -> String {
-    switch why {
-    case .empty: "it is empty"
-    case .controlCharacter: "it has a control character in it"
-    case .noScheme: "it does not begin with http:// or https://"
-    case .unsupportedScheme(let scheme): "\(scheme) is not supported"
-    case .noHost: "the host is missing"
-    case .badHost: "the host has characters that no host may have"
-    case .badInternationalHost: "the host's name cannot be written in ASCII (IDNA), as networks need it"
-    case .badPort: "the port is not a number from 1 to 65535"
-    case .badData: "its data is not base64, or the comma before it is missing"
-    }
-  }
-}
-
-enum TroubleMessages {
-  static func temporaryFolder(_ path: String, _ error: Errno) -> String {
-    let remedy = path == TemporaryFolder.inMemory ? "leave out --discard" : "name another in TMPDIR"
-    return "dlm: the temporary folder \(path) cannot be written: \(error); \(remedy)"
-  }
-
-  static func outputLost(_ error: Errno) -> String {
-    let remedy = error == .noSpace ? "free space there, or write it elsewhere" : "is what reads it still there?"
-    return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
-  }
-
-  static func notWritten(_ file: OutputFile, _ error: any Error) -> String {
-    let remedy =
-      (error as? Errno) == .tooManySymbolicLinkLevels
-      ? "it is a link; name the file itself" : "choose another place with \(file.option)"
-    return "dlm: \(file.name) cannot be written: \(error); \(remedy)"
-  }
 }
 
 enum DisplayWords {

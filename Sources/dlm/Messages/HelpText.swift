@@ -60,10 +60,11 @@ struct HelpText {
     let get = HelpText(DLM.helpMessage(for: GetCommand.self, columns: unwrapped))
     let options = OptionTable.sections.flatMap(\.names).filter(OptionTable.daily.contains)
       .compactMap { get?.options[$0] }.map { $0.prefix(column) + brief($0.dropFirst(column), within: 80 - column) }
-    let commands = DLM.configuration.subcommands.compactMap { $0.configuration.commandName }.filter { $0 != "get" }
+    let commands = DLM.configuration.subcommands.compactMap { $0.configuration.commandName }
+      .filter { $0 != "get" && $0 != "completion" }
     return
-      (["USAGE: dlm [get] [<options>] [<source> ...]   (a list, an address, or -: a pipe)"] + options
-      + ["Other commands: \(commands.joined(separator: ", "))", "Everything: dlm get --help, dlm COMMAND --help"])
+      (["USAGE: dlm [get] [<options>] [<source> ...]   (a list, a URL, or -: a pipe)"] + options
+      + ["Commands: \(commands.joined(separator: ", "))", "Everything: dlm get --help, dlm COMMAND --help"])
       .joined(separator: "\n")
   }
 
@@ -85,49 +86,59 @@ struct HelpText {
 enum OptionHint {
   /// A line an answer, behind the options that it is for.
   private static let table = """
-    -c -C --continue --continue-at: dlm always goes on where it was; no option is needed
+    -c -C --continue --continue-at --resume: dlm always resumes; no option is needed
     -i --input-file: a list needs no option: dlm get LIST
-    -O --output-document --remote-name --remote-name-all: files are named by their addresses; -o NAME names a single one
-    -P --directory-prefix --dir --output-dir: -d DIR says where files go
-    -x --max-connection-per-server: --per-host N bounds the connections to one host (curl's -x is --proxy URL)
+    -O --output-document --remote-name --remote-name-all: files are named by their URLs; -o NAME names a single one
+    -P --directory-prefix --dir --output-dir: -d DIR chooses the folder
+    -x --max-connection-per-server: --per-host N limits the connections to one host (curl's -x is --proxy URL)
     -L --location --max-redirs --max-redirect: redirects are followed; no option is needed
-    -Z --parallel --parallel-immediate: files are fetched in parallel; -j N says how many at once
+    -Z --parallel --parallel-immediate: files are downloaded in parallel; -j N says how many at once
     --parallel-max --max-concurrent-downloads --threads --connections --concurrency: -j N says how many at once
-    --min-split-size --num-connections: -s N says in how many segments a large file is fetched
+    --min-split-size --num-connections: -s N says in how many segments a large file is downloaded
     -k --no-check-certificate --check-certificate: --insecure skips that check
-    --rate --max-download-limit --max-overall-download-limit: --limit-rate RATE bounds the rate of everything
+    --rate --max-speed --bwlimit --max-download-limit --max-overall-download-limit: --limit-rate RATE is for all files
     -b --cookie --load-cookies --save-cookies: --cookie-jar FILE reads and keeps cookies
-    -u --user --password --netrc --http-user --http-passwd --http-password: --netrc-file FILE holds logins
+    -e --referer: -H 'Referer: URL' sends one
+    -u --user --password --http-user --http-passwd --http-password: --netrc-file FILE has logins, and --netrc ~/.netrc
+    -U --proxy-user --proxy-passwd --proxy-password: user and password stand before the host in the URL of --proxy
+    --noproxy --no-proxy: NO_PROXY in the environment names hosts that need no proxy; --proxy '' uses none
+    -X --request --data --data-raw --data-binary --post-data --post-file --form: dlm sends GET requests only
+    --ftp --ftps --ftp-pasv --ssh --sftp: dlm downloads over http and https only
     --compressed --compression --http-accept-gzip: what a server compressed unasked is decompressed; no option is needed
     -f --fail --fail-with-body: an error page is never saved as the file; no option is needed
-    -S --silent --show-error --no-verbose -nv: -q leaves out what went well; failures are always shown
-    -N --timestamping --conditional-get: what has not changed is not fetched again; no option is needed
+    -S --silent --show-error --no-verbose -nv: -q shows failures only
+    -N --timestamping --conditional-get: unchanged files are not downloaded again; no option is needed
     -nc --no-clobber --allow-overwrite --auto-file-renaming: --on-conflict says what to do: rename, skip, overwrite, ask
     -t --tries --max-tries --retry --retry-delay --retry-wait --waitretry: --retries N; dlm chooses the pauses
-    -T --timeout --read-timeout: --connect-timeout S and --stall-timeout S, or --max-time S for a whole file
-    -y -Y --speed-limit --speed-time --lowest-speed-limit: --min-rate RATE fails a file that comes slower for 30 s
-    -I --head --spider: --dry-run says what would be fetched
-    -r -p --recursive --mirror --page-requisites: dlm takes lists and follows no links in pages
-    --http-proxy --https-proxy --all-proxy: --proxy URL is for every address
+    -T --timeout --read-timeout: --connect-timeout and --stall-timeout, or --max-time for a whole file
+    -y -Y --speed-limit --speed-time --lowest-speed-limit: --min-rate RATE fails a file that is slower for 30 s
+    -I --head --spider: --dry-run shows what would be downloaded
+    -r -p --recursive --mirror --page-requisites -A --level: --accept '*.pdf' URL downloads matching links of a page
+    --http-proxy --https-proxy --all-proxy: --proxy URL is for every URL
+    --edit: config shows settings; they stand in ~/.config/dlm/dlm.conf, a line each: NAME = VALUE
     """
 
-  /// Has the parser's message that `dlm get` has no such option end with what there is for it.
+  /// Has the parser's message that there is no such option end with what there is for it. Its own suggestion, which may
+  /// be of another spelling, stays only if that is near.
   static func added(to message: String, _ words: [String]) -> String {
     let first = CommandLineParse.withCommand(words).first ?? ""
-    guard first == "get" || first.hasPrefix("-") else { return message }
-    return message.replacing(/(Unknown option '([^']+)').*/) { match in
-      answer(to: match.2).map { match.1 + $0 } ?? match.0
+    let isOfGet = first == "get" || first == "config" || first.hasPrefix("-")
+    return message.replacing(/(Unknown option '([^']+)')(?:\. Did you mean '([^']+)'\?)?/) { match in
+      let near = match.3.flatMap { NearestWord.to(Self.name(match.2), among: [Self.name($0)]) }
+      return match.1 + (isOfGet ? answer(to: match.2) : near.map { ". Did you mean --\($0)?" } ?? "")
     }
   }
 
-  private static func answer(to typed: Substring) -> String? {
+  private static func name(_ option: Substring) -> String { String(option.drop { $0 == "-" }) }
+
+  private static func answer(to typed: Substring) -> String {
     let rows = table.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1) }
       .map { (words: $0[0].split(separator: " "), answer: $0[1]) }
     func known(_ word: Substring) -> String? { rows.first { $0.words.contains(word) }.map { ": \($0.answer)" } }
     // `-x4`: the letter and its value.
-    guard typed.hasPrefix("--") else { return known(typed) ?? known(typed.prefix(2)) }
-    let own = NearestWord.to(String(typed.dropFirst(2)), among: OptionTable.rows.map(\.name))
-    let other = NearestWord.to(String(typed), among: rows.flatMap(\.words).map { String($0) })
-    return known(typed) ?? own.map { ". Did you mean --\($0)?" } ?? other.flatMap { known($0[...]) }
+    guard typed.hasPrefix("--") else { return known(typed) ?? known(typed.prefix(2)) ?? "" }
+    let own = NearestWord.to(name(typed), among: OptionTable.rows.map(\.name) + ["version", "help"])
+    let other = NearestWord.to(name(typed), among: rows.flatMap(\.words).filter { $0.hasPrefix("--") }.map(name))
+    return known(typed) ?? own.map { ". Did you mean --\($0)?" } ?? other.flatMap { known("--\($0)"[...]) } ?? ""
   }
 }

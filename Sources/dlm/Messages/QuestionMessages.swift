@@ -10,7 +10,7 @@ enum QuestionMessages {
     switch question.kind {
     case .conflict:
       return [
-        "\(outcome.wantedName) is here already (\(standing(outcome.renamedFrom ?? ""))). "
+        "\(outcome.wantedName) exists (\(standing(outcome.renamedFrom ?? ""))). "
           + "The new one: \(Quantity.bytes(outcome.size))\(type).",
         (note.map { "\($0)   " } ?? "") + "[k]eep both (Enter; the new one is \(outcome.name))  [r]eplace  "
           + "[s]kip the new one   capital letter: for all",
@@ -33,7 +33,7 @@ enum QuestionMessages {
     let most = 3
     var names = links.prefix(most).compactMap { try? Address($0) }.map { "\($0.host)/\($0.lastPathSegment)" }
     if links.count > most { names.append("\(Quantity.count(links.count - most)) more") }
-    return Quantity.count(links.count, "link", "links") + " pasted: \(names.joined(separator: ", ")). Fetch "
+    return Quantity.count(links.count, "link", "links") + " pasted: \(names.joined(separator: ", ")). Download "
       + (links.count == 1 ? "it" : "them") + "? [y/n]" + (note.map { "   \($0)" } ?? "")
   }
 

@@ -22,7 +22,7 @@ enum RepeatMessages {
       "\(plan.list) again, \(way), to compare with \(plan.other.rawValue)\(then)"
         + (estimate(plan).map { ": \($0)" } ?? ""),
       "  The list is downloaded again to compare: into a scratch folder, which is compared with the files here and "
-        + "removed. --no-compare fetches only what is missing or has changed.",
+        + "removed. --no-compare downloads only what is missing or has changed.",
     ]
   }
 
@@ -46,8 +46,8 @@ enum RepeatMessages {
   }
 
   static func noRoom(_ plan: RepeatPlan, free: Int64) -> String {
-    "dlm: comparing needs \(Quantity.bytes(plan.bytes)) beside what is here, and \(Quantity.bytes(free)) are free; "
-      + "make room, or get the list without comparing (dlm get --no-compare)"
+    "dlm: comparing needs \(Quantity.bytes(plan.bytes)) of free space, and there are \(Quantity.bytes(free)); free "
+      + "some, or download without comparing (dlm get --no-compare)"
   }
 
   /// - Parameter failed: files of this run, which are named with the other failures.
@@ -59,20 +59,21 @@ enum RepeatMessages {
     }
     let (missing, differences) = (verdict.missing, verdict.differences)
     let count = Quantity.files(missing.count)
-    let head = missing.isEmpty ? [] : ["\(count) left out; dlm get --no-compare fetches them:"]
-    let lines = head + named(missing, "is not here")
+    let head = missing.isEmpty ? [] : ["\(count) skipped; dlm get --no-compare downloads them:"]
+    let lines = head + named(missing, "does not exist")
     if verdict.compared == 0 { return lines + [nothing] }
-    let leftOut = failed > 0 ? "; \(Quantity.count(failed, "that failed is", "that failed are")) left out" : ""
+    let leftOut = failed > 0 ? "; \(Quantity.count(failed)) failed and \(failed == 1 ? "was" : "were") skipped" : ""
     let all = Quantity.files(verdict.compared)
-    if differences.isEmpty { return lines + ["\(all) unchanged\(leftOut); what was fetched to compare is removed."] }
+    let identical = verdict.compared == 1 ? "\(all) identical" : "all \(all) identical"
+    if differences.isEmpty { return lines + ["\(identical)\(leftOut); temporary copies deleted"] }
     let changed =
       ["\(Quantity.count(differences.count)) of \(all) changed\(leftOut):"] + named(differences, "is different")
-    let end = "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare updates them."
+    let end = "So the two runs cannot be compared. Your files are unchanged; dlm get --no-compare updates them."
     return lines + changed + [end]
   }
 
   /// Of a run that was cut short, or brought nothing.
-  static let nothing = "Nothing was compared: what was fetched for that is removed, and your files are as they were."
+  static let nothing = "Nothing was compared: temporary copies are deleted, and your files are unchanged."
 
   static func nothingToCompare(_ other: DownloadMode) -> String {
     "No time of mode \(other.rawValue) is known yet for this list: dlm get --mode \(other.rawValue) compares the two."

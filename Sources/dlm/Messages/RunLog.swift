@@ -29,26 +29,30 @@ struct RunLog: Sendable {
       debug(
         outcome.kind.rawValue,
         [
-          "address": request.address, "path": outcome.path, "size": outcome.size, "transferred": outcome.transferred,
+          "url": request.address, "path": outcome.path, "size": outcome.size, "transferred": outcome.transferred,
           "resumed": outcome.resumed, "proof": outcome.proof?.rawValue ?? "-",
           "remark": outcome.remark?.rawValue ?? "-", "verified": outcome.algorithm?.rawValue ?? "-",
         ])
     case .failure(let error):
-      debug("failed", ["address": request.address, "code": error.code.rawValue, "temporary": error.isTransient])
+      debug("failed", ["url": request.address, "code": error.code.rawValue, "temporary": error.isTransient])
     }
   }
 
   /// - Parameter rate: bytes a second.
   func split(_ request: DownloadRequest, _ count: Int, _ rate: Double?) {
-    let because = "fewer brought \(Quantity.bytes(Int64(rate ?? 0)))/s"
-    debug("split into segments", ["address": request.address, "transfers": count, "because": because])
+    let because = "fewer received \(Quantity.bytes(Int64(rate ?? 0)))/s"
+    debug("split into segments", ["url": request.address, "transfers": count, "because": because])
+  }
+
+  func restart(_ request: DownloadRequest, _ reason: RestartReason) {
+    debug("started over", ["url": request.address, "because": reason.rawValue])
   }
 
   func again(_ request: DownloadRequest, _ next: NextAttempt, _ error: DownloadError) {
     debug(
       "tried again",
       [
-        "address": request.address, "attempt": next.attempt,
+        "url": request.address, "attempt": next.attempt,
         "because": RetryMessages.text(FailureMessages(error).cause, next),
       ])
   }

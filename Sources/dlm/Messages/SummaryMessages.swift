@@ -14,28 +14,35 @@ struct SummaryMessages {
   var lists: [String] = []
   /// Whether the run was only to be compared, and nothing of it is kept.
   var isRepeat = false
-  /// At a terminal, checksums are shortened.
+  /// At a terminal, checksums are shortened, and so are long lists of failures.
   var shortens = false
+  /// Where `--failed` writes.
+  var failedList: String?
+  /// The command that downloads the files of that list.
+  var failedAgain = ""
 
+  /// Failures first, so that the summary is what stays on the screen.
   var lines: [String] {
     if report.tally.listed == 0, report.signal == nil {
-      let empty = "dlm: \(lists.joined(separator: ", ")) \(lists.count == 1 ? "has" : "have") no addresses"
+      let empty = "dlm: \(lists.joined(separator: ", ")) \(lists.count == 1 ? "has" : "have") no URLs"
       return report.rejections.isEmpty ? [empty] : failureLines
     }
-    var lines = [headline]
+    var lines = failureLines + [headline]
     if let lesson = report.lesson { lines.append("  " + LessonMessages.text(lesson, atOnce: report.jobs)) }
-    if let breakdown { lines.append("  " + breakdown) }
+    if let breakdown, !isUpToDate || report.tally.fresh > 0 { lines.append("  " + breakdown) }
     if !proof.isEmpty { lines.append("  " + proof.joined(separator: ", ")) }
-    lines += [numbered, pages].compactMap(\.self) + failureLines
+    lines += [numbered, pages].compactMap(\.self)
     if report.notBegun > 0 {
-      lines.append("\(Quantity.count(report.notBegun)) more were not begun: the disk takes nothing any more")
+      lines.append("\(Quantity.count(report.notBegun)) more were not started: the disk cannot be written")
     }
     if let comparison { lines.append(Self.text(comparison, report)) }
     if isRepeat { return lines }
     if report.signal != nil {
       lines += interruption
     } else if report.failures.contains(where: FailureMessages.isWorthRepeating) {
-      lines += command("To try again", "files that are here are not fetched again")
+      lines += command("To try again", "complete files are not downloaded again")
+    } else if !failedAgain.isEmpty, !report.failures.isEmpty {
+      lines += ["To try these again:", "    " + failedAgain]
     }
     return lines
   }
@@ -44,7 +51,7 @@ struct SummaryMessages {
   var quietLines: [String] { [pages].compactMap(\.self) + failureLines + (isRepeat ? [] : interruption) }
 
   private var interruption: [String] {
-    report.signal.map { command("\($0 == 2 ? "Interrupted" : "Stopped"): \(standing); to resume") } ?? []
+    report.signal.map { command("\($0 == 2 ? "Interrupted" : "Stopped"): \(standing). Resume with") } ?? []
   }
 
   /// The command stands alone on its line, so that it can be copied.
@@ -56,9 +63,12 @@ struct SummaryMessages {
   /// `1,000 files, 61.0 MiB in 3.2 s (19.1 MiB/s), parallel, 16 at a time`
   var headline: String {
     let tally = report.tally
+    if isUpToDate { return "up to date: \(Quantity.files(tally.done)), \(Quantity.bytes(tally.finishedBytes))" }
     var line = "\(Quantity.files(tally.done)), \(amount), \(report.mode.rawValue)"
     if report.mode != .sequential {
-      line += report.adaptsJobs ? ", up to \(report.jobs) at once" : ", \(report.jobs) at once"
+      if report.jobs > 1 || !report.adaptsJobs {
+        line += report.adaptsJobs ? ", up to \(report.jobs) at once" : ", \(report.jobs) at once"
+      }
       if report.width.connections > report.jobs {
         line += " over \(Quantity.count(report.width.connections)) connections"
       }
@@ -70,8 +80,15 @@ struct SummaryMessages {
     return lost.isEmpty ? line : "\(line); \(lost.joined(separator: ", "))"
   }
 
-  /// `61.0 MiB in 3.2 s (19.1 MiB/s)`, `64.0 MiB, 3.0 MiB of it fetched in 3.2 s (960 KiB/s)`: the rate is of the bytes
-  /// before it.
+  /// Whether every file existed, and was neither changed nor left in doubt.
+  private var isUpToDate: Bool {
+    let tally = report.tally
+    return report.signal == nil && tally.done > 0 && tally.done == tally.unchanged + tally.fresh
+      && tally.stale + tally.failed + tally.givenUp + tally.undecided == 0
+  }
+
+  /// `61.0 MiB in 3.2 s (19.1 MiB/s)`, `64.0 MiB, 3.0 MiB of it downloaded in 3.2 s (960 KiB/s)`: the rate is of the
+  /// bytes before it.
   private var amount: String {
     let tally = report.tally
     let (all, fetched) = (Quantity.bytes(tally.finishedBytes), Quantity.bytes(tally.bodyBytes))
@@ -81,7 +98,7 @@ struct SummaryMessages {
     }
     // A watch mostly waits, so it has no rate.
     if tally.bodyBytes == 0 || report.listing == .watched { return "\(all) in \(Quantity.duration(report.elapsed))" }
-    return (all == fetched ? all : "\(all), \(fetched) of it fetched") + " in \(time(rateOf: tally.bodyBytes))"
+    return (all == fetched ? all : "\(all), \(fetched) of it downloaded") + " in \(time(rateOf: tally.bodyBytes))"
   }
 
   private func time(rateOf bytes: Int64) -> String {
@@ -89,14 +106,13 @@ struct SummaryMessages {
     return "\(Quantity.duration(report.elapsed)) (\(Quantity.rate(rate)))"
   }
 
-  /// `0 of 40 done, 24 begun, 31.0 MiB kept`
+  /// `0 of 40 files done, 31.0 MiB of the next 24 saved`
   private var standing: String {
     let tally = report.tally
-    let all = (report.listing == .brokenOff ? "at least " : "") + Quantity.count(tally.listed)
-    let kept = tally.keptBytes > 0 ? ["\(Quantity.bytes(tally.keptBytes)) kept"] : []
-    return
-      (["\(Quantity.count(tally.done)) of \(all) done"]
-      + Self.counted([(tally.undecided, "not answered"), (tally.cancelled, "begun")]) + kept)
+    let all = (report.listing == .brokenOff ? "at least " : "") + Quantity.files(tally.listed)
+    let next = tally.cancelled > 1 ? "the next \(Quantity.count(tally.cancelled))" : "the next"
+    let kept = tally.keptBytes > 0 ? ["\(Quantity.bytes(tally.keptBytes)) of \(next) saved"] : []
+    return (["\(Quantity.count(tally.done)) of \(all) done"] + Self.counted([(tally.undecided, "not answered")]) + kept)
       .joined(separator: ", ")
   }
 
@@ -109,16 +125,16 @@ struct SummaryMessages {
     let tally = report.tally
     let others =
       Self.counted([
-        (tally.sameAsHere, "of them the same as what was here"), (tally.withoutContent, "empty (204 No Content)"),
+        (tally.sameAsHere, "of them identical to the existing file"), (tally.withoutContent, "empty (204 No Content)"),
         (tally.decoded, "decompressed (the server had compressed them unasked)"),
         (tally.notCoded, "not compressed, though their Content-Encoding says so"), (tally.fresh, "fresh"),
         (tally.unchanged, "unchanged"), (tally.copied, "from cache"),
-        (tally.replaced, "of them in place of what was here"),
-        (tally.stale, "of them stale (not asked about, or their server failed)"),
-        (tally.skipped, "skipped (a file was there)"),
-      ]) + (tally.resumedBytes > 0 ? ["\(Quantity.bytes(tally.resumedBytes)) kept from before"] : [])
+        (tally.replaced, "of them replacing an existing file"),
+        (tally.stale, "of them stale (the server was not asked, or failed)"),
+        (tally.skipped, "skipped (a file existed)"),
+      ]) + (tally.resumedBytes > 0 ? ["\(Quantity.bytes(tally.resumedBytes)) resumed"] : [])
     guard !others.isEmpty else { return nil }
-    let fetched = Self.counted([(tally.fetched, "fetched (\(Quantity.bytes(tally.bodyBytes)))")])
+    let fetched = Self.counted([(tally.fetched, "downloaded (\(Quantity.bytes(tally.bodyBytes)))")])
     return (fetched + others).joined(separator: ", ")
   }
 
@@ -158,16 +174,28 @@ struct SummaryMessages {
     return ["dlm: in the checksum list, but not in this run: \(shown(Array(names.prefix(3)), of: names.count))"]
   }
 
+  /// How many failures are named: all in a log, unless a file has them.
+  private var mostNamed: Int { shortens || failedList != nil ? 10 : .max }
+
   var failureLines: [String] {
-    var lines = report.rejections.map { RejectionMessages($0).said }
-    for group in FailureMessages.groups(of: report.failures) {
-      lines += group.messages.lines(group.errors, shortens: shortens)
+    let groups = FailureMessages.groups(of: report.failures).prefix(mostNamed)
+    let rejections = report.rejections.prefix(mostNamed)
+    var lines = rejections.map { RejectionMessages($0).said }
+    // One of each kind, and then as many as there is room for.
+    var room = max(0, mostNamed - rejections.count - groups.count)
+    var left = report.rejections.count + report.failures.count + report.moreFailures - rejections.count
+    for group in groups {
+      let named = group.errors.prefix(room + 1)
+      room -= named.count - 1
+      left -= named.count
+      lines += group.messages.lines(Array(named), of: group.errors.count, shortens: shortens)
     }
-    if report.moreFailures > 0 {
-      lines.append("dlm: \(Quantity.count(report.moreFailures)) more failed; --failed FILE writes a list of all")
+    if left > 0 {
+      let place = failedList.map { ", in \($0)" } ?? "; --failed FILE writes a list of all"
+      lines.append("dlm: and \(Quantity.count(left)) more\(place)")
     }
     // A scratch folder goes with what is in it.
-    if isRepeat { lines = lines.map { $0.replacing(/[:;] what (has come|came) is kept.*/, with: "") } }
+    if isRepeat { lines = lines.map { $0.replacing(/: the downloaded part is saved|saved as .*?;\s/, with: "") } }
     return lines
   }
 
@@ -178,7 +206,7 @@ struct SummaryMessages {
     let verdict =
       ratio < Conclusion.Certainty.leastFactor
       ? "a tie." : "\(fast.mode.rawValue) was \(Quantity.decimal(ratio, 10)) times as fast."
-    return "Nothing was fetched, so nothing was measured. Earlier: \(times.joined(separator: ", ")): \(verdict)"
+    return "Nothing was downloaded, so nothing was measured. Earlier: \(times.joined(separator: ", ")): \(verdict)"
   }
 
   private static func text(_ comparison: RunTimes.Comparison, _ report: RunReport) -> String {
@@ -186,7 +214,7 @@ struct SummaryMessages {
     let took = "The same list in mode \(run.mode.rawValue) took \(Quantity.duration(.seconds(run.seconds)))"
     guard comparison.isFair else {
       let failed = run.failed > 0 ? " (\(Quantity.count(run.failed)) failed)" : ""
-      return "\(took), but fetched \(Quantity.bytes(run.transferredBytes))\(failed), so the two cannot be compared; "
+      return "\(took), but downloaded \(Quantity.bytes(run.transferredBytes))\(failed), so the two cannot be compared; "
         + "dlm compare measures both."
     }
     let ratio = run.seconds / max(report.elapsed / .seconds(1), 0.001)
@@ -199,14 +227,12 @@ struct SummaryMessages {
 
 /// What a run in mode auto says of its choice.
 enum LessonMessages {
-  /// `auto chose a task group of 32: 64 at a time brought no more (1.02 times)`
-  /// - Parameter atOnce: the most files that were under way at a time.
+  /// `auto used 32 at once: 64 at once were no faster (1.02 times)`
+  /// - Parameter atOnce: the most files that were in progress at a time.
   static func text(_ lesson: WidthLesson, atOnce: Int) -> String {
-    var choice = atOnce > 1 ? "a task group of up to \(atOnce)" : "one after the other"
-    if case .noGain(_, let limit, _) = lesson {
-      choice = limit > 1 ? "a task group of \(limit)" : "one after the other"
-    }
-    return "auto chose \(choice): \(words(lesson, atOnce).reason)"
+    var choice = atOnce > 1 ? "up to \(atOnce) at once" : "one at a time"
+    if case .noGain(_, let limit, _) = lesson { choice = limit > 1 ? "\(limit) at once" : "one at a time" }
+    return "auto used \(choice): \(words(lesson, atOnce).reason)"
   }
 
   /// In JSON.
@@ -214,17 +240,17 @@ enum LessonMessages {
 
   private static func words(_ lesson: WidthLesson, _ atOnce: Int) -> (reason: String, word: String) {
     switch lesson {
-    case .nothing where atOnce > 1: ("the list ended before more could show a gain", "too-short")
-    case .nothing: ("there was no more to do at once", "too-short")
-    case .littleWasLeft: ("more would not have paid for what was left", "little-was-left")
+    case .nothing where atOnce > 1: ("too few files to try more", "too-short")
+    case .nothing: ("there were no more files", "too-short")
+    case .littleWasLeft: ("too little was left for more to help", "little-was-left")
     case .allowed(let gain):
-      ("the most allowed, which brought \(times(gain)) what half as many did", "as-many-as-allowed")
+      ("the most allowed, \(times(gain)) as fast as half as many", "as-many-as-allowed")
     case .noGain(let tried, _, let gain) where gain > 1.05:
-      ("\(tried) at once brought \(times(gain)) as much, which may be chance", "no-gain")
-    case .noGain(let tried, _, let gain): ("\(tried) at once brought no more (\(times(gain)))", "no-gain")
-    case .gained(let gain): ("the last doubling brought \(times(gain)) as much", "gained")
-    case .slowAnswers: ("answers were slow, so the most allowed were asked for at once", "slow-answers")
-    case .broke: ("transfers broke off, so it used fewer", "transfers-broke")
+      ("\(tried) at once were \(times(gain)) as fast, which may be chance", "no-gain")
+    case .noGain(let tried, _, let gain): ("\(tried) at once were no faster (\(times(gain)))", "no-gain")
+    case .gained(let gain): ("the last doubling was \(times(gain)) as fast", "gained")
+    case .slowAnswers: ("answers were slow, so it used the most allowed", "slow-answers")
+    case .broke: ("transfers failed, so it used fewer", "transfers-broke")
     }
   }
 
@@ -253,13 +279,13 @@ enum DryRunMessages {
 
   static func lines(_ plan: DryRun, in folder: String) -> [String] {
     let steps = DryRun.Step.allCases.compactMap { step in
-      plan.counts[step].map { ", \(Quantity.count($0)) \(step == .here ? "here" : "to \(step.rawValue)")" }
+      plan.counts[step].map { ", \(Quantity.count($0)) \(step == .here ? "complete" : "to \(step.rawValue)")" }
     }
     let unsized = plan.unsized > 0 ? " and \(Quantity.files(plan.unsized)) of unknown size" : ""
     let free = plan.free.map { "; \(Quantity.bytes($0)) free in \(folder)" } ?? ""
     let line = "\(Quantity.files(plan.counts.values.reduce(0, +)))\(steps.joined()): "
     let missing = plan.bytes - (plan.free ?? .max)
     let trouble = "dlm: \(Quantity.bytes(missing)) too little: free space, or choose another --directory"
-    return [line + "\(Quantity.bytes(plan.bytes))\(unsized) to come\(free)"] + (missing > 0 ? [trouble] : [])
+    return [line + "\(Quantity.bytes(plan.bytes))\(unsized) to download\(free)"] + (missing > 0 ? [trouble] : [])
   }
 }

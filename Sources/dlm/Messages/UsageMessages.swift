@@ -2,6 +2,8 @@ import ArgumentParser
 import CurlTransport
 import DownloadModel
 import FileReceiving
+import FoundationEssentials
+import Glibc
 import SystemPackage
 
 /// Messages about a command line, and about the files that it names, before anything is fetched.
@@ -15,12 +17,19 @@ enum UsageMessages {
 
   /// What the parser says of a mistake, without its usage text: what, and the option's help or where there is more.
   static func lines(ofParser text: String) -> [String] {
+    // Names the option, the value, and the values that are allowed, as of a setting.
+    if let bad = text.firstMatch(of: /Error: The value '(.*?)' is invalid for '(-[^ ']+)/),
+      let row = OptionTable.rows.first(where: { $0.spelled == bad.2 || $0.letter.map { "-\($0)" } == bad.2 })
+    {
+      return [mistake("\(row.spelled): \"\(bad.1)\" is not a value for it; use \(row.possible(String(bad.1)))")]
+    }
     let hasHelp = text.contains("\nHelp:")
     return text.split(separator: "\n").compactMap { line -> String? in
       if line.hasPrefix("Error: ") { return mistake(line.dropFirst(7)) }
       if line.hasPrefix("Help:") { return "  " + line.dropFirst(5).drop { $0 == " " } }
       guard !hasHelp, line.hasPrefix("  See '") else { return nil }
       return String(line).replacing("'", with: "").replacing(" for more information.", with: "")
+        .replacing("dlm get config", with: "dlm config")
     }
   }
 
@@ -54,12 +63,11 @@ enum UsageMessages {
       return choices.joined(separator: ", ") + meant
     }
     if type == Parallelism.self || type == Jobs.self { return "a number from 1, or auto" }
-    if type == Seconds.self { return "seconds, such as 30 or 0.5" }
+    if type == Seconds.self || type == TimeSpan.self { return "a time such as 30 (seconds), 10m, 1h or 2d" }
     if type == UInt.self { return "a number from 0" }
-    if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K or 5M" }
+    if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K, 5M or 2G" }
     if type == HookCommand.self { return "a command and its arguments, with quotes around blanks" }
     if type == ThrottlingStatuses.self { return "statuses from 400, such as 403 or 403,5xx" }
-    if type == TimeSpan.self { return "a time with its unit, such as 30s, 10m or 6h" }
     return "yes or no"
   }
 
@@ -67,10 +75,10 @@ enum UsageMessages {
     let why =
       switch matter {
       case .proxyLogin:
-        "it would go to the server, not to the proxy; give the proxy's login in its address: --proxy, user "
+        "it would go to the server, not to the proxy; give the proxy's login in its URL: --proxy, user "
           + "and password before the host"
-      case .range: "dlm asks for ranges itself, and fetches whole files; leave it out"
-      case .condition: "dlm asks itself whether a file has changed; to fetch it in any case give --refresh"
+      case .range: "dlm asks for ranges itself, and downloads whole files; leave it out"
+      case .condition: "dlm asks itself whether a file has changed; --refresh downloads it in any case"
       case .coding: "files are kept as the server has them, so that they can be compared and resumed; leave it out"
       case .body: "a download sends no body; leave it out"
       }
@@ -90,9 +98,49 @@ enum UsageMessages {
     }
   }
 
-  static func noRun(in folder: String) -> String {
-    "no run is under way in \(folder) that addresses could be added to; dlm get ADDRESS… begins one"
+  /// What a `HookCommand` lacks to be run; nil for nothing. Better known before hours of downloads than after them.
+  static func trouble(_ option: String, _ command: HookCommand, path: String?) -> String? {
+    if !command.words.contains(where: { shells.contains(FilePath($0).name[...]) }),
+      let word = command.words.first(where: { $0.contains("$DLM_") })
+    {
+      return "\(option): \(word) needs a shell: sh -c '…'."
+    }
+    let program = command.words[0]
+    let folders = (path ?? "/usr/bin:/bin").split(separator: ":").map { "\($0)/" }
+    let isThere = (program.contains("/") ? [""] : folders).contains { folder in
+      FilePath(folder + program).fileType == S_IFREG && access(folder + program, X_OK) == 0
+    }
+    return isThere ? nil : "\(option): there is no program \(program)."
   }
+
+  static func noRun(in folder: String) -> String {
+    let place = folder == "." ? "this folder" : folder
+    return "no download is running in \(place); start one with dlm get URL"
+  }
+
+  private static let listEndings = "txt csv tsv json jsonl xml gz zst xz lst list meta4 metalink md5 sha256"
+    .split(separator: " ")
+  private static let shells = "sh bash dash zsh ksh fish".split(separator: " ")
+
+  /// What was likely meant by a source that is neither a file nor a URL.
+  static func remedy(forMissing source: String) -> String {
+    let path = FilePath(source)
+    if let near = NearestWord.to(path.name, among: FileManager.default.names(in: path.folder.string)) {
+      return "did you mean \(path.removingLastComponent().appending(near))?"
+    }
+    if source.lowercased().hasPrefix("doi:") {
+      return "only Zenodo's DOIs name a list; for other files, see https://doi.org/\(source.dropFirst(4))"
+    }
+    let (name, rest) = split(source[...], at: ":")
+    if let rest, !rest.prefix(while: { $0 != "/" }).allSatisfy(\.isNumber) {
+      return "\"\(name)\" is not a preset; presets are \(Preset.allValueStrings.joined(separator: ", "))"
+    }
+    let labels = name.prefix { $0 != "/" }.split(separator: ".", omittingEmptySubsequences: false)
+    let isHost = labels.count > 1 && !labels.contains("") && !listEndings.contains(labels.last ?? "")
+    return isHost ? "if it is a URL, write https://\(source)" : checkName
+  }
+
+  static let checkName = "check its name"
 
   /// Removes secrets from the option parser's own messages, which repeat what was typed.
   static func withoutSecrets(_ message: String, _ arguments: [String]) -> String {

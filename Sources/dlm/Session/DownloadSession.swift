@@ -76,6 +76,9 @@ struct DownloadSession: Sendable {
     do throws(Refusal) {
       trial = try Self.trial(order, screen)
       StandardError.say(order.folders.warnings)
+      if let jar = order.settings.connection.cookieJar, jar.isNew {
+        order.settings.say(["dlm: --cookie-jar \(jar.path) does not exist: the run starts without cookies"])
+      }
       if order.settings.own.background, let why = IdleClass.enter() {
         StandardError.say("dlm: --background: idle priority is not available (\(why)); going on at normal priority")
       }
@@ -175,7 +178,8 @@ struct DownloadSession: Sendable {
   private static func failureLog(_ order: DownloadOrder) throws(Refusal) -> FailureLog {
     guard order.settings.failedList != nil else { return FailureLog() }
     let folder = TemporaryFolder.path(order.settings.environment)
-    do throws(Errno) { return FailureLog(spool: try FailureSpool(in: folder)) } catch {
+    let directory = order.settings.output.directory
+    do throws(Errno) { return FailureLog(spool: try FailureSpool(in: folder, of: directory)) } catch {
       throw Refusal(TroubleMessages.temporaryFolder(folder, error))
     }
   }
@@ -220,7 +224,7 @@ struct DownloadSession: Sendable {
   }
 
   private func endSoon(within time: Duration) {
-    order.settings.say(["dlm: stopping: no more files begin; those under way have \(Quantity.duration(time)) to end"])
+    order.settings.say(["dlm: stopping: no more files start; running ones have \(Quantity.duration(time)) to finish"])
     reader.stop()
     watched?.stop()
     wiring.downloads.endSoon()
@@ -292,7 +296,7 @@ struct DownloadSession: Sendable {
 
   private func finish(_ output: OutputStream) async {
     if let trial, let file = trial.fetched.all.last {
-      feed.prompt(["  waiting until all of it is taken from standard output"])
+      feed.prompt(["  waiting until standard output is read"])
       feed.settle(file.request, await output.finish(file.outcome, at: trial.scratch.held(file.path)))
       feed.prompt([])
     }
@@ -389,7 +393,8 @@ struct DownloadSession: Sendable {
 
   private func keepFailures(_ report: RunReport) -> [String] {
     let more = report.moreFailures > 0 ? failures.spool : nil
-    return order.settings.failedList?.keep(FailedList.text(report), more: more) ?? []
+    return order.settings.failedList?.keep(
+      FailedList.text(report, in: order.settings.output.directory), more: more) ?? []
   }
 
   private func keepCookies() -> [String] {
@@ -419,13 +424,23 @@ struct DownloadSession: Sendable {
     var more: JSONFields = [
       "mode": report.mode.rawValue, "atOnce": report.jobs, "why": report.lesson.map(LessonMessages.word),
       "status": status.rawValue, "rejected": report.tally.rejected, "notBegun": report.tally.notBegun, "shard": share,
-      "failures": order.settings.failedList?.name,
+      "failures": JSONValue.list(report.failures.map(FailureMessages.json)),
+      "failed_list": order.settings.failedList?.name,
     ]
     // An interrupted list counts as complete, and a share of it would be that of another list.
     if share != nil, !isWhole { more["files"] = JSONValue.null }
     let text = DisplayWords.all.summary(
       report.tally, transferred: report.received, elapsed: report.elapsed, more: more)
     return file.keep(text)
+  }
+
+  /// Takes the list of `--failed`, in whose lines the folder is, as far as it can be.
+  private func failedAgain(_ typed: GetCommand) -> String {
+    guard let list = order.settings.failedList, case .file = list.target else { return "" }
+    var command = typed
+    (command.sources, command.own.failed) = ([list.name], nil)
+    if FailedList.folder(order.settings.output.directory) != nil { command.own.directory = nil }
+    return AgainMessages(command).line
   }
 
   private func summarize(_ report: RunReport, _ times: RunTimes?, _ listDigest: String) {
@@ -438,7 +453,8 @@ struct DownloadSession: Sendable {
     let messages = SummaryMessages(
       report: report, comparison: comparison, again: again?.line ?? "", note: again?.note ?? "",
       lists: order.sources.map(\.name), isRepeat: trial != nil,
-      shortens: !order.settings.shared.verbose && StandardError.isTerminal)
+      shortens: !order.settings.shared.verbose && StandardError.isTerminal,
+      failedList: order.settings.failedList?.name, failedAgain: failedAgain(typed))
     var lines = order.settings.isSilent ? messages.quietLines : messages.lines
     if let plan = order.plan, !order.settings.isSilent || report.verdict?.isAsHere != true {
       lines +=

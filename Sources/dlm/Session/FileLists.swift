@@ -35,7 +35,7 @@ struct FileLists: Sendable {
       troubles += checksums?.keep(hashes) ?? []
       troubles += list?.keep(addresses) ?? []
       if let list, withheld > 0 {
-        StandardError.say("dlm: \(list.name) is without \(Quantity.files(withheld)): signed addresses are secrets")
+        StandardError.say("dlm: \(list.name) is without \(Quantity.files(withheld)): signed URLs are secrets")
       }
     }
     StandardError.say(troubles)
@@ -72,23 +72,31 @@ struct FileLists: Sendable {
   }
 }
 
-/// A list that `dlm get` can read again: addresses under comments that give the cause.
+/// A list that `dlm get` can read again in the same folder: URLs under comments that give the cause.
 enum FailedList {
-  static func text(_ report: RunReport) -> String {
+  /// The folder of `--directory`, as far as `dir=` of a line can name it; nil for none.
+  static func folder(_ directory: String) -> String? {
+    directory != "." && FileNaming.isUsablePath(directory) ? directory : nil
+  }
+
+  static func text(_ report: RunReport, in directory: String) -> String {
     var lines: [String] = []
     if report.failures.isEmpty, report.rejections.isEmpty { lines.append("# nothing failed") }
     lines += report.rejections.map { "# " + TerminalText.sanitized(RejectionMessages($0).line) }
     for group in FailureMessages.groups(of: report.failures) {
       lines.append("# " + TerminalText.sanitized(group.messages.heading))
-      lines += group.errors.map(Self.line)
+      lines += group.errors.map { line($0, in: directory) }
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A failure without an address concerns a folder or file: there is nothing to fetch again.
-  static func line(_ error: DownloadError) -> String {
+  /// A failure without a URL concerns a folder or file: there is nothing to download again.
+  static func line(_ error: DownloadError, in directory: String) -> String {
     guard let address = error.address else { return "# " + TerminalText.sanitized(error.path ?? "") }
-    return address + (error.wishes.map { LineOptions($0).text } ?? "")
+    var options = error.wishes.map { LineOptions($0) } ?? LineOptions()
+    options.folder = [folder(directory), options.folder].compactMap(\.self).joined(separator: "/")
+    if options.folder?.isEmpty == true { options.folder = nil }
+    return address + options.text
   }
 }
 
@@ -96,13 +104,16 @@ enum FailedList {
 final class FailureSpool: Sendable {
   private let state: Lock<State>
 
+  private let directory: String
+
   private struct State {
     let file: FileDescriptor
     var heading = ""
     var failure: Errno?
   }
 
-  init(in folder: String) throws(Errno) {
+  init(in folder: String, of directory: String) throws(Errno) {
+    self.directory = directory
     state = Lock(State(file: try TemporaryFolder.unnamedFile(in: folder, "failed")))
   }
 
@@ -111,7 +122,7 @@ final class FailureSpool: Sendable {
   /// Adds the address, under a comment where the cause is another than before.
   func add(_ error: DownloadError) {
     let heading = TerminalText.sanitized(FailureMessages(error).heading)
-    let line = FailedList.line(error) + "\n"
+    let line = FailedList.line(error, in: directory) + "\n"
     state.withLock { state in
       let text = heading == state.heading ? line : "# \(heading)\n\(line)"
       state.heading = heading

@@ -202,7 +202,7 @@ struct LastList {
     guard let history = store.load(), !history.command.sources.isEmpty else {
       StandardError.say(store.warning)
       throw ValidationError(
-        "Nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe.")
+        "Nothing to get: name a list or a URL (dlm get urls.txt), or - to read a list from a pipe.")
     }
     if let path = store.spoolPath, history.command.sources.contains(path.string),
       OwnFiles.bytes(of: path, upTo: 1).isEmpty
@@ -233,8 +233,8 @@ struct LastList {
       switch withheld {
       case .header(let name): names.contains(name.lowercased()) ? nil : "-H '\(name): …'"
       case .proxy: given.proxy == nil ? "--proxy with its login" : nil
-      case .addressLogins where given.netrcFile != nil: nil
-      case .addressLogins: "the logins of the addresses (name them again, or use --netrc-file)"
+      case .addressLogins where given.netrc || given.netrcFile != nil: nil
+      case .addressLogins: "the logins of the URLs (name them again, or use --netrc-file)"
       }
     }
     guard missing.isEmpty else {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CurlTransport
 import DownloadModel
+import FoundationEssentials
 import Glibc
 import SystemPackage
 
@@ -23,10 +24,11 @@ struct ConnectionSettings {
     if options.cacert == nil { transport.caFolder = sources.environment["SSL_CERT_DIR"] }
     transport.isInsecure = options.insecure
     transport.proxies = try Self.proxies(options.proxy, sources)
-    transport.netrcFile = try Self.readable("netrc-file", options.netrcFile, sources)
+    let netrc = options.netrcFile ?? (options.netrc ? Self.homeNetrc : nil)
+    transport.netrcFile = try Self.readable("netrc-file", netrc, sources)
     // For the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be read
     // only once: libcurl reads the file by itself for each connection.
-    transport.logins = try sources.naming("netrc-file", options.netrcFile) { path in
+    transport.logins = try sources.naming("netrc-file", netrc) { path in
       try NetrcLogins(
         UserFile.usable(path, upTo: 1 << 20) {
           "--netrc-file \(path) cannot be used: \($0). Name the file of your logins."
@@ -38,6 +40,12 @@ struct ConnectionSettings {
     cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
   }
+
+  private static var homeNetrc: String { (ProcessInfo.processInfo.environment["HOME"] ?? "") + "/.netrc" }
+
+  /// Of `~/.netrc`, for a hint; nil where it cannot be read.
+  static let homeLogins: NetrcLogins? =
+    FileDescriptor.bytes(of: FilePath(homeNetrc), upTo: 1 << 20).map(NetrcLogins.init)
 
   mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) { transport.onTransfer = onTransfer }
 
@@ -123,6 +131,15 @@ struct ConnectionSettings {
   /// libcurl's own lists, in its order. HTTP_PROXY counts in lower case only, since a CGI server sets it from a header.
   private static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
   private static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+
+  /// `; http_proxy in the environment names it`: of a proxy that was not typed.
+  static func origin(of proxy: String) -> String {
+    let environment = ProcessInfo.processInfo.environment
+    let variable = (httpVariables + httpsVariables).first { name in
+      environment[name].flatMap { try? ProxyAddress($0) }?.name == proxy
+    }
+    return variable.map { "; \($0) in the environment names it (--proxy '' uses none)" } ?? ""
+  }
 
   private static func first(of names: [String], in environment: [String: String]) throws -> ProxyAddress? {
     for name in names {

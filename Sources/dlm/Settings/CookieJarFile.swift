@@ -10,6 +10,7 @@ struct CookieJarFile {
   let path: FilePath
   /// The cookies of earlier runs, a line each.
   let lines: [String]
+  let isNew: Bool
 
   /// Bytes that a jar may have: else the next run refuses it.
   static let largest = 16 << 20
@@ -17,6 +18,7 @@ struct CookieJarFile {
 
   init(_ path: String) throws {
     self.path = FilePath(path)
+    isNew = self.path.fileType == nil
     do throws(Refusal) { lines = try Self.lines(of: self.path) } catch {
       throw ValidationError("--cookie-jar \(path) cannot be used: \(error.text)")
     }

@@ -25,6 +25,8 @@ enum OptionTable {
     let file: FileUse?
     /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`. Changes nothing.
     let texts: @Sendable (inout GetCommand) -> [String]
+    /// The values that it takes, for a text that is none.
+    let possible: @Sendable (String) -> String
     /// Gives a command what is set elsewhere.
     let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void
 
@@ -39,6 +41,7 @@ enum OptionTable {
 
     var completion: CompletionKind? {
       if name == "directory" { return .directory }
+      if name == "preset" { return .list(Preset.allValueStrings) }
       return file != nil && kind != .headers ? .file() : nil
     }
   }
@@ -47,36 +50,36 @@ enum OptionTable {
     value("mode", letter: "m", "mode", "How to run the list", usually: "parallel", .anywhere, { $1(&$0.own.mode) }),
     flag(
       "list",
-      "The addresses given are those of lists. Their lines may be relative; --header and --cert are for the lists' "
-        + "servers only.", .nowhere, { $1(&$0.own.list) }),
+      "The URLs given are those of lists. Their lines may be relative; --header and --cert are for the lists' servers "
+        + "only.", .nowhere, { $1(&$0.own.list) }),
     value(
-      "list-format", "format", "What the lists are written in", without: "found out", .nowhere, { $1(&$0.lists.format) }
+      "list-format", "format", "The format of the lists", without: "found out", .nowhere, { $1(&$0.lists.format) }
     ),
     value(
-      "base", "url", "The address to which lines are relative", without: "the list's own", .nowhere,
+      "base", "url", "The URL to which lines are relative", without: "the list's own", .nowhere,
       { $1(&$0.lists.base) }),
     values(
-      "accept", "pattern", "Of a web page that is a list, fetch the links that match: *.pdf; may be repeated", .nowhere,
-      { $1(&$0.lists.accept) }),
+      "accept", "pattern", "Of a web page that is a list, download the links that match: *.pdf; may be repeated",
+      .nowhere, { $1(&$0.lists.accept) }),
     value(
-      "url-template", "url", "An address with {} in it, where each line of a plain list goes: https://host/{}.pdf",
+      "url-template", "url", "A URL with {} in it, where each line of a plain list goes: https://host/{}.pdf",
       .nowhere, { $1(&$0.lists.template) }),
     value(
-      "preset", "name", "Whose the list is: \(Preset.allValueStrings.joined(separator: ", "))", .nowhere,
-      { $1(&$0.lists.preset) }),
+      "preset", "name", "The catalogue the list comes from: \(Preset.allValueStrings.joined(separator: ", "))",
+      .nowhere, { $1(&$0.lists.preset) }),
     value(
-      "items", "path", "In JSON, what is a file each: features[].assets.*", without: "found out", .nowhere,
+      "items", "path", "JSON path to the files: features[].assets.*", without: "found out", .nowhere,
       { $1(&$0.lists.items) }),
     value(
-      "next-field", "path", "What names the next page of a JSON list at an address, if no Link header does",
+      "next-field", "path", "JSON field with the next page's URL, if no Link header names it",
       .nowhere, { $1(&$0.lists.nextField) }),
     value(
-      "url-field", "field", "The column's name or number, or the path below an item, that has the address",
+      "url-field", "field", "The column (name or number), or JSON path below an item, of the URL",
       without: "found out", .nowhere, { $1(&$0.lists.urlField) }),
-    value("name-field", "field", "The one that has the file's name or path", .nowhere, { $1(&$0.lists.nameField) }),
-    value("checksum-field", "field", "The one that has the checksum", .nowhere, { $1(&$0.lists.checksumField) }),
-    value("size-field", "field", "The one that has the size in bytes", .nowhere, { $1(&$0.lists.sizeField) }),
-    value("split", "character", "What is between several values of one field", .nowhere, { $1(&$0.lists.split) }),
+    value("name-field", "field", "That of the file's name or path", .nowhere, { $1(&$0.lists.nameField) }),
+    value("checksum-field", "field", "That of the checksum", .nowhere, { $1(&$0.lists.checksumField) }),
+    value("size-field", "field", "That of the size in bytes", .nowhere, { $1(&$0.lists.sizeField) }),
+    value("split", "character", "The separator between several values of one field", .nowhere, { $1(&$0.lists.split) }),
     value(
       "shard", "i/n",
       "Take one of N shares of the list's lines: 3/20, 1-4/4000, or auto in a job array (auto/20: one without a size)",
@@ -84,7 +87,7 @@ enum OptionTable {
     value(
       "shard-by", "what", "What of a list goes to one shard", usually: "line", .nowhere, { $1(&$0.lists.shardBy) }),
     flag(
-      "no-unwrap", "Fetch the pages of search engines and the like that lead to an address, not that address.",
+      "no-unwrap", "Download the pages of search engines and the like that lead to a URL, not that URL.",
       .nowhere, { $1(&$0.lists.noUnwrap) }),
     value(
       "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner,
@@ -92,9 +95,9 @@ enum OptionTable {
     value(
       "output", letter: "o", "path",
       "A single file's exact name or path, or - for standard output; a relative path is below --directory",
-      without: "by address or server", .nowhere, { $1(&$0.own.output) }),
+      without: "by URL or server", .nowhere, { $1(&$0.own.output) }),
     flag(
-      "keep-paths", "Keep the addresses' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere,
+      "keep-paths", "Keep the URLs' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere,
       { $1(&$0.lists.keepPaths) }),
     flag("prefix-host", "Put each host's files into a folder of its name.", .anywhere, { $1(&$0.lists.prefixHost) }),
     value(
@@ -113,7 +116,8 @@ enum OptionTable {
       "cache-max-size", "size", "The most that the cache's own copies may take: 500M, 20G",
       without: "10G, or a tenth of the disk", .byOwner, { $1(&$0.own.cacheMaxSize) }),
     flag(
-      "refresh", "Fetch everything again, whatever the cache knows.", .anywhere, once: true, { $1(&$0.own.refresh) }),
+      "refresh", "Download everything again, whatever the cache knows.", .anywhere, once: true,
+      { $1(&$0.own.refresh) }),
     flag("offline", "Take everything from the cache, and use no network.", .on, once: true, { $1(&$0.own.offline) }),
     flag(
       "revalidate", "Ask about every file, even those that the server called fresh.", .on, once: true,
@@ -121,21 +125,21 @@ enum OptionTable {
     flag(
       "heuristic", "Guess how long a file stays fresh where the server does not say.", .off, { $1(&$0.own.heuristic) }),
     value(
-      "max-age", "seconds", "Ask about files older than this, fresh or not", without: "any age", .less,
+      "max-age", "time", "Ask about files older than this, fresh or not: 1d", without: "any age", .less,
       { $1(&$0.own.maxAge) }),
-    value("max-stale", "seconds", "Use files unasked until stale for this long", .less, { $1(&$0.own.maxStale) }),
+    value("max-stale", "time", "Use files unasked until stale for this long: 1h", .less, { $1(&$0.own.maxStale) }),
     flag("fsync", "Flush each file to disk (fsync) before it counts as done.", .on, { $1(&$0.own.fsync) }),
     flag(
       "remote-time", "Give files the time of their last change on the server.", .anywhere, { $1(&$0.own.remoteTime) }),
     flag(
-      "no-content-disposition", "Name files by their address, whatever name the server suggests.", .on,
+      "no-content-disposition", "Name files by their URL, whatever name the server suggests.", .on,
       { $1(&$0.own.noContentDisposition) }),
     value(
       "checksum", "algo:hex",
-      "The checksum of a single address's file: sha256:HEX, or base64; or sha512, sha384, sha1, md5, crc32c", .nowhere,
+      "The checksum of a single URL's file: sha256:HEX, or base64; or sha512, sha384, sha1, md5, crc32c", .nowhere,
       { $1(&$0.own.checksum) }),
     value(
-      "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them; or their address", .own,
+      "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them; or their URL", .own,
       file: .read, { $1(&$0.own.checksums) }),
     value(
       "require-proof", "proof", "Refuse files that are verified by less than this", usually: "none", .proof,
@@ -155,7 +159,7 @@ enum OptionTable {
       { $1(&$0.shared.segments) }),
     values(
       "first", "pattern",
-      "Fetch what matches first: names as in the shell, *.pdf, or the end of a path, docs/*; may be repeated",
+      "Download what matches first: names as in the shell, *.pdf, or the end of a path, docs/*; may be repeated",
       .anywhere, { $1(&$0.own.first) }),
     value(
       "order", "order", "Which files go first, as far as the list is read and sizes are known", usually: "list",
@@ -177,29 +181,29 @@ enum OptionTable {
       "min-rate", "rate", "Retry, or use the mirror of, a file slower than this for 30 s: 50K", without: "any rate",
       .own, { $1(&$0.shared.minRate) }),
     value(
-      "max-time", "S", "Fail a file that is not whole this long after its first attempt", without: "no limit", .less,
+      "max-time", "time", "Give up on a file after this long in total: 90, 10m, 1h", without: "no limit", .less,
       { $1(&$0.shared.maxTime) }),
     value(
-      "retry-max-time", "S", "Try no more this long after the first attempt", without: "no limit", .less,
+      "retry-max-time", "time", "Stop retrying a file after this long: 90, 10m, 1h", without: "no limit", .less,
       { $1(&$0.shared.retryMaxTime) }),
     value(
-      "connect-timeout", "S", "Seconds that connecting may take", usually: "10", .less,
+      "connect-timeout", "time", "Give up connecting after this long: 10, 10s", usually: "10", .less,
       { $1(&$0.shared.connectTimeout) }),
     value(
-      "stall-timeout", "S", "Seconds without a byte after which a transfer has stalled", usually: "30", .less,
+      "stall-timeout", "time", "Give up a transfer without a byte for this long: 30, 1m", usually: "30", .less,
       { $1(&$0.shared.stallTimeout) }),
     value(
-      "grace", "S", "After SIGTERM or SIGHUP, begin no more files, and give those under way this long to end",
+      "grace", "time", "After SIGTERM or SIGHUP, start no more files, and give those in progress this long: 30, 5m",
       without: "end at once", .less, { $1(&$0.own.grace) }),
     values(
       "header", letter: "H", kind: .headers, "line",
-      "A header line for the address's own server; @FILE reads them from a file, one per line", .byOwner, file: .read,
+      "A header line for the URL's own server; @FILE reads them from a file, one per line", .byOwner, file: .read,
       { $1(&$0.shared.header) }),
     value(
       "user-agent", "user-agent", "The name that dlm gives servers", usually: "dlm/\(DLM.version)", .anywhere,
       { $1(&$0.shared.userAgent) }),
     value(
-      "cacert", "file", "A file of certificates to trust, in PEM", without: "the system's", .byOwner, file: .read,
+      "cacert", "file", "Authorities to trust besides the system's, in PEM", without: "none", .byOwner, file: .read,
       { $1(&$0.shared.cacert) }),
     value(
       "crlfile", "file", "Revoked certificates, in PEM: a list from each issuer, the root too", .byOwner, file: .read,
@@ -228,7 +232,10 @@ enum OptionTable {
     value(
       "proxy", kind: .address, "url", "The proxy to use", without: "http_proxy, https_proxy, all_proxy", .byOwner,
       { $1(&$0.shared.proxy) }),
-    value("netrc-file", "file", "A file of logins by host", .byOwner, file: .read, { $1(&$0.shared.netrcFile) }),
+    flag("netrc", letter: "n", "Use the logins of ~/.netrc.", .byOwner, { $1(&$0.shared.netrc) }),
+    value(
+      "netrc-file", "file", "A file of logins by host, instead of ~/.netrc", .byOwner, file: .read,
+      { $1(&$0.shared.netrcFile) }),
     value(
       "cookie-jar", "file", "Keep cookies between runs, as curl does", then: "; without it they last one run.",
       .byOwner, file: .written, { $1(&$0.shared.cookieJar) }),
@@ -236,19 +243,19 @@ enum OptionTable {
     value(
       "progress", "style", "How to show progress", usually: "auto", .anywhere, once: true, { $1(&$0.shared.progress) }),
     value(
-      "failed", "file|-", "Write what failed, and why, as a list to get again", .byOwner, once: true, file: .written,
-      { $1(&$0.own.failed) }),
+      "failed", "file|-", "Write what failed, and why, as a list to download again", .byOwner, once: true,
+      file: .written, { $1(&$0.own.failed) }),
     value(
-      "on-complete", "command", "Run this after each file that is here: no shell; DLM_PATH, DLM_URL, DLM_VERDICT",
+      "on-complete", "command", "Run this after each complete file: no shell; DLM_PATH, DLM_URL, DLM_VERDICT",
       .byOwner, once: true, { $1(&$0.own.onComplete) }),
     value(
       "on-done", "command", "Run this at the end, with DLM_STATUS, DLM_DONE and DLM_FAILED", .byOwner, once: true,
       { $1(&$0.own.onDone) }),
     value(
-      "write-checksums", "file|-", "Write the SHA-256 of every file that is here at the end, as sha256sum -c takes it",
+      "write-checksums", "file|-", "Write the SHA-256 of every complete file at the end, for sha256sum -c",
       .byOwner, once: true, file: .written, { $1(&$0.own.writeChecksums) }),
     value(
-      "write-list", "file|-", "Write those files as a list to get again: address, out=NAME, size=N and sha256=HEX",
+      "write-list", "file|-", "Write those files as a list to download again: URL, out=NAME, size=N and sha256=HEX",
       .byOwner, once: true, file: .written, { $1(&$0.own.writeList) }),
     value(
       "events", "file|-|fd:N",
@@ -268,15 +275,15 @@ enum OptionTable {
       "verbose", letter: "v", "Say what is done and why, on standard error.", .anywhere, once: true,
       { $1(&$0.shared.verbose) }),
     flag(
-      "no-compare", "Without a source: fetch only what is missing or has changed, even after a run in another mode.",
+      "no-compare", "Without a source: download only what is missing or has changed, even after a run in another mode.",
       .anywhere, once: true, { $1(&$0.own.noCompare) }),
     flag("watch", "Follow the lists as they change, until Ctrl-C.", .byOwner, once: true, { $1(&$0.own.watch) }),
     value(
       "refresh-every", "time",
-      "With --watch: ask again about fetched files and lists at addresses this often: 30s, 10m, 6h", without: "never",
+      "With --watch: ask again about downloaded files and lists at URLs this often: 30s, 10m, 6h", without: "never",
       .byOwner, once: true, { $1(&$0.own.refreshEvery) }),
     flag(
-      "dry-run", "Fetch nothing; show names, sizes, what is here, and room.", .nowhere, once: true,
+      "dry-run", "Download nothing; show names, sizes, what exists, and room.", .nowhere, once: true,
       { $1(&$0.own.dryRun) }),
   ]
 
@@ -328,7 +335,8 @@ enum OptionTable {
     _ field: @escaping Field<Bool>
   ) -> Row {
     Row(
-      name, letter, .init(help), .flag, !once, setting, "no", "", nil, field, texts: { $0 ? ["yes"] : [] },
+      name, letter, .init(help), .flag, !once, setting, "no", "", nil, field, YesOrNo.self,
+      texts: { $0 ? ["yes"] : [] },
       found: { (try $0.value(name) as YesOrNo?)?.isOn })
   }
 
@@ -339,7 +347,7 @@ enum OptionTable {
   ) -> Row {
     Row(
       name, letter, .value(valueName, "\(help) (default: \(usual ?? meaning))\(end)"), kind, !once, setting, usual,
-      meaning, file, field, texts: { $0.map { [$0.defaultValueDescription] } ?? [] },
+      meaning, file, field, Value.self, texts: { $0.map { [$0.defaultValueDescription] } ?? [] },
       found: { (try $0.value(name) as Value?).map(Optional.some) })
   }
 
@@ -349,7 +357,7 @@ enum OptionTable {
   ) -> Row {
     Row(
       name, letter, .value(valueName, "\(help) (default: none)."), kind, true, setting, nil, "none", file, field,
-      texts: { $0.map(\.defaultValueDescription) },
+      Value.self, texts: { $0.map(\.defaultValueDescription) },
       found: { try $0.values(name) })
   }
 }
@@ -359,10 +367,12 @@ extension OptionTable.Row {
     _ name: String, _ letter: Character?, _ help: ArgumentHelp, _ kind: OptionTable.Kind, _ isLasting: Bool,
     _ setting: SettingRule, _ usual: String?, _ meaning: String, _ file: OptionTable.FileUse?,
     _ field: @escaping @Sendable (inout GetCommand, (inout Value) -> Void) -> Void,
+    _ type: any ExpressibleByArgument.Type,
     texts: @escaping @Sendable (Value) -> [String], found: @escaping @Sendable (SettingsSources) throws -> Value?
   ) {
     (self.name, self.letter, self.help, self.kind) = (name, letter, help, kind)
     (self.isLasting, self.setting, self.usual, self.meaning, self.file) = (isLasting, setting, usual, meaning, file)
+    possible = { UsageMessages.possible(type, nearly: $0) }
     self.texts = { command in
       var all: [String] = []
       field(&command) { all = texts($0) }

@@ -31,8 +31,8 @@ struct OutputSettings {
     (cache.refresh, cache.offline) = (output.refresh, output.offline)
     cache.freshness.revalidates = output.revalidate
     cache.freshness.guesses = output.heuristic
-    cache.freshness.maxAge = output.maxAge.map { Int(clamping: $0) }
-    cache.freshness.maxStale = output.maxStale.map { Int(clamping: $0) }
+    cache.freshness.maxAge = output.maxAge.map { Int($0.seconds) }
+    cache.freshness.maxStale = output.maxStale.map { Int($0.seconds) }
     cache.useContentDisposition = !output.noContentDisposition
     (cache.requiredProof, cache.expectedTypes) = (output.requireProof ?? .nothing, output.expect)
     (cache.maxSize, cache.syncs) = (output.maxFilesize?.bytesPerSecond, output.fsync)
@@ -47,10 +47,10 @@ struct OutputSettings {
     }
     if lists.count == 1, lists[0].isAddress { return }
     if output.output != nil {
-      throw ValidationError("--output names the file of a single address; use --directory for a list.")
+      throw ValidationError("--output names the file of a single URL; use --directory for a list.")
     }
     if output.checksum != nil {
-      throw ValidationError("--checksum is for a single address; use --checksums FILE for a list.")
+      throw ValidationError("--checksum is for a single URL; use --checksums FILE for a list.")
     }
   }
 

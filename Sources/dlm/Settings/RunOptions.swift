@@ -33,6 +33,7 @@ struct RunOptions: ParsableArguments {
   @Option("tls-max") var tlsMax: TLSOptions.Version?
   @Flag("insecure") var insecure = false
   @Option("proxy") var proxy: String?
+  @Flag("netrc") var netrc = false
   @Option("netrc-file") var netrcFile: String?
   @Option("cookie-jar") var cookieJar: String?
   @Flag("http2") var http2 = false
@@ -58,8 +59,8 @@ struct GetOptions: ParsableArguments {
   @Flag("offline") var offline = false
   @Flag("revalidate") var revalidate = false
   @Flag("heuristic") var heuristic = false
-  @Option("max-age") var maxAge: UInt?
-  @Option("max-stale") var maxStale: UInt?
+  @Option("max-age") var maxAge: TimeSpan?
+  @Option("max-stale") var maxStale: TimeSpan?
   @Flag("fsync") var fsync = false
   @Flag("remote-time") var remoteTime = false
   @Flag("no-content-disposition") var noContentDisposition = false
@@ -167,13 +168,14 @@ struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
+/// A `TimeSpan` above zero.
 struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let duration: Duration
   var description: String { "\(duration / .seconds(1))" }
 
   init?(argument: String) {
-    guard let number = Double(argument), number > 0, number < 1e9 else { return nil }
-    duration = .seconds(number)
+    guard let seconds = TimeSpan.seconds(argument), seconds > 0 else { return nil }
+    duration = .seconds(seconds)
   }
 }
 
@@ -202,17 +204,23 @@ struct ByteCount: ExpressibleByArgument, Equatable {
   }
 }
 
-/// A span of time with its unit: `30d`, `12h`, `90m`, `45s`, `2w`.
+/// A span of time, in seconds or with its unit: `90`, `45s`, `90m`, `12h`, `30d`, `2w`.
 struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let seconds: Int64
   var description: String { "\(seconds)s" }
 
   init?(argument: String) {
-    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-    guard let unit = argument.last.flatMap({ units[$0] }),
-      let number = Int64(argument.dropLast()), number >= 0, number <= 1 << 32
-    else { return nil }
-    seconds = number * unit
+    guard let seconds = Self.seconds(argument) else { return nil }
+    self.seconds = Int64(seconds)
+  }
+
+  /// - Returns: nil for what is no time, or one below zero or of centuries.
+  static func seconds(_ text: String) -> Double? {
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    let unit = text.last.flatMap { units[$0] }
+    guard let number = Double(unit == nil ? text[...] : text.dropLast()) else { return nil }
+    let seconds = number * (unit ?? 1)
+    return (0..<1e10).contains(seconds) ? seconds : nil
   }
 }
 

@@ -71,6 +71,13 @@ struct Settings {
     adaptsJobs = widths[0] == nil
     jobs = widths[0] ?? Self.mostJobs
     segments = shared.segments?.number ?? Self.mostSegments
+    let path = environment["PATH"]
+    for (option, command) in [("on-complete", own.onComplete), ("on-done", own.onDone)] {
+      _ = try sources.naming(option, command) { command in
+        let trouble = UsageMessages.trouble("--\(option)", command, path: path)
+        if let trouble { throw ValidationError(trouble) }
+      }
+    }
     setLoops = try sources.value("loops")
     try Self.check("loops", [setLoops?.number])
     retry = RetryPolicy(

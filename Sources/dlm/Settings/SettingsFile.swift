@@ -82,7 +82,7 @@ struct SettingsFile {
       if !row.setting.holds(value, besides: own?.demand(row.name)) {
         if !Self.saysNothing(row.name, value) { say(["dlm: \(place)\(Self.uncounted(row, value))"]) }
       } else if row.file != nil, Self.isStream(value) {
-        say(["dlm: \(place): \(value) does not count, as it is not a regular file; name one"])
+        say(["dlm: \(place): \(value) is ignored, as it is not a regular file; name one"])
       } else {
         continue
       }
@@ -93,11 +93,11 @@ struct SettingsFile {
   private static func uncounted(_ row: OptionTable.Row, _ value: String) -> String {
     let why =
       switch row.setting {
-      case .nowhere, .byOwner: " does not count in a working folder"
-      case .keeping: ": \(value) does not count in a working folder"
-      default: ": \(value) does not count: a working folder may only be stricter than your own dlm.conf"
+      case .nowhere, .byOwner: " is ignored in a working folder for safety"
+      case .keeping: ": \(value) is ignored in a working folder for safety"
+      default: ": \(value) is ignored: a working folder may only be stricter than your own dlm.conf"
       }
-    return "\(why); set it in your own dlm.conf, in \(SettingsSources.variable(row.name)), or with \(row.spelled)"
+    return "\(why); set it in ~/.config/dlm/dlm.conf, in \(SettingsSources.variable(row.name)), or with \(row.spelled)"
   }
 
   /// What the user's own file says of a setting. Who demands that checksums prove files chooses the checksums too: a

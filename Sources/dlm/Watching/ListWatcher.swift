@@ -156,7 +156,7 @@ struct WatchOrder: Sendable {
       }
     }
     if sources.allSatisfy(\.isAddress), !refreshes {
-      return "--watch needs a list to watch, and an address has none: name a list file, or ask again about the address "
+      return "--watch needs a list to watch, and a URL has none: name a list file, or ask again about the URL "
         + "with --refresh-every 10m."
     }
     if !refreshes || !settings.own.noCache { return nil }

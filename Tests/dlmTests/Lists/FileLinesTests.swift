@@ -153,7 +153,7 @@ struct FileLinesTests {
         #expect(try place.file("bag/\(path.replacing("\n", with: ""))") == Array(text.utf8))
       }
     } else {
-      #expect(run.errorText.contains("wrong checksum"), "\(run.errorText)")
+      #expect(run.errorText.contains("checksum mismatch"), "\(run.errorText)")
       #expect(try place.names(in: "bag/data/sub") == ["b.txt.rejected"])
     }
   }
@@ -182,10 +182,10 @@ struct FileLinesTests {
   /// Its manifest is fetched as the list was; without one it goes on unchecked, as on the disk.
   @Test(
     arguments: [
-      (["sha256"], "wrong", Int32(1), "wrong checksum"), (["sha256"], nil, 0, "3 verified by checksum"),
+      (["sha256"], "wrong", Int32(1), "checksum mismatch"), (["sha256"], nil, 0, "3 verified by checksum"),
       // The strongest counts, and one that cannot be had now is no missing one.
-      (["sha512", "sha256"], nil, 1, "wrong checksum"), ([], "wrong", 0, "fetch.txt without a manifest beside it"),
-      (["busy"], nil, 75, "manifest-sha512.txt: the server answered 503"),
+      (["sha512", "sha256"], nil, 1, "checksum mismatch"), ([], "wrong", 0, "fetch.txt without a manifest beside it"),
+      (["busy"], nil, 75, "manifest-sha512.txt: 503"),
     ] as [([String], String?, Int32, String)])
   func aBagAtAnAddress(manifests: [String], text: String?, status: Int32, said: String) async throws {
     let origin = try FaultyOrigin()

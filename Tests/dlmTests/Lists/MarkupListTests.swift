@@ -290,7 +290,7 @@ struct MarkupListTests {
     #expect(run.status == 0 && run.errorText.contains("a web page, whose links are fetched"), "\(run.errorText)")
     #expect(try place.names() == ["x.pdf", "y z.pdf"])
     let again = try await place.dlm("get")
-    #expect(again.status == 0 && again.errorText.contains("2 unchanged"), "\(again.errorText)")
+    #expect(again.status == 0 && again.errorText.contains("up to date: 2 files"), "\(again.errorText)")
     let saved = try place.folder.write(Array(Self.page.utf8), to: "work/saved.html")
     let relative = try await place.dlm("get", saved, "--accept", "*.pdf")
     #expect(relative.status == 66 && relative.errorText.contains("--base"), "\(relative.errorText)")

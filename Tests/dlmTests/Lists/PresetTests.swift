@@ -195,7 +195,7 @@ struct PresetTests {
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.file("data.csv") == body)
     let again = try await place.dlm("get")
-    #expect(again.status == 0 && again.errorText.contains("1 unchanged"), "\(again.errorText)")
+    #expect(again.status == 0 && again.errorText.contains("up to date: 1 file"), "\(again.errorText)")
   }
 
   @Test func aFailureNamesPresetAndAddress() async throws {

@@ -52,7 +52,7 @@ struct EncodingTests {
     // Without the checksums, which would answer by themselves.
     let second = try await place.dlm("get", "urls.txt", "-d", "out")
     #expect(second.status == 0, "\(second.errorText)")
-    #expect(second.errorText.contains("60 unchanged"), "\(second.errorText)")
+    #expect(second.errorText.contains("up to date: 60 files"), "\(second.errorText)")
     #expect(try pages("304").count == 60)
   }
 
@@ -80,7 +80,7 @@ struct EncodingTests {
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.file(name) == CodedSample.gzip)
     #expect(run.errorText.contains("still-coded"), "\(run.errorText)")
-    #expect(try await place.dlm("get", origin.url("/\(name)")).errorText.contains("1 unchanged"))
+    #expect(try await place.dlm("get", origin.url("/\(name)")).errorText.contains("up to date: 1 file"))
   }
 
   @Test(arguments: [

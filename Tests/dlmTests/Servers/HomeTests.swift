@@ -131,7 +131,7 @@ struct HomeTests {
     let result = try await run.waitForExit()
     #expect(result.status == 0, "\(result.errorText)")
     #expect(
-      result.errorText.contains("/urls.txt came over https, but names files at http"), "\(result.errorText)")
+      result.errorText.contains("/urls.txt was downloaded over https, but names http URLs"), "\(result.errorText)")
   }
 
   /// What a stranger's request brought without the header lines is no answer to one that has them.

@@ -18,7 +18,7 @@ struct HostNameTests {
     #expect(origin.log.map(\.path) == ["http://xn--bcher-kva.example/a"])
     #expect(origin.log.first?.headers["host"] == "xn--bcher-kva.example")
     #expect(try place.names() == ["a", "urls.txt"])
-    #expect(try await place.dlm("get", "http://B%C3%BCcher.example/a").errorText.contains("1 unchanged"))
+    #expect(try await place.dlm("get", "http://B%C3%BCcher.example/a").errorText.contains("up to date: 1 file"))
     let moved = try await place.dlm("get", "http://bücher.example/moved", "-o", "b")
     #expect(moved.status == 0, "\(moved.errorText)")
     #expect(origin.log.allSatisfy { $0.path.hasPrefix("http://xn--bcher-kva.example/") })

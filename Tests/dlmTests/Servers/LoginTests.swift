@@ -73,7 +73,7 @@ struct LoginTests {
     // A challenge for each lane.
     #expect(statuses.count { $0 == "401" } <= (mode == .sequential ? 1 : 24), "\(statuses)")
     let again = try await place.dlm("get", "urls.txt", "-d", "out", "-j", "8", "-m", mode.rawValue)
-    #expect(again.errorText.contains("200 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 200 files"), "\(again.errorText)")
   }
 
   /// Two realms and Basic on one host, by turns.
@@ -105,6 +105,28 @@ struct LoginTests {
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.file("one.bin") == [1])
     #expect(try place.file("two.bin") == [2])
+  }
+
+  /// It said that a login was wanted, of one that was refused, and never spoke of the file that has one.
+  @Test func whatIsWrongWithALoginIsSaid() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .status(401, headers: ["WWW-Authenticate: Basic realm=\"r\""]))
+    origin.route("/token", .status(401, headers: ["WWW-Authenticate: Bearer"]))
+    origin.route("/right", .behindBasic(.file([1])))
+    let place = try Workplace()
+    func said(_ arguments: String...) async throws -> String {
+      try await place.start(["get"] + arguments).waitForExit().errorText
+    }
+    #expect(try await said(origin.url("/f")).contains("requires a login: give one with --netrc-file"))
+    #expect(try await said(origin.url("/token")).contains("--header 'Authorization: Bearer TOKEN'"))
+    let refused = ": the login was refused\n"
+    #expect(try await said("-H", "Authorization: Bearer x", origin.url("/token")).contains(refused))
+    try place.folder.write(Array("machine 127.0.0.1 login user password secret\n".utf8), to: "home/.netrc")
+    #expect(try await said(origin.url("/f")).contains("~/.netrc has a login for 127.0.0.1: --netrc uses it"))
+    #expect(try await said("--netrc", origin.url("/f")).contains(refused))
+    #expect(try await place.dlm("get", "-n", origin.url("/right")).status == 0)
+    #expect(try place.file("right") == [1])
   }
 
   @Test(arguments: ["user:wrong", "nobody:secret", ""])

@@ -12,14 +12,14 @@ struct PastingTests {
 
   @Test(
     arguments: [
-      (["https://h.example/a/b.bin"], nil, "1 link pasted: h.example/b.bin. Fetch it? [y/n]"),
+      (["https://h.example/a/b.bin"], nil, "1 link pasted: h.example/b.bin. Download it? [y/n]"),
       (
         ["http://u:p@h.example/a?token=secret", "http://h.example/"], nil,
-        "2 links pasted: h.example/a, h.example/. Fetch them? [y/n]"
+        "2 links pasted: h.example/a, h.example/. Download them? [y/n]"
       ),
       (
         ["a", "b", "c", "d", "e"].map { "http://h/\($0)" }, "No.",
-        "5 links pasted: h/a, h/b, h/c, 2 more. Fetch them? [y/n]   No."
+        "5 links pasted: h/a, h/b, h/c, 2 more. Download them? [y/n]   No."
       ),
     ] as [([String], String?, String)])
   func question(links: [String], note: String?, line: String) {
@@ -57,14 +57,14 @@ struct PastingTests {
     for name in ["one", "two", "three"] { halting.origin.route("/\(name)", .file(Array(name.utf8))) }
     let terminal = try halting.start(["-m", mode, "-d", "out"], columns: 120)
     defer { terminal.stop() }
-    try await terminal.wait(for: "a.bin.*1.0 MiB")
+    try await terminal.wait(for: "a.bin.*33%")
     // What is no address is a wrong key.
     try await terminal.type(Self.paste("no address\rq\rhttp://"))
     try await terminal.wait(for: "\\? shows the keys")
     let (one, two) = (halting.origin.url("/one"), halting.origin.url("/two"))
     try await terminal.type(Self.paste("\(one)\r\(two)\r\(halting.urls[0])\r"))
     try await terminal.wait(
-      for: "3 links pasted: 127.0.0.1/one, 127.0.0.1/two, 127.0.0.1/a.bin. Fetch them\\? \\[y/n\\]")
+      for: "3 links pasted: 127.0.0.1/one, 127.0.0.1/two, 127.0.0.1/a.bin. Download them\\? \\[y/n\\]")
     try await terminal.type("\r")
     try await terminal.wait(for: "Not one of these keys")
     try await terminal.type("y")
@@ -75,7 +75,7 @@ struct PastingTests {
     }
     try await terminal.wait(for: "/3 files")
     try await terminal.type(Self.paste(halting.origin.url("/three")))
-    try await terminal.wait(for: "1 link pasted: 127.0.0.1/three. Fetch it")
+    try await terminal.wait(for: "1 link pasted: 127.0.0.1/three. Download it")
     try await terminal.type("n")
     try await terminal.wait(forAbsenceOf: "pasted")
     halting.gate.open()
@@ -85,7 +85,7 @@ struct PastingTests {
     #expect(halting.origin.log.count { $0.path == "/a.bin" } == 1)
     // They are of the list that is remembered.
     let again = try await halting.place.dlm("get", "--no-compare")
-    #expect(again.errorText.contains("3 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("up to date: 3 files"), "\(again.errorText)")
     // The terminal was told to mark no more of what is pasted.
     let sent = String(decoding: try terminal.sent(), as: UTF8.self)
     #expect(sent.components(separatedBy: "\u{1B}[?2004").last?.hasPrefix("l") == true)
@@ -98,7 +98,7 @@ struct PastingTests {
     halting.origin.route("/one", .file([1]))
     let terminal = try halting.start(columns: 120)
     defer { terminal.stop() }
-    try await terminal.wait(for: "a.bin.*1.0 MiB")
+    try await terminal.wait(for: "a.bin.*33%")
     // Without the marks, as a line.
     try await terminal.type(halting.origin.url("/one") + "\r")
     try await terminal.wait(for: "1 link pasted")
@@ -115,7 +115,7 @@ struct PastingTests {
     defer { halting.origin.stop() }
     let terminal = try halting.start(columns: 120)
     defer { terminal.stop() }
-    try await terminal.wait(for: "a.bin.*1.0 MiB")
+    try await terminal.wait(for: "a.bin.*33%")
     try await terminal.type(Self.paste(halting.origin.url("/one")))
     try await terminal.wait(for: "1 link pasted")
     try await terminal.type("\u{03}")
@@ -131,13 +131,13 @@ struct PastingTests {
     let tmux = try await TmuxRun(halting.place, columns: 120)
     defer { tmux.stop() }
     try await tmux.run("\(try DLMExecutable.path()) get -s 1 --stall-timeout 300 '\(halting.urls[0])'")
-    try await tmux.wait { $0.contains { $0.contains("a.bin") && $0.contains("1.0 MiB") } }
+    try await tmux.wait { $0.contains { $0.contains("a.bin") && $0.contains("33%") } }
     try await tmux.press("C-z")
     try await tmux.wait { $0.last?.hasPrefix("$") == true }
     try await tmux.run("fg")
     try await tmux.wait { $0.suffix(4).contains { $0.contains("0/1 file") } }
     try await tmux.paste(halting.origin.url("/one"))
-    try await tmux.wait { $0.last == "1 link pasted: 127.0.0.1/one. Fetch it? [y/n]" }
+    try await tmux.wait { $0.last == "1 link pasted: 127.0.0.1/one. Download it? [y/n]" }
     try await tmux.press("y")
     try await tmux.wait { $0.contains("dlm: added 1 file to this run") }
     halting.gate.open()

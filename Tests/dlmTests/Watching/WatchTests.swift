@@ -169,7 +169,7 @@ struct WatchTests {
     try await run.wait(forOutput: removed(0))
     try await run.wait(forOutput: waiting)
     let ended = try await end(run, 0)
-    #expect(ended.errorText == "dlm: urls.txt has no addresses\n")
+    #expect(ended.errorText == "dlm: urls.txt has no URLs\n")
     #expect(origin.record.requests(to: "/a").count == 1)
   }
 
@@ -250,7 +250,8 @@ struct WatchTests {
       switch status {
       case 1: #expect(ended.errorText.contains("nonsense") && ended.errorText.contains("404"))
       case 0: #expect(!ended.errorText.contains("404") && !ended.errorText.contains("nonsense"))
-      default: #expect(ended.errorText.contains("0 of 1 done, 1 begun, 1 B kept; to resume:\n    dlm get urls.txt"))
+      default:
+        #expect(ended.errorText.contains("0 of 1 file done, 1 B of the next saved. Resume with:\n    dlm get urls.txt"))
       }
     }
     // What is remembered is the list, and not that it was watched; nothing is compared.
