@@ -127,6 +127,7 @@ struct Exchange: ~Copyable {
       // One layer, the last that was applied: each can multiply the one below it, and nobody asked for any.
       if case .known(let codings) = head.bodyCoding { decoder = try codings.last.map(ContentDecoder.init) }
       beginBody()
+    case .drain where request.isHead: return drain(0, at: now())
     case .drain: return drain(isRefusal(head) ? .max : framing?.length, at: now())
     case .enough: return satisfied()
     }

@@ -280,6 +280,7 @@ struct TransferOptions: ~Copyable {
   /// Nil while it is being set.
   private var isHome: Bool? = true
   private var readsNetrc = true
+  private var isHead = false
   private var cookies: String?
   private(set) var bufferSize = 0
   private(set) var way: ConnectionWay = []
@@ -295,6 +296,8 @@ struct TransferOptions: ~Copyable {
     if wantedWay != way { try settings.apply(wantedWay, to: easy) }
     way = wantedWay
     try easy.set(CURLOPT_RANGE, request.rangeStart.map { "\($0)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? "") })
+    if request.isHead != isHead { try easy.set(CURLOPT_NOBODY, request.isHead ? 1 : 0) }
+    isHead = request.isHead
     let goesHome = request.isHome(address)
     let isOther = goesHome != isHome
     isHome = nil

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 public import SystemPackage
 
-/// What one process has under way, as `dlm cache status` of another process shows it.
+/// What one process has under way, as `dlm status` of another process shows it.
 ///
 /// A run replaces its file, `PID.json` in a private folder, about once a second, and holds a lock on it, which the
 /// kernel frees however the process ends. The next reader removes a snapshot without a lock.
@@ -23,6 +23,13 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   public var process: Int32
   /// Where its files go.
   public var directory: String
+  /// Where it was started; nil from an earlier version, as all that follow where they are optional.
+  public var startedIn: String?
+  /// What it downloads, for people: its first list, and how many more.
+  public var list: String?
+  /// How much of it is done, from 0 to 1, and the seconds that are left; nil while unknown.
+  public var fraction: Double?
+  public var secondsLeft: Double?
   /// Requests read from its list so far, and whether those are all.
   public var listed: Int
   public var listIsComplete: Bool

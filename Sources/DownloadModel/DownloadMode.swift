@@ -7,6 +7,9 @@ public enum DownloadMode: String, Sendable, CaseIterable, Codable {
   case auto
 
   public static let strategies = [sequential, asyncLet, parallel]
+
+  /// The strategy that it runs: auto is the task group of parallel, at a width that it finds.
+  public var kind: DownloadMode { self == .auto ? .parallel : self }
 }
 
 /// In which order requests go, beside those that go first (`--order`); those of unknown size go last.
@@ -24,6 +27,10 @@ public struct RunWidth: Sendable, Equatable {
   public var lesson: WidthLesson?
   /// The most at a time; more than `peak` where files were split.
   public var connections: Int
+  /// The longest time that the run waited for a host that refused all its requests (429, 503).
+  public var waited = Duration.zero
+  /// The time that all files together were in flight: one after the other, they take at most that long.
+  public var work = Duration.zero
 
   public init(peak: Int, lesson: WidthLesson?, connections: Int? = nil) {
     (self.peak, self.lesson, self.connections) = (peak, lesson, connections ?? peak)

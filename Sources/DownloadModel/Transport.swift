@@ -31,9 +31,11 @@ extension Transport {
   }
 }
 
-/// One GET (RFC 9110 §9.3.1) that the transport is to send.
+/// One GET (RFC 9110 §9.3.1) that the transport is to send, or a HEAD (§9.3.2).
 public struct TransferRequest: Sendable {
   public var address: Address
+  /// Asks for the head alone. The sink must drain the answer.
+  public var isHead = false
   /// First byte wanted (`Range: bytes=N-`, RFC 9110 §14.2); nil asks for the whole file.
   public var rangeStart: Int64?
   /// The offset behind the last byte wanted (`Range: bytes=N-M`); nil asks for all that follows.

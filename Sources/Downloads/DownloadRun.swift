@@ -57,15 +57,17 @@ package final class DownloadRun: Sendable {
   private let loops: [NetworkLoops.Loop]
   private let plan: RunPlan
   private let feed: ProgressFeed
+  private let store: (any DownloadStore)?
   private let clock = PausableClock()
   private let state = Lock(State())
 
-  package init(_ plan: RunPlan, over loops: NetworkLoops, feed: ProgressFeed) {
+  /// - Parameter store: takes what the transfers bring; nil for the loops' own.
+  package init(_ plan: RunPlan, over loops: NetworkLoops, feed: ProgressFeed, store: (any DownloadStore)? = nil) {
     var plan = plan
     plan.widths = Array(plan.widths.prefix(loops.all.count))
     let first = plan.firstLoop
     self.loops = plan.widths.indices.map { loops.all[(first + $0) % loops.all.count] }
-    (self.plan, self.feed) = (plan, feed)
+    (self.plan, self.feed, self.store) = (plan, feed, store)
   }
 
   /// Downloads everything that the source gives: a share of the lanes on each loop.
@@ -135,7 +137,8 @@ package final class DownloadRun: Sendable {
 
   private func downloader(on loop: NetworkLoops.Loop, _ news: Downloader.News) -> Downloader {
     Downloader(
-      on: loop.transport.serialExecutor, store: loop.cache, transport: loop.transport, feed: feed, retry: plan.retry,
+      on: loop.transport.serialExecutor, store: store ?? loop.cache, transport: loop.transport, feed: feed,
+      retry: plan.retry,
       clock: clock, random: { Double.random(in: 0..<1) }, segments: plan.segments, news: news)
   }
 

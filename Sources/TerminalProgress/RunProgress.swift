@@ -1,4 +1,4 @@
-import DownloadModel
+public import DownloadModel
 import Glibc
 import HeapModule
 
@@ -150,6 +150,23 @@ struct RunTotal: Sendable {
     done = (tally.done, tally.finishedBytes)
     guard files > 0, bytes >= 0 else { return }
     sizes = (sizes + repeatElement(Double(bytes) / Double(files), count: min(files, 64))).suffix(64)
+  }
+}
+
+/// How far a run has come, by the rule of the total line; for other processes.
+public struct RunOutlook: Sendable {
+  private var total = RunTotal()
+  /// How much is done, from 0 to 1; nil while unknown.
+  public private(set) var fraction: Double?
+  public private(set) var timeLeft: Duration?
+
+  public init() {}
+
+  /// - Parameter now: since the start.
+  public mutating func update(_ sample: ProgressSample, at now: Duration) {
+    let content = total.update(sample, active: sample.active.map { FileProgress($0.meter) }, at: now)
+    fraction = content.progress.fraction
+    timeLeft = content.timeLeft
   }
 }
 

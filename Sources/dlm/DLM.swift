@@ -12,7 +12,8 @@ struct DLM: AsyncParsableCommand {
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
       GetCommand.self, AddCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self,
-      ClearCacheCommand.self, HistoryCommand.self, MergeCommand.self, ConfigCommand.self, CompletionCommand.self,
+      ClearCacheCommand.self, HistoryCommand.self, StatusCommand.self, MergeCommand.self, ConfigCommand.self,
+      CompletionCommand.self,
     ])
 
   static func main() {
@@ -193,8 +194,9 @@ enum CommandLineParse {
   }
 
   /// `dlm ADDRESS` and `dlm LIST` mean `dlm get`, the first also behind options. A word that is neither may be a
-  /// mistyped command.
+  /// mistyped command. `dlm ls` is `dlm status`; as an alias it would be an entry of its own in the manual page.
   static func withCommand(_ words: [String]) -> [String] {
+    if words.first == "ls" { return ["status"] + words.dropFirst() }
     guard let first = words.first, first != "help", command(named: first) == nil,
       isOption(first) ? words.contains(where: { Source($0).isAddress }) : isSource(first)
     else { return words }

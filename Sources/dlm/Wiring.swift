@@ -23,7 +23,8 @@ struct Wiring: Sendable {
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(
     _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
-    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed, log: RunLog?
+    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed, log: RunLog?,
+    store: (any DownloadStore)? = nil
   ) async throws(DownloadError) {
     let concurrency = RunConcurrency(
       mode, jobs: settings.jobs, segments: settings.segments,
@@ -57,7 +58,7 @@ struct Wiring: Sendable {
     plan.sharesConnections = options.usesHTTP2
     // What is added to a watched list may have to go first while all lanes are busy.
     plan.looksAhead = !settings.first.isEmpty || settings.order != .list || watches
-    downloads = DownloadRun(plan, over: loops, feed: feed)
+    downloads = DownloadRun(plan, over: loops, feed: feed, store: store)
     (self.mode, self.log) = (mode, log)
     room = files == 1 && mode != .sequential ? settings.jobs : nil
   }

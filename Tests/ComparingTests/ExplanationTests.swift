@@ -53,6 +53,24 @@ struct ExplanationTests {
     #expect(all.count == (workers == 1 ? 1 : 2))
   }
 
+  /// Of 51 files over a line of 50 ms, each on a connection of its own, whose first answer takes two round trips, was
+  /// said that the server answers about 24 at once.
+  @Test("fresh connections are no busy server", arguments: [51, 60, 200])
+  func freshConnections(files: Int) {
+    let run = SimulatedRun(files: files, latency: .milliseconds(50), opening: .milliseconds(50))
+    let all = explanations(run, width: min(files, 64))
+    guard all.count == 1, case .sideBySide? = all.first else {
+      Issue.record("\(all)")
+      return
+    }
+    var few = run
+    few.workers = 3
+    guard case .busyServer? = explanations(few, width: min(files, 64)).last else {
+      Issue.record("\(explanations(few))")
+      return
+    }
+  }
+
   /// A listen queue of five: what does not fit into it is tried again by the kernel a second later, and
   /// sequential is the fastest.
   @Test("connections that are not taken are named")

@@ -11,6 +11,8 @@ struct SimulatedRun {
   var rate = 4e6
   /// Bytes a second of all connections together.
   var line = Double.infinity
+  /// What connecting takes, and then the first answer of a connection beyond another one.
+  var opening: Duration?
   /// How many requests the server answers at a time.
   var workers = Int.max
 
@@ -26,10 +28,12 @@ struct SimulatedRun {
       let connection = free.indices.min { free[$0] < free[$1] } ?? 0
       let worker = served.indices.min { served[$0] < served[$1] } ?? 0
       let begin = free[connection]
-      let answered = max(begin, served[worker]) + latency
+      let opening = begin == .zero ? opening : nil
+      let answered = max(begin, served[worker]) + latency + (opening ?? .zero) * 2
       let end = answered + receiving
       var times = TransferTimes(
         address: "http://host/\(file)", begin: Self.start + UInt64(begin / .nanoseconds(1)), end: end - begin)
+      times.connected = opening
       times.firstByte = answered - begin
       times.bytes = size
       times.connections = begin == .zero ? 1 : 0

@@ -36,6 +36,20 @@ struct HostLimiterTests {
     #expect(limiter.limit == row.limit)
   }
 
+  /// Said of the times of two runs, so only pauses count in which it served none, and none twice.
+  @Test func waitingForABusyHostIsCounted() {
+    var limiter = HostLimiter(ceiling: 16)
+    for _ in 0..<3 { limiter.begin() }
+    for _ in 0..<2 { _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5) }
+    #expect(limiter.waited == .zero, "one is still served")
+    _ = limiter.refuse(Self.asking(2), at: .zero, policy, random: 0.5)
+    #expect(limiter.waited == .seconds(2))
+    limiter.coolDown(until: .seconds(3), from: .seconds(1))
+    #expect(limiter.waited == .seconds(3))
+    limiter.coolDown(until: .seconds(9), from: .seconds(4), isDown: true)
+    #expect(limiter.waited == .seconds(3), "without a connection it is not busy")
+  }
+
   struct Opening: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var opening = 8

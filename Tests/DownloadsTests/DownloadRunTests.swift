@@ -62,7 +62,7 @@ struct DownloadRunTests {
     async let width = bench.download(requests)
     try await bench.place.origin.wait(forRequests: most)
     gate.open()
-    #expect(await width == RunWidth(peak: most, lesson: nil))
+    #expect(await width.peak == most)
     #expect(bench.count == 12 && bench.place.origin.record.greatestInFlight == most)
   }
 

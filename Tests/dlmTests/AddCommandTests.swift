@@ -55,6 +55,27 @@ struct AddCommandTests {
     #expect(next.errorText.contains("up to date: 3 files"), "\(next.errorText)")
   }
 
+  /// Whether or not the run has `-d`.
+  @Test func findsTheRunThatWasStartedHere() async throws {
+    let run = try await Run()
+    defer { run.origin.stop() }
+    let added = try await run.place.dlm("add", run.origin.url("/a"))
+    #expect(
+      added.status == 0 && added.outputText.hasSuffix("to the run in \(run.place.work)/out\n"), "\(added.errorText)")
+    let stalls = OriginAnswer.file(Self.body, FileOptions(ending: .stall(after: 1 << 19, until: run.gate)))
+    run.origin.route("/second", stalls)
+    let arguments = ["get", run.origin.url("/second"), "-d", "other", "-s", "1", "--stall-timeout", "300"]
+    let other = try run.place.start(arguments)
+    // It is known after its first second.
+    var said = try await run.place.dlm("add", run.origin.url("/b"))
+    for _ in 0..<100 where said.status == 0 { said = try await run.place.dlm("add", run.origin.url("/b")) }
+    #expect(said.status == 64 && said.errorText.contains("choose one with -d: "), "\(said.errorText)")
+    #expect(try await run.add("b", folder: "other").status == 0)
+    run.gate.open()
+    for process in [run.run, other] { #expect(try await process.waitForExit().status == 0) }
+    #expect(try run.place.names(in: "other") == ["b", "second"])
+  }
+
   @Test(arguments: [["no address"], ["list.txt"], ["http://h/a", "-"], ["http://h/a\nhttp://h/b"]])
   func mistakes(words: [String]) async throws {
     let place = try Workplace()
@@ -70,7 +91,7 @@ struct AddCommandTests {
     #expect(
       elsewhere.errorText.contains(
         "no download is running in this folder; start one with dlm get URL"))
-    let secret = try await run.place.dlm("add", "http://u:p4ss@h/x?token=s3cret")
+    let secret = try await run.place.dlm("add", "-d", ".", "http://u:p4ss@h/x?token=s3cret")
     #expect(secret.status == 64 && !secret.errorText.contains("p4ss") && !secret.errorText.contains("s3cret"))
     run.gate.open()
     #expect(try await run.run.waitForExit().status == 0)

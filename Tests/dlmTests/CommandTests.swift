@@ -335,7 +335,7 @@ struct CommandTests {
 
   @Test func aDryRunTouchesNothing() async throws {
     let place = try Workplace()
-    let run = try await place.dlm("get", "--dry-run", "http://example.org/a%20b.txt", "-d", "out")
+    let run = try await place.dlm("get", "--dry-run", "--offline", "http://example.org/a%20b.txt", "-d", "out")
     #expect(run.status == 0)
     #expect(run.outputText == "http://example.org/a%20b.txt\tout/a b.txt\t-\tfetch\n")
     #expect(try place.names().isEmpty)

@@ -92,6 +92,49 @@ struct ComparingTests {
     #expect(!page.contains("s3cret"))
   }
 
+  // MARK: What it costs
+
+  /// Nine times 10 GB were downloaded without a word before.
+  @Test func theCostIsSaidFirst() async throws {
+    let (origin, urls) = try Self.served()
+    defer { origin.stop() }
+    let place = try Workplace()
+    _ = try place.list(urls)
+    let first = try await place.dlm("compare", "urls.txt", "--mode", "parallel", "--runs", "2")
+    #expect(
+      first.status == 0 && first.errorText.hasPrefix("2 runs of 4 files: of unknown size\n"), "\(first.errorText)")
+    let second = try await place.dlm("compare", "urls.txt", "--warmup", "1", "--runs", "2")
+    let line = "9 runs of 4 files: 70.3 KiB in all (7.8 KiB a run), about "
+    #expect(second.status == 0 && second.errorText.hasPrefix(line), "\(second.errorText)")
+    let quiet = try await place.dlm("compare", "urls.txt", "--runs", "1", "-q")
+    #expect(quiet.status == 0 && !quiet.errorText.contains("in all"), "\(quiet.errorText)")
+  }
+
+  /// - Parameter asks: whether a terminal is there and nothing answered before.
+  @Test(arguments: [(true, "n"), (true, "y"), (false, "--yes"), (false, "a pipe")])
+  func muchIsAskedAbout(asks: Bool, answer: String) async throws {
+    let (origin, urls) = try Self.served()
+    defer { origin.stop() }
+    let place = try Workplace()
+    _ = try place.list(urls.map { "\($0)\tsize=200M" })
+    let arguments = ["compare", "urls.txt", "--runs", "1", "--modes", "parallel", "async-let"]
+    if answer == "a pipe" {
+      let run = try await place.start(arguments).waitForExit()
+      #expect(run.status == 0 && run.errorText.contains("1.6 GiB in all (800 MiB a run)"), "\(run.errorText)")
+      return
+    }
+    let terminal = try TerminalRun(place, arguments + (answer == "--yes" ? ["--yes"] : []), columns: 100)
+    defer { terminal.stop() }
+    if asks {
+      try await terminal.wait(for: "Download that. .y/N.")
+      #expect(origin.log.isEmpty)
+      try await terminal.type("\(answer)\n")
+    }
+    let end = try await terminal.waitForEnd()
+    #expect(end.everything.contains { $0.contains("1.6 GiB in all") }, "\(end.text)")
+    #expect(end.status == (answer == "n" ? 1 : 0) && origin.log.isEmpty == (answer == "n"), "\(end.text)")
+  }
+
   // MARK: What a kill leaves
 
   @Test func whatAKilledComparisonLeftGoesWithTheNext() async throws {

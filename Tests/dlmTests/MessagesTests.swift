@@ -180,7 +180,7 @@ struct MessagesTests {
     let lines = SummaryMessages(report: report).lines
     #expect(
       lines == [
-        "1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), auto, up to \(atOnce) at once",
+        "1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), auto\(atOnce > 1 ? ", up to \(atOnce) at once" : "")",
         "  auto used \(text)",
       ])
     #expect(LessonMessages.word(lesson) == word)
@@ -291,7 +291,7 @@ struct MessagesTests {
     report.rejections = [unreadable]
     #expect(
       lines("urls.txt")
-        == ["dlm: urls.txt cannot be read: No such file or directory; if it is a URL, write https://urls.txt"])
+        == ["dlm: urls.txt cannot be read: No such file or directory; check its name"])
   }
 
   @Test(
@@ -341,22 +341,30 @@ struct MessagesTests {
     let then = PastRun(
       mode: .sequential, listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 12,
       endedAt: 0)
-    let fair = RunTimes.Comparison(run: then, isFair: true)
+    let fair = RunTimes.Comparison(run: then)
     #expect(
       SummaryMessages(report: report(), comparison: fair, again: "").lines.last
         == "The same list in mode sequential took 12.0 s: this run was 3.0 times as fast.")
     let tie = RunTimes.Comparison(
       run: PastRun(
         mode: .asyncLet, listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 4.1,
-        endedAt: 0),
-      isFair: true)
+        endedAt: 0))
     #expect(
       SummaryMessages(report: report(), comparison: tie, again: "").lines.last
         == "The same list in mode async-let took 4.1 s: a tie.")
-    let unfair = RunTimes.Comparison(run: then, isFair: false)
-    #expect(
-      SummaryMessages(report: report(), comparison: unfair, again: "").lines.last?.contains("cannot be compared")
-        == true)
+    var waited = then
+    waited.waited = 2
+    let runs: [(PastRun.Obstacle, PastRun, String)] = [
+      (.otherWork, then, "that run downloaded 64.0 MiB"), (.sameStrategy, then, "both modes run a task group"),
+      (.waited, waited, "that run waited 2.0 s for a busy server"),
+    ]
+    for (obstacle, run, reason) in runs {
+      let unfair = RunTimes.Comparison(run: run, obstacle: obstacle)
+      let line = SummaryMessages(report: report(), comparison: unfair, again: "").lines.last
+      let start =
+        "The same list in mode sequential took 12.0 s; not comparable: \(reason). dlm compare --mode sequential"
+      #expect(line?.hasPrefix(start) == true, "\(line ?? "")")
+    }
   }
 
   /// What is remembered, and what is given again, becomes the command it was.
@@ -386,17 +394,17 @@ struct MessagesTests {
   /// other.
   @Test(
     arguments: [
-      (.sequential, .parallel, nil, "one by one, to compare with parallel (12.3 s): about 3 min"),
-      (.sequential, .parallel, 40, "one by one, to compare with parallel (12.3 s): about 40 s"),
-      (
-        .parallel, .sequential, nil, "in mode parallel, to compare with sequential (12.3 s): 12 s at the most"
-      ),
-      (.asyncLet, .parallel, nil, "in mode async-let, to compare with parallel (12.3 s): about 12 s"),
-    ] as [(DownloadMode, DownloadMode, Double?, String)])
-  func aRepeatIsAnnounced(mode: DownloadMode, other: DownloadMode, own: Double?, words: String) {
+      (.sequential, .parallel, nil, nil, "sequentially, to compare with parallel (12.3 s): 5 B, at most 3 min"),
+      (.sequential, .parallel, 77, nil, "sequentially, to compare with parallel (12.3 s): 5 B, at most 77 s"),
+      (.sequential, .parallel, 2, nil, "sequentially, to compare with parallel (12.3 s): 5 B, at most 12 s"),
+      (.sequential, .parallel, nil, 40, "sequentially, to compare with parallel (12.3 s): 5 B, about 40 s"),
+      (.parallel, .sequential, nil, nil, "in mode parallel, to compare with sequential (12.3 s): 5 B, at most 12 s"),
+      (.asyncLet, .parallel, 77, nil, "in mode async-let, to compare with parallel (12.3 s): 5 B, about 12 s"),
+    ] as [(DownloadMode, DownloadMode, Double?, Double?, String)])
+  func aRepeatIsAnnounced(mode: DownloadMode, other: DownloadMode, work: Double?, own: Double?, words: String) {
     func run(_ seconds: Double) -> PastRun {
       PastRun(
-        mode: other, listDigest: "d", jobs: 16, fetched: 1000, transferredBytes: 1, seconds: seconds,
+        mode: other, listDigest: "d", jobs: 16, fetched: 1000, transferredBytes: 5, seconds: seconds, work: work,
         endedAt: 0)
     }
     let plan = RepeatPlan(

@@ -132,11 +132,33 @@ struct RunHistoryTests {
       ], of: "d")
     let found = times.comparison(for: Self.run(10, 10, at: 4))
     #expect(found?.run.mode == .sequential)
-    #expect(found?.isFair == true)
+    #expect(found?.obstacle == nil)
     #expect(times.comparison(for: Self.run(0, 0, at: 4)) == nil)
     #expect(RunTimes([Self.run(10, 10, mode: .sequential)], of: "other").comparison(for: Self.run()) == nil)
     // The one waited for a file that failed, the other did not.
-    #expect(times.comparison(for: Self.run(10, 10, at: 4, failed: 1))?.isFair == false)
+    #expect(times.comparison(for: Self.run(10, 10, at: 4, failed: 1))?.obstacle == .otherWork)
+  }
+
+  @Test(
+    arguments: [
+      (.sequential, .parallel, nil, nil, nil), (.auto, .parallel, nil, nil, .sameStrategy),
+      (.parallel, .auto, nil, nil, .sameStrategy), (.auto, .sequential, nil, nil, nil),
+      (.sequential, .parallel, 2, nil, .waited), (.sequential, .asyncLet, nil, 2, .waited),
+    ] as [(DownloadMode, DownloadMode, Double?, Double?, PastRun.Obstacle?)])
+  func likeIsComparedWithLike(
+    mode: DownloadMode, other: DownloadMode, waited: Double?, otherWaited: Double?, obstacle: PastRun.Obstacle?
+  ) {
+    var (this, that) = (Self.run(mode: mode), Self.run(mode: other))
+    (this.waited, that.waited) = (waited, otherWaited)
+    #expect(this.obstacle(to: that) == obstacle)
+  }
+
+  /// One that waited for a busy server takes the place of none that did not.
+  @Test(arguments: [(nil, nil, 2), (2, nil, 1), (nil, 1, 2), (2, 1, 2)] as [(Double?, Double?, Double)])
+  func aTimeWithoutWaitingStays(waited: Double?, before: Double?, expected: Double) {
+    var (first, second) = (Self.run(10, 1000, 1), Self.run(10, 1000, 2))
+    (first.waited, second.waited) = (before, waited)
+    #expect(RunTimes([first, second], of: "d")[.parallel]?.seconds == expected)
   }
 
   // MARK: Lines
@@ -163,7 +185,8 @@ struct RunHistoryTests {
     #expect(
       String(decoding: lines[2], as: UTF8.self)
         == #"{"ended":{"past":{"adapts":false,"all":true,"at":0,"bytes":1000,"command":"get","directory":null,"#
-        + #""failed":3,"files":10,"jobs":1,"list":"d","mode":"parallel","seconds":1.0,"sources":[]},"run":null}}"#)
+        + #""failed":3,"files":10,"jobs":1,"list":"d","mode":"parallel","seconds":1.0,"sources":[],"waited":null,"#
+        + #""work":null},"run":null}}"#)
   }
 
   /// The power fails, or the disk is full: what came before and what comes after is read.

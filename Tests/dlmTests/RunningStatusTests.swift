@@ -42,7 +42,8 @@ struct RunningStatusTests {
     let run = try await Self.start(origin, place, gate)
     let lines = try await Self.status(place).split(separator: "\n")
     #expect(lines.count == 3, "\(lines)")
-    #expect(lines[1].hasPrefix("Running (process \(run.processID)): 1 of 2 files done, 512 KiB, "))
+    let head = "Running (process \(run.processID)): urls.txt: 1 of 2 files done, 50 %, 512 KiB, "
+    #expect(lines[1].hasPrefix(head), "\(lines)")
     #expect(lines[1].hasSuffix("/work/out"))
     #expect(lines[2] == "  \(origin.url("/big")): 512 KiB of 1.0 MiB")
 
@@ -62,6 +63,29 @@ struct RunningStatusTests {
     #expect(try place.folder.names(in: "home/state/dlm/running").isEmpty)
     #expect(try await place.dlm("cache", "status").outputText.split(separator: "\n").count == 1)
     #expect(try await place.dlm("cache", "status", "--json").outputText.contains("\"running\":[]"))
+  }
+
+  /// `dlm status` and `dlm ls` were unknown commands.
+  @Test func aCommandOfItsOwn() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    #expect(try await place.dlm("status").outputText == "no download is running\n")
+    #expect(try await place.dlm("status", "--json").outputText.isEmpty)
+    let gate = try Gate()
+    let run = try await Self.start(origin, place, gate)
+    _ = try await Self.status(place)
+    for name in ["status", "ls"] {
+      let lines = try await place.dlm(name).outputText.split(separator: "\n")
+      #expect(lines.count == 1 && lines[0].contains(": urls.txt: 1 of 2 files done, 50 %, "), "\(lines)")
+    }
+    let text = try await place.dlm("ls", "--json").outputText
+    let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    #expect(json["list"] as? String == "urls.txt" && json["process"] as? Int == Int(run.processID), "\(text)")
+    let fraction = try #require(json["fraction"] as? Double)
+    #expect(fraction > 0.4 && fraction < 0.6, "\(text)")
+    gate.open()
+    #expect(try await run.waitForExit().status == 0)
   }
 
   /// A text for people loses its secrets and its control characters; in JSON that must not eat a quote.

@@ -19,7 +19,7 @@ struct SettingsTests {
     arguments: [
       ("mode = fast", "\"fast\" is not a value for mode; use sequential, async-let, parallel, auto"),
       ("mode = paralel", "Did you mean parallel?"), ("jobs = many", "use a number from 1, or auto"),
-      ("stall-timeout = long", "use seconds"), ("retry-max-time = -1", "use seconds"),
+      ("stall-timeout = long", "use a time such as 30 (seconds)"), ("retry-max-time = -1", "use a time"),
       ("max-age = soon", "use a time such as 30 (seconds), 10m, 1h or 2d"), ("limit-rate = fast", "such as 500K"),
       ("fsync = maybe", "use yes or no"), ("jobs = [1, 2]", "\"[1, 2]\" is not a value for jobs"),
       ("jobs: 3", "this is not a setting; write name = value"), ("  jobs =  ", "jobs has no value"),
@@ -69,7 +69,7 @@ struct SettingsTests {
   @Test func unknownKeysNameTheirLine() async throws {
     let place = try Workplace()
     _ = try place.folder.write(Array("mode = sequential\njbos = 3\n".utf8), to: "work/.dlm.conf")
-    let text = try await place.dlm("get", "--dry-run", "http://h/x", "-q").errorText
+    let text = try await place.dlm("get", "--dry-run", "--offline", "http://h/x", "-q").errorText
     #expect(text == "dlm: .dlm.conf:2: jbos is not a setting, and is ignored; did you mean jobs?\n")
   }
 
@@ -104,7 +104,7 @@ struct SettingsTests {
       "DLM_JBOS": "3", "DLM_JOBS": "3", "DLM_LOOPS": "1", "DLM_TEST_LIMIT": "1", "DLM_CERT_PASSPHRASE": "x",
       "DLMX": "1",
     ])
-    let text = try await place.dlm("get", "--dry-run", "http://h/x", "-q").errorText
+    let text = try await place.dlm("get", "--dry-run", "--offline", "http://h/x", "-q").errorText
     #expect(
       text
         == "dlm: DLM_JBOS in the environment is not a setting, and is ignored; did you mean DLM_JOBS?\n"
@@ -140,7 +140,7 @@ struct SettingsTests {
       if let text = row.usual { variables[SettingsSources.variable(row.name)] = text }
     }
     #expect(variables.count > 20)
-    let given = ["own", "shared", "environment"]
+    let given: [String?] = ["own", "shared", "environment"]
     /// What is made of the options and the environment, which themselves are given or not. Without the rate limiter
     /// and others that are objects, a value prints as what it is.
     func made(_ settings: Settings) -> [String] {
@@ -166,9 +166,9 @@ struct SettingsTests {
     let without = OptionTable.rows.filter { $0.setting == .nowhere }.map(\.name)
     #expect(
       without == [
-        "list", "list-format", "base", "accept", "url-template", "preset", "items", "next-field",
+        "list", "list-format", "base", "accept", "glob", "url-template", "preset", "items", "next-field",
         "url-field", "name-field", "checksum-field", "size-field", "split", "shard", "shard-by", "no-unwrap", "output",
-        "checksum", "expect", "dry-run",
+        "checksum", "expect", "dry-run", "json",
       ])
   }
 
@@ -234,7 +234,9 @@ struct SettingsTests {
     #expect(retries["place"] as? String == ".dlm.conf" && retries["line"] as? Int == 2)
     let rate = try #require(objects.first { $0["name"] as? String == "limit-rate" })
     #expect(rate["value"] is NSNull && rate["from"] as? String == "built-in" && rate["place"] is NSNull)
+    let some = try await place.dlm("config", "retries", "netrc")
+    #expect(some.outputText.split(separator: "\n").map { $0.prefix(8) } == ["retries ", "netrc   "])
     let source = try await place.dlm("config", "urls.txt")
-    #expect(source.status == 64 && source.errorText.contains("takes no list"), "\(source.errorText)")
+    #expect(source.status == 64 && source.errorText.contains("\"urls.txt\" is not a setting"), "\(source.errorText)")
   }
 }

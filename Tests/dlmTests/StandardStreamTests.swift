@@ -37,7 +37,7 @@ struct StandardStreamTests {
 
   /// Half a list must not pass for the whole: `--progress json > /dev/full` once ended with 0.
   @Test(arguments: [
-    "get --dry-run http://h/x", "--version", "--help", "get --help", "cache path", "cache status",
+    "get --dry-run --offline http://h/x", "--version", "--help", "get --help", "cache path", "cache status",
     "cache list",
   ])
   func outputThatCannotBeWritten(arguments: String) async throws {

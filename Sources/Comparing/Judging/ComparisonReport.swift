@@ -218,6 +218,8 @@ public enum MeasurementWarning: Sendable, Equatable {
   case uneven(SampleSummary, round: Int)
   /// The median is under twenty milliseconds: starting up weighs more than downloading.
   case tooShort(Duration)
+  /// A run spent more than a twentieth of its time waiting for a host that refused all requests (429, 503).
+  case waited(Duration, round: Int)
 
   static func all(for runs: [RunMeasurement], times: SampleSummary) -> [MeasurementWarning] {
     let isShort = times.median < shortestRun
@@ -227,6 +229,9 @@ public enum MeasurementWarning: Sendable, Equatable {
       times.count < 3 ? .fewRuns(times.count) : nil,
       isShort ? .tooShort(times.median) : nil,
       times.isUneven && !isShort ? odd.map { .uneven(times, round: $0.round) } : nil,
+      runs.max { $0.details.waited < $1.details.waited }.flatMap { run in
+        run.details.waited * 20 > run.wall ? .waited(run.details.waited, round: run.round) : nil
+      },
     ].compactMap(\.self)
   }
 
@@ -274,8 +279,9 @@ public enum Explanation: Sendable, Equatable {
     // Seventeen files, sixteen at a time, take twice as long as one.
     let rounds = (one.files + many.mostAtOnce - 1) / many.mostAtOnce
     guard gain < 0.6 * Double(one.files) / Double(rounds) else { return nil }
-    let connecting = many.connecting - one.connecting
-    let (waiting, receiving) = (many.waiting - one.waiting, many.receiving - one.receiving)
+    let connecting = many.excess(over: one, \.connecting)
+    let waiting = many.excess(over: one, \.waiting)
+    let receiving = many.receiving - one.receiving
     guard max(connecting, waiting, receiving) > one.perFile * 0.5 else { return nil }
     if connecting > max(waiting, receiving) { return .slowConnecting(perFile: connecting) }
     if waiting > receiving { return .busyServer(answers: max(1, Int(gain.rounded()))) }
@@ -287,7 +293,9 @@ public enum Explanation: Sendable, Equatable {
     let files: Int
     let mostAtOnce: Int
     /// Of a file, on average.
-    let (connecting, waiting, receiving, perFile): (Duration, Duration, Duration, Duration)
+    let (receiving, perFile): (Duration, Duration)
+    /// By whether a connection was made for them.
+    private let transfers: [Bool: [TransferTimes]]
     let waitingShare: Double
     let bytesPerConnection: Double
 
@@ -297,13 +305,29 @@ public enum Explanation: Sendable, Equatable {
       guard !timelines.isEmpty, run.wall > .zero else { return nil }
       let shares = TimeShares(timelines)
       (wall, files, mostAtOnce) = (run.wall, timelines.count, run.details.mostAtOnce)
-      connecting = (shares[.lookingUp] + shares[.connecting] + shares[.securing]) / files
-      waiting = shares[.waiting] / files
       receiving = shares[.receiving] / files
       perFile = shares.ofFiles / files
-      waitingShare = perFile > .zero ? (connecting + waiting) / perFile : 0
+      let waiting = shares[.lookingUp] + shares[.connecting] + shares[.securing] + shares[.waiting]
+      waitingShare = perFile > .zero ? waiting / files / perFile : 0
+      let whole = run.details.transfers.map(\.times).filter { !$0.isSegment }
+      transfers = Dictionary(grouping: whole) { $0.connected != nil }
       let seconds = shares[.receiving] / .seconds(1)
       bytesPerConnection = seconds > 0 ? Double(timelines.reduce(0) { $0 + $1.bytes }) / seconds : 0
     }
+
+    /// How much longer a file takes than if each answer took as long as in the other run. First answers of connections
+    /// are compared with first answers: they take longer on any server, and many connections have many of them.
+    func excess(over other: Facts, _ time: (TransferTimes) -> Duration) -> Duration {
+      transfers.reduce(.zero) { sum, group in
+        let others = other.transfers[group.key] ?? []
+        let usual = others.map(time).reduce(.zero, +) / max(1, others.count)
+        return group.value.reduce(sum) { $0 + time($1) - usual }
+      } / files
+    }
   }
+}
+
+extension TransferTimes {
+  fileprivate var connecting: Duration { secured ?? connected ?? .zero }
+  fileprivate var waiting: Duration { max(.zero, (firstByte ?? end) - connecting) }
 }

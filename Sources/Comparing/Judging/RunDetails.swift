@@ -13,6 +13,8 @@ public struct RunDetails: Sendable, Equatable {
   /// Bytes of the process at their peak; nil where the kernel does not tell.
   public var peakMemory: Int64?
   public var retries = 0
+  /// For a host that refused all requests.
+  public var waited = Duration.zero
   /// Files under way at a time, at most.
   public var mostAtOnce = 0
   /// How many connections hosts were found to take, where they take fewer than were asked of them.

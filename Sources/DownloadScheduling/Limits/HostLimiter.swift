@@ -37,6 +37,8 @@ struct HostLimiter: Sendable, Equatable {
   /// All connections to the host, idle ones included, over all processes; `nil` if unknown.
   var connections: Int?
   private(set) var cooldownUntil = Duration.zero
+  /// How long this run has waited because the host refused requests while it served none.
+  private(set) var waited = Duration.zero
   /// Whether the cooldown is because no connection came about, and not because the host asked for it.
   private(set) var isDown = false
   /// Until when an exact limit is not raised; nil before the host serves again.
@@ -107,7 +109,8 @@ struct HostLimiter: Sendable, Equatable {
     cooldownUntil = .zero
   }
 
-  mutating func coolDown(until time: Duration, isDown: Bool = false) {
+  mutating func coolDown(until time: Duration, from now: Duration, isDown: Bool = false) {
+    if !isDown { waited += max(.zero, time - max(now, cooldownUntil)) }
     (self.isDown, cooldownUntil) = (isDown, max(cooldownUntil, time))
   }
 
@@ -213,7 +216,7 @@ struct HostLimiter: Sendable, Equatable {
       // Other requests are being served, so only the server itself can ask for a cooldown.
       guard let asked = error.retryAfter else { return max(now, cooldownUntil) }
       guard policy.allows(pause: asked, elapsed: .zero) else { return nil }
-      coolDown(until: now + asked)
+      coolDown(until: now + asked, from: now)
       return cooldownUntil
     }
     if refusals == 0 { refusedSince = now }
@@ -222,7 +225,7 @@ struct HostLimiter: Sendable, Equatable {
     guard let pause = policy.delay(after: error, failures: refusals, elapsed: elapsed, random: random) else {
       return nil
     }
-    coolDown(until: now + pause, isDown: isOfHost)
+    coolDown(until: now + pause, from: now, isDown: isOfHost)
     return cooldownUntil
   }
 

@@ -28,6 +28,8 @@ struct RunLimiter {
   private var widths: [Int]
   private var inFlight: [Int]
   private(set) var total = 0
+  /// The time that all of them together were in flight.
+  var work = Duration.zero
   private(set) var peak = 0
   /// Further connections of split files; and the most connections at a time, of which each file has one.
   private(set) var (further, mostConnections) = (0, 0)

@@ -200,7 +200,7 @@ struct SharedHost {
     limiter.hasServed = limiter.hasServed || all.contains(where: \.hasServed)
     for other in all {
       if other.cooldownUntil > time {
-        limiter.coolDown(until: now + .milliseconds(Int(min(other.cooldownUntil - time, 1 << 40))))
+        limiter.coolDown(until: now + .milliseconds(Int(min(other.cooldownUntil - time, 1 << 40))), from: now)
       }
       guard (other.version, note.lesson.limit) > (note.version, other.lesson.limit) else { continue }
       (note.version, note.lesson, note.counted) = (other.version, other.lesson, other.counted)

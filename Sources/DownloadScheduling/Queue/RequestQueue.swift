@@ -73,6 +73,7 @@ public final class RequestQueue: Sendable {
     // The children are cancelled and awaited when the lanes have ended, in every case.
     async let _: Void = readBeside()
     async let _: Void = watchClock()
+    async let _: Void = addUpWork()
     return try await lanes((0..<shares).map { RequestQueueShare(queue: self, index: $0) })
   }
 
@@ -105,7 +106,21 @@ public final class RequestQueue: Sendable {
 
   public var width: RunWidth {
     state.withLock {
-      RunWidth(peak: $0.run.peak, lesson: $0.run.adaptive?.lesson, connections: $0.run.mostConnections)
+      var width = RunWidth(peak: $0.run.peak, lesson: $0.run.adaptive?.lesson, connections: $0.run.mostConnections)
+      width.waited = $0.hosts.all.map(\.limiter.waited).max() ?? .zero
+      width.work = $0.run.work
+      return width
+    }
+  }
+
+  /// Adds up the time of all files in flight, until the task is cancelled: ten looks a second, so that no file reads a
+  /// clock for it.
+  private func addUpWork() async {
+    var last = stopwatch.elapsed()
+    while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+      let now = stopwatch.elapsed()
+      state.withLock { $0.run.work += (now - last) * $0.run.total }
+      last = now
     }
   }
 

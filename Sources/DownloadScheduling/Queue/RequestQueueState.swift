@@ -432,7 +432,7 @@ struct RequestQueueState {
     guard !isAlone || record.count <= retry.retries else { return nil }
     run.limitRoom()
     if isAlone {
-      host.limiter.coolDown(until: now + Self.roomPause)
+      host.limiter.coolDown(until: now + Self.roomPause, from: now, isDown: true)
       needsTime = true
     }
     comeAgain(request, record, at: host)

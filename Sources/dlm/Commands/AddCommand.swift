@@ -8,7 +8,7 @@ struct AddCommand: AsyncParsableCommand {
     commandName: "add", abstract: "Add URLs to the download that is running in this folder.",
     discussion: """
       They are downloaded as if they stood at the end of its list; URLs that it has already are not downloaded twice. \
-      A run with --no-cache takes none.
+      Without -d, the run that downloads into this folder, or was started in it. A run with --no-cache takes none.
 
       EXAMPLES
         dlm add -d data https://example.org/b.iso https://example.org/c.iso
@@ -23,14 +23,26 @@ struct AddCommand: AsyncParsableCommand {
       throw ValidationError("\"\(text)\" is not a URL (https://…); dlm get \(text) downloads a list")
     }
     let get = try GetCommand.parse(directory.map { ["--directory=\($0)"] } ?? [])
-    let folder = try Settings(get, [], .load()).output.directory
+    var folder = try Settings(get, [], .load()).output.directory
     let path = RunMemory.canonical(folder) ?? folder
     guard let state = XDGFolders().state.map(RunningSnapshots.folder(below:)) else {
       throw ValidationError(UsageMessages.noRun(in: folder))
     }
     // One that has just begun is found after its first second.
     for _ in 0..<30 {
-      for run in RunningDownloads.all(in: state) where run.directory == path {
+      let runs = RunningDownloads.all(in: state)
+      var found = runs.filter { $0.directory == path }
+      if found.isEmpty, directory == nil {
+        let here = RunMemory.canonical(".")
+        found = runs.filter { $0.startedIn == here }
+        let folders = Set(found.map(\.directory)).sorted()
+        if folders.count > 1 {
+          throw ValidationError(
+            "several downloads were started in this folder; choose one with -d: \(folders.joined(separator: ", "))")
+        }
+        folder = folders.first ?? folder
+      }
+      for run in found {
         let files: (added: Int, known: Int)?
         do throws(Errno) { files = try await run.add(addresses, in: state) } catch {
           throw Refusal(

@@ -12,6 +12,9 @@ struct CompareCommand: AsyncParsableCommand {
       left behind. --verbose adds a picture of each file's time, which a high window has anyway. Without a source: the \
       list that the last get in this folder used. An empty list is no success (66).
 
+      It says first how much it downloads and how long that takes, as far as that is known, and asks at a terminal before \
+      more than 1 GiB.
+
       EXAMPLES
         dlm compare urls.txt
         dlm compare urls.txt --runs 5 --jobs 32
@@ -21,6 +24,7 @@ struct CompareCommand: AsyncParsableCommand {
   var sources: [String] = []
 
   @Flag(help: "URLs given are those of lists.") var list = false
+  @Flag(help: "Answer the question about a large download with yes.") var yes = false
   @OptionGroup var lists: ListOptions
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup var shared: RunOptions
@@ -46,6 +50,11 @@ struct CompareCommand: AsyncParsableCommand {
     let store = RunHistoryStore()
     let names = sources.compactMap { RunMemory.name(of: $0, store) }
     let session = ComparisonSession(requests, of: names.joined(separator: " "), settings, measuring)
+    let cost = session.cost(store.past, digest)
+    settings.say([cost.line])
+    if cost.isLarge, !yes, StandardError.isTerminal, TerminalPrompt.confirm("Download that? [y/N] ") == false {
+      throw Refusal("dlm: nothing was downloaded", .failed)
+    }
     let status = try await session.run { report in
       let past = PastRun.all(of: report, settings, sources: names, listDigest: digest)
       do throws(Errno) { try store.append(past.map { .ended(run: nil, $0) }) } catch {

@@ -111,7 +111,7 @@ struct GetCommand: AsyncParsableCommand {
             || settings.checksumFile != nil || settings.listFile != nil,
           fetching: fetching)
       } catch {
-        settings.say(RepeatMessages.again(again, error))
+        settings.say(RepeatMessages.again(again, error, settings.mode))
       }
     }
     let order = DownloadOrder(

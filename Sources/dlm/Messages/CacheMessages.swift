@@ -33,13 +33,18 @@ enum CacheMessages {
       + "the cache itself takes \(Quantity.bytes(all)) in \(status.folder)\(store)"
   }
 
-  static func running(_ running: RunningDownloads) -> [String] {
+  /// - Parameter names: whether files are named.
+  static func running(_ running: RunningDownloads, names: Bool = true) -> [String] {
     let bound = running.listIsComplete ? "" : "at least "
     let failed = running.failed > 0 ? ", \(Quantity.count(running.failed)) failed" : ""
+    let list = running.list.map { "\($0): " } ?? ""
+    let percent = running.fraction.map { ", \(Int($0 * 100)) %" } ?? ""
+    let left = running.secondsLeft.map { ", \(RepeatMessages.rounded($0)) left" } ?? ""
     let head =
-      "Running (process \(running.process)): \(Quantity.count(running.done)) of \(bound)"
-      + "\(Quantity.count(running.listed)) files done\(failed), \(Quantity.bytes(running.bytes)), "
-      + "\(Quantity.rate(Double(running.rate))), into \(running.directory)"
+      "Running (process \(running.process)): \(list)\(Quantity.count(running.done)) of \(bound)"
+      + "\(Quantity.count(running.listed)) files done\(failed)\(percent), \(Quantity.bytes(running.bytes)), "
+      + "\(Quantity.rate(Double(running.rate)))\(left), into \(running.directory)"
+    guard names else { return [head] }
     let files = running.active.map { file in
       "  \(file.url): \(Quantity.bytes(file.bytes))" + (file.total.map { " of \(Quantity.bytes($0))" } ?? "")
     }
@@ -196,11 +201,12 @@ enum CacheJSON {
     ])
   }
 
-  private static func value(_ running: RunningDownloads) -> JSONValue {
+  static func value(_ running: RunningDownloads) -> JSONValue {
     JSONValue([
       "process": running.process, "directory": text(running.directory), "listed": running.listed,
       "listIsComplete": running.listIsComplete, "done": running.done, "failed": running.failed,
-      "bytes": running.bytes, "rate": running.rate, "more": running.more,
+      "bytes": running.bytes, "rate": running.rate, "more": running.more, "list": text(running.list),
+      "fraction": running.fraction, "secondsLeft": running.secondsLeft,
       "active": running.active.map { JSONValue(["url": text($0.url), "bytes": $0.bytes, "total": $0.total]) },
     ])
   }

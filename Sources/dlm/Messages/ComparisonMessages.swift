@@ -189,6 +189,8 @@ struct ComparisonMessages {
       "uneven, from \(Quantity.measurement(times.minimum)) to \(Quantity.measurement(times.maximum)): round \(round) "
         + "is far from the others; is something else going on?"
     case .tooShort: "runs under 20 ms are too short to compare; a longer list says more"
+    case .waited(let time, let round):
+      "round \(round) waited \(Quantity.measurement(time)) for a busy server (429, 503)"
     }
   }
 

@@ -4,25 +4,26 @@ import TerminalProgress
 /// The messages of a `dlm get` that takes the last list of its folder again.
 enum RepeatMessages {
   /// `Taking the last list of this folder: urls.txt, with --directory=data`
-  static func again(_ last: LastList, _ why: NotRepeated) -> [String] {
+  static func again(_ last: LastList, _ why: NotRepeated, _ mode: DownloadMode) -> [String] {
     let options = last.history.command.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
     let with = options.isEmpty ? "" : ", with \(options.joined(separator: " "))"
     let line = "Taking the last list of this folder: \(last.names)\(with)"
     guard case .because(let reason, let other) = why else { return [line] }
-    return [line, "  Not compared with mode \(other.rawValue): \(reason.rawValue). dlm compare measures both."]
+    let remedy = "dlm compare --mode \(other.rawValue) \(mode.rawValue) measures both."
+    return [line, "  Not comparable with mode \(other.rawValue): \(reason.rawValue). \(remedy)"]
   }
 
-  /// `urls.txt again, one by one, to compare with parallel (12.3 s): about 3 min`
+  /// `urls.txt again, sequentially, to compare with parallel (12.3 s): 61.0 MiB, at most 3 min`
   static func announcement(_ plan: RepeatPlan) -> [String] {
-    let way = plan.mode == .sequential ? "one by one" : "in mode \(plan.mode.rawValue)"
+    let way = plan.mode == .sequential ? "sequentially" : "in mode \(plan.mode.rawValue)"
     let then =
       plan.otherRun.map { " (\(Quantity.duration(.seconds($0.seconds))))" }
       ?? ", whose time is not known yet"
     return [
       "\(plan.list) again, \(way), to compare with \(plan.other.rawValue)\(then)"
-        + (estimate(plan).map { ": \($0)" } ?? ""),
-      "  The list is downloaded again to compare: into a scratch folder, which is compared with the files here and "
-        + "removed. --no-compare downloads only what is missing or has changed.",
+        + (estimate(plan).map { ": \(Quantity.bytes(plan.bytes)), \($0)" } ?? ""),
+      "  Downloads into a scratch folder, compares the files with those here, and removes them. --no-compare downloads "
+        + "only what is missing or has changed.",
     ]
   }
 
@@ -30,15 +31,14 @@ enum RepeatMessages {
   static func estimate(_ plan: RepeatPlan) -> String? {
     if let own = plan.ownRun { return "about \(rounded(own.seconds))" }
     guard let other = plan.otherRun else { return nil }
-    let atOnce = plan.mode == .sequential ? max(1, min(other.jobs, other.fetched)) : 1
-    let time = rounded(other.seconds * Double(atOnce))
-    return plan.mode != .sequential && plan.other == .sequential ? "\(time) at the most" : "about \(time)"
+    if plan.mode == .sequential { return "at most \(rounded(other.sequentialSeconds))" }
+    return "\(plan.other == .sequential ? "at most" : "about") \(rounded(other.seconds))"
   }
 
   /// An estimate needs no tenths: `40 s`, `3 min`.
-  private static func rounded(_ seconds: Double) -> String {
+  static func rounded(_ seconds: Double) -> String {
     switch seconds {
-    case ..<1: "a second"
+    case ..<1.5: "a second"
     case ..<90: "\(Int(seconds.rounded())) s"
     case ..<(90 * 60): "\(Int((seconds / 60).rounded())) min"
     default: "\(Int((seconds / 3600).rounded())) h"

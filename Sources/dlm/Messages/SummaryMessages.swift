@@ -29,7 +29,9 @@ struct SummaryMessages {
     }
     var lines = failureLines + [headline]
     if let lesson = report.lesson { lines.append("  " + LessonMessages.text(lesson, atOnce: report.jobs)) }
-    if let breakdown, !isUpToDate || report.tally.fresh > 0 { lines.append("  " + breakdown) }
+    // "Up to date" says it already.
+    let isSaid = isUpToDate && breakdown == "\(Quantity.count(report.tally.done)) unchanged"
+    if let breakdown, !isSaid { lines.append("  " + breakdown) }
     if !proof.isEmpty { lines.append("  " + proof.joined(separator: ", ")) }
     lines += [numbered, pages].compactMap(\.self)
     if report.notBegun > 0 {
@@ -109,7 +111,8 @@ struct SummaryMessages {
   /// `0 of 40 files done, 31.0 MiB of the next 24 saved`
   private var standing: String {
     let tally = report.tally
-    let all = (report.listing == .brokenOff ? "at least " : "") + Quantity.files(tally.listed)
+    let isOpen = report.listing == .brokenOff && !tally.listIsComplete
+    let all = (isOpen ? "at least " : "") + Quantity.files(tally.listed)
     let next = tally.cancelled > 1 ? "the next \(Quantity.count(tally.cancelled))" : "the next"
     let kept = tally.keptBytes > 0 ? ["\(Quantity.bytes(tally.keptBytes)) of \(next) saved"] : []
     return (["\(Quantity.count(tally.done)) of \(all) done"] + Self.counted([(tally.undecided, "not answered")]) + kept)
@@ -212,16 +215,27 @@ struct SummaryMessages {
   private static func text(_ comparison: RunTimes.Comparison, _ report: RunReport) -> String {
     let run = comparison.run
     let took = "The same list in mode \(run.mode.rawValue) took \(Quantity.duration(.seconds(run.seconds)))"
-    guard comparison.isFair else {
-      let failed = run.failed > 0 ? " (\(Quantity.count(run.failed)) failed)" : ""
-      return "\(took), but downloaded \(Quantity.bytes(run.transferredBytes))\(failed), so the two cannot be compared; "
-        + "dlm compare measures both."
+    if let obstacle = comparison.obstacle {
+      return "\(took); not comparable: \(reason(obstacle, run, report)). "
+        + "dlm compare --mode \(run.mode.rawValue) \(report.mode.rawValue) measures both."
     }
     let ratio = run.seconds / max(report.elapsed / .seconds(1), 0.001)
     if max(ratio, 1 / max(ratio, 0.001)) < Conclusion.Certainty.leastFactor { return "\(took): a tie." }
     return ratio >= 1
       ? "\(took): this run was \(Quantity.decimal(ratio, 10)) times as fast."
       : "\(took): that was \(Quantity.decimal(1 / ratio, 10)) times as fast as this run."
+  }
+
+  private static func reason(_ obstacle: PastRun.Obstacle, _ run: PastRun, _ report: RunReport) -> String {
+    switch obstacle {
+    case .sameStrategy: return "both modes run a task group"
+    case .otherWork:
+      let failed = run.failed > 0 ? " (\(Quantity.count(run.failed)) failed)" : ""
+      return "that run downloaded \(Quantity.bytes(run.transferredBytes))\(failed)"
+    case .waited:
+      let time = run.waited.map { .seconds($0) } ?? report.width.waited
+      return "\(run.waited == nil ? "this" : "that") run waited \(Quantity.duration(time)) for a busy server"
+    }
   }
 }
 
@@ -273,7 +287,7 @@ enum DryRunMessages {
     let counts = DryRun.Step.allCases.map { ($0.rawValue, plan.counts[$0] ?? 0) }
     return JSONValue([
       "v": 1, "type": "dry-run", "files": JSONValue(Dictionary(uniqueKeysWithValues: counts)), "bytes": plan.bytes,
-      "unsized": plan.unsized, "free": plan.free,
+      "unsized": plan.unsized, "free": plan.free, "seconds": plan.seconds,
     ])
   }
 
@@ -284,8 +298,9 @@ enum DryRunMessages {
     let unsized = plan.unsized > 0 ? " and \(Quantity.files(plan.unsized)) of unknown size" : ""
     let free = plan.free.map { "; \(Quantity.bytes($0)) free in \(folder)" } ?? ""
     let line = "\(Quantity.files(plan.counts.values.reduce(0, +)))\(steps.joined()): "
-    let missing = plan.bytes - (plan.free ?? .max)
-    let trouble = "dlm: \(Quantity.bytes(missing)) too little: free space, or choose another --directory"
-    return [line + "\(Quantity.bytes(plan.bytes))\(unsized) to download\(free)"] + (missing > 0 ? [trouble] : [])
+    let time = plan.seconds.map { ", about \(RepeatMessages.rounded($0)) at the last rate" } ?? ""
+    let trouble = "dlm: \(Quantity.bytes(plan.excess)) too little: free space, or choose another --directory"
+    let head = line + "\(Quantity.bytes(plan.bytes))\(unsized) to download\(time)\(free)"
+    return [head] + (plan.excess > 0 ? [trouble] : [])
   }
 }

@@ -28,6 +28,10 @@ struct ComparisonSession: Sendable {
       seed: .random(in: .min ... .max))
   }
 
+  func cost(_ past: [PastRun], _ listDigest: String) -> ComparisonCost {
+    ComparisonCost(requests, plan, past, listDigest)
+  }
+
   /// - Throws: the exit status when standard output cannot be written.
   func run(onReport: (ComparisonReport) -> Void = { _ in }) async throws(ExitStatus) -> ExitStatus {
     if let trouble = settings.report?.file.obstacle {
@@ -184,7 +188,7 @@ struct ComparisonSession: Sendable {
       if case .failure(let error) = result { failures.add(error) }
     }
     let wall = start.duration(to: .now)
-    recorder.end(mostAtOnce: width.peak)
+    recorder.end(width)
     _ = await wiring.loops.close()  // without a cache there is nothing to be warned of
     return wall
   }

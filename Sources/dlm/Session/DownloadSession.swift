@@ -204,8 +204,11 @@ struct DownloadSession: Sendable {
   private func download() async -> RunReport {
     // Not for a run without the cache, or one that is only compared.
     let state = order.cacheFolder == nil || trial != nil ? nil : order.folders.state
+    let more = order.sources.count > 1 ? " and \(Quantity.count(order.sources.count - 1)) more" : ""
+    let list = (order.sources.first.map { Redaction.redactedAddress($0.name) } ?? "") + more
     let snapshots = state.map {
-      RunningSnapshots(folder: RunningSnapshots.folder(below: $0), directory: order.settings.output.directory)
+      RunningSnapshots(
+        folder: RunningSnapshots.folder(below: $0), directory: order.settings.output.directory, list: list)
     }
     let grace = order.settings.own.grace.map { time in
       (time.duration, { @Sendable in endSoon(within: time.duration) })
@@ -244,7 +247,7 @@ struct DownloadSession: Sendable {
     async let _: Void? = trial?.output?.follow(orElse: screen.stop)
     let width = await fetchAll()
     if let output = trial?.output { await finish(output) }
-    observers.recorder?.end(mostAtOnce: width.peak)
+    observers.recorder?.end(width)
     log?.atOnce(width.peak, order.settings)
     questions?.finish()
     await asking

@@ -5,7 +5,7 @@ import Glibc
 import SystemPackage
 import TerminalProgress
 
-/// What a run would do, as far as that is known without the network (`--dry-run`).
+/// What a run would do (`--dry-run`), with the sizes that servers give.
 struct DryRun {
   /// What is left to do; a server may be asked about what is here, too.
   enum Step: String, CaseIterable { case fetch, resume, here, skip, fail }
@@ -13,10 +13,12 @@ struct DryRun {
   struct File {
     let address: String
     var path: String
-    /// By the list, or the run that fetched it last; nil if unknown.
+    /// By the list, the run that downloaded it last, or its server; nil if unknown.
     var size: Int64?
     var here: Int64 = 0
     var step = Step.fetch
+
+    var isToCome: Bool { step == .fetch || step == .resume }
   }
 
   private let output: OutputSettings
@@ -35,8 +37,16 @@ struct DryRun {
   private(set) var unsized = 0
   /// Bytes that there is room for; nil where unknown.
   let free: Int64?
+  /// Bytes a second of the last run in this folder; nil if unknown.
+  private let rate: Double?
+  var seconds: Double? { rate.map { Double(bytes) / $0 } }
+  /// Bytes that are more than there is room for.
+  var excess: Int64 { max(0, bytes - (free ?? .max)) }
 
-  /// `--dry-run`: no file is fetched, and no network used but for lists at addresses.
+  /// Lines for which servers are asked together.
+  private static let most = 8192
+
+  /// `--dry-run`: no file is downloaded; lists at URLs are, and servers are asked for sizes, but for `--offline`.
   static func say(
     _ sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
   ) async throws -> ExitStatus {
@@ -46,23 +56,34 @@ struct DryRun {
     let source = ListReader(
       sources, marks, fetching: fetching, onFormat: { settings.say(["dlm: \($0)"]) },
       onReject: { failures.add($0) })
-    var plan = await DryRun(settings.output, cacheFolder: cacheFolder)
+    var plan = await DryRun(
+      settings.output, cacheFolder: cacheFolder, rate: RunHistoryStore(settings.environment).past.lastRate)
     let asJSON = settings.progress == .json
+    let isOffline = settings.output.cache.offline
     while let first = await source.next() {
-      let files = await plan.plan([first] + sequence(state: source) { $0.takeAtOnce() }.prefix(63))
+      var requests = [first] + sequence(state: source) { $0.takeAtOnce() }.prefix(63)
+      while !isOffline, requests.count < most, let next = await source.next() { requests.append(next) }
+      var files = await plan.plan(requests)
+      if !isOffline { try await SizeQuestions.complete(&files, requests, settings, failures) }
+      for (file, request) in zip(files, requests) { plan.count(file, isRepeat: request.isRepeat) }
       try asJSON
         ? StandardOutput.say(json: files.map { DryRunMessages.json($0) })
         : StandardOutput.say(rows: files.map(DryRunMessages.row))
     }
     if asJSON { try StandardOutput.say(json: [DryRunMessages.json(plan)]) }
     StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])
-    let status = failures.sayRejections()
+    _ = failures.sayRejections()
+    for group in FailureMessages.groups(of: failures.failures) {
+      let errors = group.errors
+      StandardError.say(group.messages.lines(errors, of: errors.count, shortens: StandardError.isTerminal))
+    }
     if !settings.shared.quiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
-    return status
+    if plan.excess > 0 { return .diskFailed }
+    return ExitStatus(failures: failures.failures, rejections: failures.rejections)
   }
 
-  init(_ output: OutputSettings, cacheFolder: FilePath?) async {
-    (self.output, folder) = (output, RunMemory.canonical(output.directory))
+  init(_ output: OutputSettings, cacheFolder: FilePath?, rate: Double?) async {
+    (self.output, self.rate, folder) = (output, rate, RunMemory.canonical(output.directory))
     cache = cacheFolder.map { CacheAdministration($0) }
     // What cannot be looked up is unknown; closing the cache says why.
     let parts = folder == nil ? [] : (try? await cache?.unfinished(in: [FilePath(output.directory)])) ?? []
@@ -102,11 +123,13 @@ struct DryRun {
     if file.step == .fetch, let part = unfinished[address.resource]?.first(where: { isHere($0.path, request) }) {
       (file.size, file.here, file.step) = (part.total ?? file.size, part.bytes, .resume)
     }
-    counts[file.step, default: 0] += 1
-    if file.step == .fetch || file.step == .resume, !request.isRepeat {
-      if let size = file.size { toCome.add(size - file.here) } else { unsized += 1 }
-    }
     return file
+  }
+
+  private mutating func count(_ file: File, isRepeat: Bool) {
+    counts[file.step, default: 0] += 1
+    guard file.isToCome, !isRepeat else { return }
+    if let size = file.size { toCome.add(size - file.here) } else { unsized += 1 }
   }
 
   private func isOwn(_ entry: CacheEntry, _ request: DownloadRequest) -> Bool {

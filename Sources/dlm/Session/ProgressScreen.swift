@@ -140,10 +140,12 @@ final class ProgressScreen: Sendable {
   func restoreNow() { current.withLock { $0 }?.restoreNow() }
 }
 
-/// Shows other processes how far a run has come (`dlm cache status`).
+/// Shows other processes how far a run has come (`dlm status`).
 struct RunningSnapshots {
   let folder: FilePath
   let directory: String
+  /// What it downloads, for people.
+  let list: String
 
   static func folder(below state: FilePath) -> FilePath { state.appending("running") }
 
@@ -155,6 +157,7 @@ struct RunningSnapshots {
     // The last five seconds, over which the rate is taken.
     var earlier: [(at: Duration, received: Int64)] = [(.zero, 0)]
     let reader = feed.reader(of: .files)
+    var outlook = RunOutlook()
     while true {
       // A clock's sleep ends early only for a cancelled task.
       try? await Task.sleep(for: .seconds(1))
@@ -167,7 +170,13 @@ struct RunningSnapshots {
       let directory = RunMemory.canonical(directory) ?? directory
       let current = file ?? RunningDownloadsFile(in: folder)
       file = current
-      await current.write(RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15)))))
+      var running = RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15))))
+      outlook.update(sample, at: now)
+      running.fraction = outlook.fraction
+      running.secondsLeft = outlook.timeLeft.map { $0 / .seconds(1) }
+      running.startedIn = RunMemory.canonical(".")
+      running.list = list
+      await current.write(running)
       await current.takeAdded(add)
     }
     await file?.remove()

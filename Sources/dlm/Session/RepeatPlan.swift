@@ -32,6 +32,8 @@ enum NotRepeated: Error {
     case otherFolder = "its files are in another folder"
     case otherList = "the list has changed since"
     case readOnce = "the list can be read only once"
+    case sameStrategy = "both modes run a task group"
+    case waited = "its run waited for a busy server"
   }
 }
 
@@ -43,14 +45,18 @@ extension RepeatPlan {
       let other = last.history.command.mode, other != settings.mode
     else { throw .notAsked }
     func because(_ reason: NotRepeated.Reason) -> NotRepeated { .because(reason, other: other) }
+    if other.kind == settings.mode.kind { throw because(.sameStrategy) }
     guard let run = last.history.last else { throw because(.cutShort) }
     guard run.directory == RunMemory.canonical(settings.output.directory) else { throw because(.otherFolder) }
     guard !sources.contains(where: \.isReadOnce) else { throw because(.readOnce) }
     let digest = await ListReader.digest(of: sources, settings.form, fetching: fetching)
     guard digest == run.listDigest else { throw because(.otherList) }
     let times = last.store.times(of: run.listDigest)
-    (mode, self.other) = (settings.mode, other)
-    (otherRun, ownRun) = (times[other], times[settings.mode])
+    mode = settings.mode
+    self.other = times[other] == nil ? other.kind : other
+    otherRun = times[self.other]
+    ownRun = times[mode]
+    if otherRun?.waited != nil { throw because(.waited) }
     list = last.names
   }
 }

@@ -90,12 +90,13 @@ final class RunRecorder: Sendable {
     }
   }
 
-  func end(mostAtOnce: Int) {
+  func end(_ width: RunWidth) {
     let (processorTime, peakMemory) = (ProcessUsage.processorTime, ProcessUsage.peakMemory)
     state.withLock { state in
       state.details.processorTime = processorTime - state.details.processorTime
       state.details.peakMemory = peakMemory
-      state.details.mostAtOnce = mostAtOnce
+      state.details.mostAtOnce = width.peak
+      state.details.waited = width.waited
     }
   }
 

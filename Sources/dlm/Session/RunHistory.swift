@@ -78,6 +78,10 @@ struct PastRun: Decodable, Equatable {
   /// Of fetched files, without what was here before.
   var transferredBytes: Int64
   var seconds: Double
+  /// How long it waited for a host that refused all its requests; nil for less than a twentieth of its time.
+  var waited: Double?
+  /// The seconds that all its files together were in flight; nil if unknown.
+  var work: Double?
   /// In milliseconds since 1970.
   var endedAt: Int64
   /// Absolute and without links; nil where another run cannot be compared with its files.
@@ -93,6 +97,20 @@ struct PastRun: Decodable, Equatable {
       && (transferredBytes > 0 || fetched == other.fetched)
   }
 
+  /// How long its files take one after the other, at most: on connections that share a line each was slower than alone.
+  var sequentialSeconds: Double {
+    mode == .sequential ? seconds : max(seconds, work ?? seconds * Double(max(1, min(jobs, fetched))))
+  }
+
+  /// Why the times of both say nothing of their modes; nil if they do.
+  func obstacle(to other: PastRun) -> Obstacle? {
+    if mode.kind == other.mode.kind { return .sameStrategy }
+    if !didSameWork(as: other) { return .otherWork }
+    return waited == nil && other.waited == nil ? nil : .waited
+  }
+
+  enum Obstacle { case sameStrategy, otherWork, waited }
+
   func isLike(_ other: PastRun) -> Bool {
     mode == other.mode && adaptsJobs == other.adaptsJobs && (adaptsJobs || jobs == other.jobs)
       && didSameWork(as: other)
@@ -103,6 +121,7 @@ struct PastRun: Decodable, Equatable {
     if isOfAll { return true }
     guard fetched > 0 else { return false }
     guard let earlier, fetched <= earlier.fetched else { return true }
+    if waited != nil, earlier.waited == nil { return false }
     return transferredBytes >= earlier.transferredBytes
   }
 
@@ -113,7 +132,7 @@ struct PastRun: Decodable, Equatable {
   }
 
   private enum CodingKeys: String, CodingKey {
-    case command, sources, mode, jobs, failed, seconds, directory
+    case command, sources, mode, jobs, failed, seconds, waited, work, directory
     case adaptsJobs = "adapts", listDigest = "list", fetched = "files", transferredBytes = "bytes", endedAt = "at"
     case isOfAll = "all"
   }
@@ -131,7 +150,7 @@ struct PastRun: Decodable, Equatable {
     [
       "command": command.rawValue, "mode": mode.rawValue, "jobs": jobs,
       "adapts": adaptsJobs, "files": fetched, "failed": failed,
-      "bytes": transferredBytes, "seconds": seconds, "list": listDigest,
+      "bytes": transferredBytes, "seconds": seconds, "waited": waited, "work": work, "list": listDigest,
     ]
   }
 
@@ -146,6 +165,13 @@ struct PastRun: Decodable, Equatable {
         listDigest: listDigest, jobs: run.mode.jobs ?? max(1, run.details.mostAtOnce), fetched: run.files,
         failed: report.leftOut.count, transferredBytes: run.bytes, seconds: run.wall / .seconds(1), endedAt: endedAt)
     }
+  }
+}
+
+extension [PastRun] {
+  /// Bytes a second of the newest run that was not too small to tell; nil for none.
+  var lastRate: Double? {
+    last { $0.transferredBytes >= 1 << 20 && $0.seconds > 0 }.map { Double($0.transferredBytes) / $0.seconds }
   }
 }
 
@@ -167,22 +193,23 @@ struct RunTimes: Equatable {
 
   struct Comparison: Equatable {
     var run: PastRun
-    var isFair: Bool
+    /// Nil if the times can be compared.
+    var obstacle: PastRun.Obstacle?
   }
 
   /// The newest run in another mode, a comparable one first; nil also for a run that fetched nothing.
   func comparison(for this: PastRun) -> Comparison? {
     guard this.fetched > 0 else { return nil }
     return runs.values.filter { $0.mode != this.mode }
-      .map { Comparison(run: $0, isFair: $0.didSameWork(as: this)) }
-      .max { ($0.isFair ? 1 : 0, $0.run.endedAt) < ($1.isFair ? 1 : 0, $1.run.endedAt) }
+      .map { Comparison(run: $0, obstacle: $0.obstacle(to: this)) }
+      .max { ($0.obstacle == nil ? 1 : 0, $0.run.endedAt) < ($1.obstacle == nil ? 1 : 0, $1.run.endedAt) }
   }
 
   /// The fastest mode, and of those that did the same work sequential, else the slowest.
   var measured: (fast: PastRun, slow: PastRun)? {
     let all = runs.values.sorted { $0.seconds < $1.seconds }
     guard let fast = all.first else { return nil }
-    let others = all.dropFirst().filter { $0.didSameWork(as: fast) }
+    let others = all.dropFirst().filter { $0.obstacle(to: fast) == nil }
     return (others.first { $0.mode == .sequential } ?? others.last).map { (fast, $0) }
   }
 }

@@ -56,7 +56,8 @@ struct RunReport: Sendable {
     PastRun(
       mode: mode, adaptsJobs: adaptsJobs, listDigest: listDigest, jobs: jobs, fetched: tally.bodies,
       failed: tally.failed, transferredBytes: tally.bodyBytes, seconds: elapsed / .seconds(1),
-      endedAt: WallClock.milliseconds())
+      waited: width.waited * 20 > elapsed ? width.waited / .seconds(1) : nil,
+      work: width.work > .zero ? width.work / .seconds(1) : nil, endedAt: WallClock.milliseconds())
   }
 }
 

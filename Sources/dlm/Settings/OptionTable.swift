@@ -283,8 +283,10 @@ enum OptionTable {
       "With --watch: ask again about downloaded files and lists at URLs this often: 30s, 10m, 6h", without: "never",
       .byOwner, once: true, { $1(&$0.own.refreshEvery) }),
     flag(
-      "dry-run", "Download nothing; show names, sizes, what exists, and room.", .nowhere, once: true,
-      { $1(&$0.own.dryRun) }),
+      "dry-run", "Download nothing; show names, sizes (servers are asked), what exists, total, time and room.",
+      .nowhere,
+      once: true, { $1(&$0.own.dryRun) }),
+    flag("json", "Same as --progress json; also with --dry-run.", .nowhere, once: true, { $1(&$0.own.json) }),
   ]
 
   /// The sections of the help, with the options that begin their rows.

@@ -84,6 +84,7 @@ struct GetOptions: ParsableArguments {
   @Flag("watch") var watch = false
   @Option("refresh-every") var refreshEvery: TimeSpan?
   @Flag("dry-run") var dryRun = false
+  @Flag("json") var json = false
 }
 
 extension Option {
@@ -171,9 +172,10 @@ struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
 /// A `TimeSpan` above zero.
 struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let duration: Duration
-  var description: String { "\(duration / .seconds(1))" }
+  let description: String
 
   init?(argument: String) {
+    description = argument
     guard let seconds = TimeSpan.seconds(argument), seconds > 0 else { return nil }
     duration = .seconds(seconds)
   }

@@ -94,7 +94,7 @@ struct Settings {
     failedList = try file("failed", own.failed)
     checksumFile = try file("write-checksums", own.writeChecksums)
     listFile = try file("write-list", own.writeList)
-    let style = shared.progress ?? .auto
+    let style = own.json ? .json : shared.progress ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
     progress = shared.quiet && style != .json && !output.asks ? .none : style
     guard output.isStandardOutput else { return }

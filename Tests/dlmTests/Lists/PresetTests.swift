@@ -154,7 +154,7 @@ struct PresetTests {
       """
     _ = try place.folder.write(Array(text.utf8), to: "home/config/dlm/presets.conf")
     _ = try place.folder.write(Array(#"{"a":[{"u":"x y","n":"z"}]}"#.utf8), to: "work/list.json")
-    let run = try await place.dlm("get", "list.json", "--preset", "mine", "--dry-run")
+    let run = try await place.dlm("get", "list.json", "--preset", "mine", "--dry-run", "--offline")
     #expect(run.outputText.hasPrefix("http://127.0.0.1:9/f/x%20y\t./z\t"), "\(run.outputText) \(run.errorText)")
     for line in ["bad json", "worse json {} itmes=a[]"] {
       #expect(

@@ -50,16 +50,17 @@ struct UnwrappingTests {
     #expect(one.status == 0 && origin.log.first?.headers["x-own"] == nil, "\(one.errorText)")
     #expect(
       one.errorText.contains(
-        "dlm: \(origin.url("/a.jpg")) unwrapped from www.google.com; --no-unwrap fetches those pages"))
+        "dlm: \(origin.url("/a.jpg")) unwrapped from www.google.com; --no-unwrap downloads those pages"))
     _ = try place.list([page("/a.jpg"), page("/b.jpg") + "\tout=c.jpg", origin.url("/b.jpg")])
     let list = try await place.dlm("get", "urls.txt")
     #expect(list.status == 0, "\(list.errorText)")
-    #expect(list.errorText.contains("dlm: urls.txt: 2 addresses unwrapped from www.google.com; --no-unwrap"))
+    #expect(list.errorText.contains("dlm: urls.txt: 2 URLs unwrapped from www.google.com; --no-unwrap"))
     #expect(try place.names() == ["a.jpg", "b.jpg", "c.jpg", "urls.txt"])
-    let plain = try await place.dlm("get", "urls.txt", "--no-unwrap", "--dry-run")
+    let plain = try await place.dlm("get", "urls.txt", "--no-unwrap", "--dry-run", "--offline")
     #expect(plain.outputText.hasPrefix("https://www.google.com/imgres?") && !plain.errorText.contains("unwrapped"))
     // A line's own header lines are for the page's server.
     _ = try place.list([page("/a.jpg") + "\theader=X: 1"])
-    #expect(try await place.dlm("get", "urls.txt", "--dry-run").outputText.hasPrefix("https://www.google.com/"))
+    #expect(
+      try await place.dlm("get", "urls.txt", "--dry-run", "--offline").outputText.hasPrefix("https://www.google.com/"))
   }
 }

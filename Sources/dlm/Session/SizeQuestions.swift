@@ -1,0 +1,124 @@
+import DownloadModel
+import DownloadScheduling
+import Downloads
+import FileReceiving
+import Synchronization
+import SystemPackage
+import TerminalProgress
+
+/// Asks servers for the sizes of files, by HEAD, over the same queue as downloads: with its limits, pauses and retries.
+final class SizeQuestions: DownloadStore {
+  /// By the number of the request, which may be opened several times.
+  private let all = Lock<[Int: SizeQuestion]>([:])
+
+  /// Fills in the sizes of files to come that are unknown, and notes those that their servers do not have.
+  /// - Throws: `Refusal` without a network loop.
+  static func complete(
+    _ files: inout [DryRun.File], _ requests: [DownloadRequest], _ settings: Settings, _ failures: FailureLog
+  ) async throws(Refusal) {
+    let unknown = requests.indices.filter {
+      files[$0].isToCome && files[$0].size == nil && !requests[$0].isRepeat
+    }
+    if unknown.isEmpty { return }
+    if unknown.count > 100 { settings.say(["dlm: asking for the sizes of \(Quantity.files(unknown.count))"]) }
+    var settings = settings
+    // A size that is hard to get is not worth the pauses of a download.
+    settings.retry.retries = min(1, settings.retry.retries)
+    settings.output.directory = TemporaryFolder.path(settings.environment)
+    let questions = SizeQuestions()
+    let failed = Lock<[Int: DownloadError]>([:])
+    do throws(DownloadError) {
+      let wiring = try await Wiring(
+        settings, mode: settings.mode, files: unknown.count, cacheFolder: nil,
+        claimsFolder: XDGFolders(settings.environment).state, feed: ProgressFeed(), log: nil, store: questions)
+      _ = await wiring.run(RequestList(unknown.map { requests[$0] }, count: unknown.count)) { request, result in
+        if case .failure(let error) = result { failed.withLock { $0[request.id] = error.of(request) } }
+      }
+      _ = await wiring.loops.close()
+    } catch { throw Refusal(error) }
+    for index in unknown {
+      let id = requests[index].id
+      files[index].size = questions.all.withLock { $0[id]?.size }
+      guard let failure = failed.withLock({ $0[id] }) else { continue }
+      failures.add(failure)
+      if !failure.mayPass { files[index].step = .fail }
+    }
+  }
+
+  func open(
+    _ request: DownloadRequest, meter: TransferMeter
+  ) async throws(DownloadError) -> OpenedDownload<SizeQuestion> {
+    let question = all.withLock { all in
+      let question = all[request.id] ?? SizeQuestion()
+      all[request.id] = question
+      return question
+    }
+    question.ask(request)
+    return .missing(question)
+  }
+
+  func commit(_ question: SizeQuestion) async throws(DownloadError) -> DownloadOutcome? {
+    DownloadOutcome(kind: .skipped, path: "", size: question.size ?? 0)
+  }
+
+  func close(_ question: SizeQuestion, after error: DownloadError, comesAgain: Bool) async -> DownloadOutcome? { nil }
+}
+
+/// Asks for one size: by HEAD, or by a GET of one byte where that is refused, or brought no answer.
+final class SizeQuestion: DownloadTarget {
+  private let state = Lock(State())
+
+  private struct State {
+    var request: DownloadRequest?
+    var asked = 0
+    var isAnswered = false
+    var size: Int64?
+  }
+
+  /// Nil if the server does not say.
+  var size: Int64? { state.withLock { $0.size } }
+
+  func ask(_ request: DownloadRequest) { state.withLock { $0.request = request } }
+
+  func nextTransfer() throws(DownloadError) -> TransferRequest? {
+    state.withLock { state in
+      guard !state.isAnswered, var transfer = state.request.map({ TransferRequest(for: $0) }) else { return nil }
+      state.asked += 1
+      transfer.isHead = state.asked == 1
+      transfer.rangeStart = transfer.isHead ? nil : 0
+      transfer.rangeEnd = transfer.isHead ? nil : 1
+      return transfer
+    }
+  }
+
+  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    try state.withLock { state throws(DownloadError) in
+      let isHead = state.asked == 1
+      if head.isWhole {
+        let isFramed = head["transfer-encoding"] == nil && head.bodyCoding == .none
+        state.size = head.status == 204 ? 0 : isFramed ? head.contentLength : nil
+      } else if !isHead, [206, 416].contains(head.status) {
+        state.size = head.contentRange?.completeLength
+      } else {
+        let failure = head.failure(now: WallClock.seconds())
+        // Many URLs are signed for GET alone.
+        guard isHead, !failure.isTransient else { throw failure }
+        return .drain
+      }
+      state.isAnswered = true
+      return .drain
+    }
+  }
+
+  func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool { state.withLock { $0.isAnswered } }
+
+  // It has no body.
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand { .enough }
+  func takeRunning() -> RunningTransfer? { nil }
+  var openSegments: [OpenSegment] { [] }
+  func takeSegment(of id: Int, from offset: Int64) -> (id: Int, target: any SegmentTarget)? { nil }
+  func ask(for size: RequestSize) {}
+  func refuseSegments() {}
+  func release(_ segment: Int) {}
+}
