@@ -9,6 +9,6 @@
 typedef union {
   MD5_CTX md5;
   SHA_CTX sha1;
-  SHA256_CTX sha256;
+  SHA256_CTX sha256;  // and SHA-224
   SHA512_CTX sha512;  // and SHA-384
 } dlm_hash;

@@ -5,10 +5,10 @@ import FoundationEssentials
 public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
   /// Of two, the longer is the stronger.
   public enum Algorithm: String, Sendable, CaseIterable {
-    case crc32c, md5, sha1, sha256, sha384, sha512
+    case crc32c, md5, sha1, sha224, sha256, sha384, sha512
 
     /// CRC-32C, MD5 and SHA-1 find accidents; they do not, or no longer, withstand an attacker.
-    public var findsForgery: Bool { length >= 32 }
+    public var findsForgery: Bool { length >= 28 }
 
     /// Length of a digest in bytes.
     public var length: Int {
@@ -16,6 +16,7 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
       case .crc32c: 4
       case .md5: 16
       case .sha1: 20
+      case .sha224: 28
       case .sha256: 32
       case .sha384: 48
       case .sha512: 64
@@ -59,8 +60,9 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
     self.init(algorithm, hex: hex)
   }
 
-  /// From a text as publishers give it: `sha256:HEX`, as `description` does, `sha-256=BASE64`, `multihash:1220HEX`, the
-  /// strongest of `sha256-BASE64 sha512-BASE64` (Subresource Integrity), or hexadecimal digits alone.
+  /// From a text as publishers give it: `sha256:HEX`, as `description` does, `sha-256=BASE64`, `multihash:1220HEX` and
+  /// that without the name, the strongest of `sha256-BASE64 sha512-BASE64` (Subresource Integrity), or hexadecimal
+  /// digits alone.
   public init?(_ text: some StringProtocol) {
     let digests = text.split(separator: " ").compactMap { Self(one: String($0)) }
     guard let strongest = digests.max(by: { $0.algorithm.length < $1.algorithm.length }) else { return nil }
@@ -70,18 +72,31 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
   private init?(one text: String) {
     let text = text.prefix(4).lowercased() == "sha-" ? "sha\(text.dropFirst(4))" : text
     guard let mark = text.firstIndex(where: { ":=-".contains($0) }) else {
-      self.init(hex: text)
+      guard let digest = Self(hex: text) ?? Self(multihash: text) else { return nil }
+      self = digest
       return
     }
     let (name, value) = (text[..<mark].lowercased(), text[text.index(after: mark)...])
-    // The algorithm's number in multicodec's table, and the length. And apt says MD5Sum.
-    let multihashes: [Substring: Algorithm] = ["1114": .sha1, "1220": .sha256, "1340": .sha512, "2030": .sha384]
-    let (isMulti, plain) = (name == "multihash", Algorithm(rawValue: name == "md5sum" ? "md5" : name))
-    guard let algorithm = isMulti ? multihashes[value.prefix(4)] : plain,
-      let digest = Self(algorithm, hex: isMulti ? value.dropFirst(4) : value)
-        ?? Self(algorithm, base64: value.prefix { $0 != "?" })
+    if name == "multihash" {
+      self.init(multihash: value)
+      return
+    }
+    // apt says MD5Sum.
+    guard let algorithm = Algorithm(rawValue: name == "md5sum" ? "md5" : name),
+      let digest = Self(algorithm, hex: value) ?? Self(algorithm, base64: value.prefix { $0 != "?" })
     else { return nil }
     self = digest
+  }
+
+  /// Algorithms' numbers in multicodec's table, and lengths.
+  private static let multihashes: [(start: String, algorithm: Algorithm)] = [
+    ("1114", .sha1), ("1220", .sha256), ("1340", .sha512), ("2030", .sha384), ("d50110", .md5),
+  ]
+
+  private init?(multihash text: some StringProtocol) {
+    let kind = Self.multihashes.first { text.lowercased().hasPrefix($0.start) }
+    guard let kind else { return nil }
+    self.init(kind.algorithm, hex: text.dropFirst(kind.start.count))
   }
 
   public var hex: String { bytes.hexadecimal }
@@ -138,6 +153,7 @@ public struct ContentHasher: ~Copyable, Sendable {
     case .crc32c: break
     case .md5: MD5_Init(&state.md5)
     case .sha1: SHA1_Init(&state.sha1)
+    case .sha224: SHA224_Init(&state.sha256)
     case .sha256: SHA256_Init(&state.sha256)
     case .sha384: SHA384_Init(&state.sha512)
     case .sha512: SHA512_Init(&state.sha512)
@@ -149,7 +165,7 @@ public struct ContentHasher: ~Copyable, Sendable {
     case .crc32c: crc = CRC32C.state(crc, after: bytes)
     case .md5: MD5_Update(&state.md5, bytes.baseAddress, bytes.count)
     case .sha1: SHA1_Update(&state.sha1, bytes.baseAddress, bytes.count)
-    case .sha256: SHA256_Update(&state.sha256, bytes.baseAddress, bytes.count)
+    case .sha224, .sha256: SHA256_Update(&state.sha256, bytes.baseAddress, bytes.count)
     case .sha384, .sha512: SHA512_Update(&state.sha512, bytes.baseAddress, bytes.count)
     }
   }
@@ -167,6 +183,7 @@ public struct ContentHasher: ~Copyable, Sendable {
       case .crc32c: break
       case .md5: MD5_Final(bytes.baseAddress, &state.md5)
       case .sha1: SHA1_Final(bytes.baseAddress, &state.sha1)
+      case .sha224: SHA224_Final(bytes.baseAddress, &state.sha256)
       case .sha256: SHA256_Final(bytes.baseAddress, &state.sha256)
       case .sha384, .sha512: SHA512_Final(bytes.baseAddress, &state.sha512)
       }

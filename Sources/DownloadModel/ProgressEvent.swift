@@ -71,12 +71,14 @@ public struct Rejection: Sendable, Equatable {
     case utf16
     /// So many lines that are no addresses.
     case lines(Int)
+    /// A page of whose links to files, the first of which are named, `--accept` takes none.
+    case unmatched([String])
     /// Its names or addresses are relative, and nothing says to what.
     case noBase
     /// Its checksums are of an algorithm that dlm does not know.
-    case blake2
-    /// No field is the one that was named, or that holds addresses; or several may be.
-    case field(String?, among: [String])
+    case checksums(String)
+    /// No field is the one that the option named, or that holds URLs; or several may be.
+    case field(String?, among: [String], option: String = "url-field")
   }
 
   /// Whether it is of a list that the next run may get.
@@ -128,6 +130,9 @@ public struct WatchStatus: Sendable, Equatable {
 }
 
 public enum WatchNews: Sendable {
+  /// Stands for a list: what `dlm add`, or a pasted link, put in.
+  public static let added = "added URLs"
+
   /// A list is not there, yet or any more; what it named goes on.
   case missing(list: String, files: Int)
   /// A list is there and cannot be read as one; what it named goes on.

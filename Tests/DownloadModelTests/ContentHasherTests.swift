@@ -13,6 +13,8 @@ struct ContentHasherTests {
     (.md5, Array(String(repeating: "1234567890", count: 8).utf8), "57edf4a22be3c955ac49da2e2107b67a"),
     (.sha1, Array("abc".utf8), "a9993e364706816aba3e25717850c26c9cd0d89d"),
     (.sha1, million, "34aa973cd4c4daa4f61eeb2bdbad27316534016f"),
+    (.sha224, Array("abc".utf8), "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
+    (.sha224, million, "20794655980c91d8bbb4c1ea97618a4bf03f42581948b2ee4ee7ad67"),
     (.sha256, Array("abc".utf8), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
     (.sha256, million, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
     (

@@ -7,6 +7,20 @@ import Testing
 
 @Suite("What a line says of its file")
 struct LineOptionsTests {
+  /// An option behind a blank was part of the URL, and the file of that name was asked for.
+  @Test(
+    arguments: [
+      ("http://h/a out=b.iso", "out"), ("http://h/a  sha256=00 size=1", "sha256"), ("http://h/a b\t", nil),
+      ("http://h/a b", nil), ("http://h/a outfit=x", nil), ("http://h/a?out=b", nil), ("http://h/a b\tout=c", nil),
+      ("http://h/ä", nil), ("http://h/a%20out=b", nil),
+    ] as [(String, String?)]) func anOptionBehindABlank(line: String, name: String?) throws
+  {
+    let entries = try ListText().entries(line + "\n")
+    let bad = entries.filter { $0.contains(" bad ") }
+    #expect(bad.count == (name == nil ? 0 : 1), "\(entries)")
+    if let name { #expect(bad[0].contains("a tab, not a blank, goes before \(name)="), "\(entries)") }
+  }
+
   private static let sum = String(repeating: "ab", count: 32)
 
   struct Row: Sendable {

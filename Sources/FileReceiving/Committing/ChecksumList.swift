@@ -13,16 +13,22 @@ public final class ChecksumList: Sendable {
   public let malformedLines: [Int]
   /// Names whose lines contradict each other.
   public let ambiguousNames: [String]
+  /// An algorithm of its lines that is not known.
+  package let unknownAlgorithm: String?
 
   public init(_ text: [UInt8]) {
     var entries: [ByteText: ContentDigest] = [:]
     var ambiguous: Set<ByteText> = []
     var malformed: [Int] = []
+    var unknown: String?
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
       switch ChecksumLine(String(decoding: line, as: UTF8.self)) {
       case .blank: break
       case .malformed: malformed.append(index + 1)
+      case .unknown(let algorithm):
+        malformed.append(index + 1)
+        unknown = algorithm
       case .entry(let path, let digest):
         let name = ByteText(path.utf8.split(separator: UInt8(ascii: "/")).last.map(Substring.init) ?? "")
         if let other = entries[name], other.algorithm == digest.algorithm, other != digest { ambiguous.insert(name) }
@@ -32,6 +38,7 @@ public final class ChecksumList: Sendable {
     }
     for name in ambiguous { entries[name] = nil }
     self.entries = entries
+    unknownAlgorithm = unknown
     alike = Dictionary(grouping: entries.keys.filter { !$0.text.utf8.allSatisfy { $0 < 0x80 } }, by: \.text)
       .compactMapValues { $0.count == 1 ? $0[0] : nil }
     malformedLines = malformed
@@ -61,6 +68,8 @@ public final class ChecksumList: Sendable {
 package enum ChecksumLine: Equatable {
   case blank
   case malformed
+  /// As BSD's, of an algorithm that is not known.
+  case unknown(String)
   case entry(path: String, ContentDigest)
 
   /// Reads bytes, because a combining mark after a blank or slash would form one `Character` with it.
@@ -75,7 +84,10 @@ package enum ChecksumLine: Equatable {
     if isEscaped { line.removeFirst() }
     guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line), name.contains(where: { $0 != UInt8(ascii: "/") })
     else {
-      self = .malformed
+      let tag = Substring(line.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") })
+      let isKnown = ContentDigest.Algorithm(rawValue: tag.lowercased().replacing("-", with: "")) != nil
+      let isTagged = !tag.isEmpty && !isKnown && Substring(line[tag.endIndex...]).contains(/^ \(.+\) = ./)
+      self = isTagged ? .unknown(String(tag)) : .malformed
       return
     }
     let path = isEscaped ? Self.unescaped(name) : Array(name)

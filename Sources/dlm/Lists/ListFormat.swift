@@ -13,9 +13,11 @@ enum ListFormat: String, Choice {
 protocol ListFormatReader {
   /// The line, from 1, that it has come to; 0 before the first.
   var line: Int { get }
-  /// What is said of a list whose format was found out ("a table, addresses in url"), once it is known; nil for what
-  /// needs no word.
+  /// What is said of a list whose format was found out ("a table, URLs in url"), once it is known; nil for what needs
+  /// no word.
   var said: String? { get }
+  /// What is said of fields that were found out ("checksums from md5"); nil for none.
+  var used: String? { get }
   /// What is said at its end; nil if there is nothing to say.
   var note: String? { get }
   /// Whether dlm's users write the format by hand, so that names in it are their own word (HTTP rule 50).
@@ -30,6 +32,7 @@ protocol ListFormatReader {
 
 extension ListFormatReader {
   var said: String? { nil }
+  var used: String? { nil }
   var note: String? { nil }
   var isOwnFormat: Bool { false }
 }
@@ -38,12 +41,15 @@ struct ListEntry {
   /// Counted from 1.
   let line: Int
   let content: ListLine
+  /// What it stands for in place of its content; nil for most.
+  var ranges: URLRanges? = nil
 }
 
 struct ListOptions: ParsableArguments {
   @Option("list-format") var format: ListFormat?
   @Option("base") var base: String?
   @Option("accept") var accept: [String] = []
+  @Flag("glob") var glob = false
   @Flag("keep-paths") var keepPaths = false
   @Flag("prefix-host") var prefixHost = false
   @Flag("no-unwrap") var noUnwrap = false
@@ -62,6 +68,7 @@ struct ListOptions: ParsableArguments {
   /// A list from standard input is kept as lines, whatever it was written in.
   mutating func areThoseOfLines() {
     (format, base, template, preset, items, nextField, accept) = (nil, nil, nil, nil, nil, nil, [])
+    glob = false
     (urlField, nameField, checksumField, sizeField, split) = (nil, nil, nil, nil, nil)
   }
 }
@@ -76,6 +83,8 @@ struct ListForm: Sendable {
   /// Whether folders are made of the addresses' paths, and of their hosts.
   var keepsPaths = false
   var prefixesHost = false
+  /// Whether a URL of the user's or of a plain list may stand for several (`--glob`).
+  var expandsRanges = false
   /// Whether a page of a redirector stands for where it leads.
   var unwraps = true
   /// An address with `{}` in it, for each line's text.
@@ -104,6 +113,7 @@ struct ListForm: Sendable {
     accepted = options.accept.map { NamePattern($0) }
     (format, keepsPaths, prefixesHost) = (options.format, options.keepPaths, options.prefixHost)
     unwraps = !options.noUnwrap
+    expandsRanges = options.glob
     base = try options.base.map { text in
       guard let address = try? Address(text) else {
         let shown = Redaction.redactedAddress(text)
@@ -114,13 +124,13 @@ struct ListForm: Sendable {
     template = options.template
     if let template {
       guard template.contains("{}"), let address = try? Address(template.replacing("{}", with: "x")),
-        format ?? .lines == .lines
+        [.csv, .json, .lines, .tsv].contains(format ?? .lines)
       else {
         throw ValidationError(
-          "--url-template is a URL with {} in it, for lines of a plain list: https://host/{}.pdf.")
+          "--url-template is a URL with {} in it, for plain lists, tables and JSON: https://host/{}.pdf.")
       }
       _ = try Self.withoutLogin("--url-template", address)
-      format = .lines
+      if options.items == nil, options.urlField == nil { format = format ?? .lines }
     }
     (items, nextField) = (options.items, options.nextField)
     let names: [RowFields.Field: String?] = [
@@ -133,8 +143,10 @@ struct ListForm: Sendable {
       }
       return byte
     }
-    let given = names.compactMapValues(\.self)
-    if !given.isEmpty || split != nil { fields = RowFields(names: given, split: split) }
+    var given = names.compactMapValues(\.self)
+    // Then items are texts.
+    if template != nil, items != nil { given[.url] = given[.url] ?? "" }
+    if !given.isEmpty || split != nil { fields = RowFields(names: given, split: split, template: template) }
     if let preset = options.preset { self = preset.form(self) }
   }
 
@@ -163,16 +175,15 @@ struct ListForm: Sendable {
     case .apt: return LineByLine(FileLines.apt)
     case .aria2: return LineByLine(Aria2Lines())
     case .bagit: return try LineByLine(FileLines.bag(named: name, beside))
-    // Without a tag, these look like those of SHA-512.
-    case .checksums where name.lowercased().contains("b2sum"): throw Rejection.NoList.blake2
+    case .checksums where FileLines.isBLAKE2(name): throw Rejection.NoList.checksums("BLAKE2")
     case .checksums: return LineByLine(FileLines.checksums)
-    case .csv: return TableRows(fields ?? RowFields(), separator: ",")
+    case .csv: return TableRows(fields ?? RowFields(), separator: TableRows.separator(of: start))
     case .html: return try MarkupList(isPage: true, accepted: accepted)
     case .json: return JSONItems(fields ?? RowFields(), items: items, next: nextField)
-    case .lines: return PlainLines(template: template)
+    case .lines: return PlainLines(template: template, expandsRanges: expandsRanges)
     case .s5cmd: return LineByLine(S5Commands())
     case .text: return LineByLine(TextLines())
-    case .tsv: return TableRows(fields ?? RowFields(), separator: "\t")
+    case .tsv: return TableRows(fields ?? RowFields(), separator: 0x09)
     case .xml: return try MarkupList(isPage: false, accepted: [])
     }
   }
@@ -198,7 +209,7 @@ struct ListForm: Sendable {
   /// Whether the beginning of a list tells its format: its first line, and the next one below what may be a header.
   static func tells(_ start: [UInt8]) -> Bool {
     guard let end = start.firstIndex(of: 0x0A) else { return start.count >= telling }
-    let isRow = start[..<end].contains { ",\t".utf8.contains($0) } && start[..<end].firstRange(of: "://".utf8) == nil
+    let isRow = start[..<end].contains { ",;\t".utf8.contains($0) } && start[..<end].firstRange(of: "://".utf8) == nil
     return !isRow || start[(end + 1)...].contains(0x0A) || start.count >= telling
   }
 }

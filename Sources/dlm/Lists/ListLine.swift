@@ -33,7 +33,7 @@ enum ListLine {
       let text = String(decoding: text, as: UTF8.self)
       if error == .noScheme, DataAddress.isMeant(text) {
         self = Address(data: text).map { .address($0, nil) } ?? .bad(.malformed(.badData), text: Self.shown(text))
-      } else if let base, error == .noScheme, !Self.namesScheme(content),
+      } else if let base, error == .noScheme, !Self.namesScheme(content), first != UInt8(ascii: "<"),
         let address = AddressReference.resolve(text, against: base)
       {
         self = .address(address, nil)

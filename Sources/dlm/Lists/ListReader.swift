@@ -26,6 +26,17 @@ actor ListReader: RequestSource {
   nonisolated let names: NameNumbers
   private var made: ListedRequests
   private var open: OpenList?
+  private var expansion: Expansion?
+
+  /// URLs of a range that are still to come.
+  private struct Expansion {
+    var ranges: URLRanges
+    let line: Int?
+    let source: Source
+    var list: Address?
+    var base: Address?
+    var naming = Provenance.user
+  }
 
   private struct Buffer {
     /// The next one is last, to be taken without a copy.
@@ -56,10 +67,19 @@ actor ListReader: RequestSource {
     var start: [UInt8] = []
     /// Nil until its first bytes have told the format.
     var reader: (any ListFormatReader)?
+    /// Whether its format, and what was found in it, was said.
+    var isSaid = false
     var doubt = ListDoubt()
     var hasEnded = false
     /// The addresses of its pages up to this one.
     var pages: Set<Address> = []
+    /// Behind a range of URLs.
+    var rest: ArraySlice<ListEntry> = []
+    var isAtEnd: Bool { hasEnded && !decoder.isPending && rest.isEmpty }
+    var base: Address? {
+      if case .arriving(let arriving) = bytes { return form.base ?? arriving.bytes.base }
+      return form.base
+    }
 
     enum Bytes {
       case file(FileDescriptor)
@@ -111,7 +131,8 @@ actor ListReader: RequestSource {
   /// Lists from https that name files by http.
   var downgrading: Set<String> { made.downgrading }
 
-  var isWhole: Bool { open == nil && sources.isEmpty && !made.isBrokenOff }
+  private var isAtEnd: Bool { open == nil && sources.isEmpty && expansion == nil }
+  var isWhole: Bool { isAtEnd && !made.isBrokenOff }
 
   // MARK: What was read
 
@@ -158,7 +179,7 @@ actor ListReader: RequestSource {
       // 16 KiB of hashes weigh as much as a request: 64 MiB of them are enough.
       weight += requests[count...].reduce(requests.count - count) { $0 + ($1.pieces?.hashes.count ?? 0) >> 14 }
     }
-    let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
+    let isComplete = interruption.isRaised || isAtEnd
     feed.listed(made.count, complete: isComplete)
     feed.expect(made.expected)
     if made.isBrokenOff || interruption.isRaised { made.spool?.discard() } else if isComplete { made.spool?.close() }
@@ -180,7 +201,7 @@ actor ListReader: RequestSource {
   }
 
   private var isReadableAtOnce: Bool {
-    guard let open, !open.decoder.isPending else { return true }
+    guard expansion == nil, let open, !open.decoder.isPending, open.rest.isEmpty else { return true }
     switch open.bytes {
     case .file(let file): return interruption.waitUntilReadable(file.rawValue, within: .zero)
     case .arriving(let list): return list.bytes.isReadable(at: open.offset)
@@ -194,8 +215,13 @@ actor ListReader: RequestSource {
 
   /// - Returns: false at the end of the last source.
   private func readBlock(into requests: inout [DownloadRequest]) -> Bool {
+    if let expansion {
+      expand(expansion, into: &requests)
+      return true
+    }
     guard let source = open?.source ?? sources.popFirst() else { return false }
     if case .address(let text) = source {
+      if made.form.expandsRanges, takeRanges(of: text, source) { return true }
       switch ListLine(text.utf8) {
       case .bad(let reason, let text):
         tell([Rejection(list: source.name, line: nil, text: text, reason: reason)])
@@ -210,7 +236,7 @@ actor ListReader: RequestSource {
     open = nil
     do {
       try read(&list, into: &requests)
-      if !list.hasEnded || list.decoder.isPending {
+      if !list.isAtEnd || expansion != nil {
         open = list
         return true
       }
@@ -228,6 +254,34 @@ actor ListReader: RequestSource {
       try? file.close()  // it was only read, so a failing close loses nothing
     }
     return true
+  }
+
+  /// - Returns: whether an address of the user's stands for several, or does so wrongly.
+  private func takeRanges(of text: String, _ source: Source) -> Bool {
+    do throws(URLRanges.Wrong) {
+      guard let ranges = try URLRanges(in: Array(text.utf8)) else { return false }
+      expansion = Expansion(ranges: ranges, line: nil, source: source)
+    } catch {
+      tell([Rejection(list: source.name, line: nil, text: ListLine.shown(text), reason: .row(error.why))])
+    }
+    return true
+  }
+
+  /// Takes some URLs of a range, so that a long one is not held in memory; one that cannot be used ends it.
+  private func expand(_ expansion: Expansion, into requests: inout [DownloadRequest]) {
+    var rest = expansion
+    self.expansion = nil
+    for _ in 0..<64 {
+      guard let text = rest.ranges.next() else { return }
+      switch ListLine(text, base: rest.base) {
+      case .blank: return
+      case .bad(let reason, let text):
+        return tell([Rejection(list: rest.source.name, line: rest.line, text: text, reason: reason)])
+      case .address(let address, let options):
+        take(address, options, line: rest.line, of: rest.source, at: rest.list, rest.naming, into: &requests)
+      }
+    }
+    self.expansion = rest
   }
 
   private func opened(_ source: Source) throws -> OpenList? {
@@ -248,6 +302,8 @@ actor ListReader: RequestSource {
         tell([Rejection(list: Source.address(text).name, line: nil, text: shown, reason: reason)])
       case .address(let address, _):
         guard let fetching else { return nil }
+        let name = Preset.fullName(of: text)
+        if named != nil, name != text { onFormat("\(text) is read as \(name)") }
         let form = named.map { $0.preset.form(made.form, id: $0.id) } ?? made.form
         let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, fetching))
         return OpenList(source: source, bytes: bytes, address: address, form: form)
@@ -281,13 +337,22 @@ actor ListReader: RequestSource {
     return OpenList(
       source: list.source, bytes: .arriving(try ListAtAddress(page, of: home, fetching)), address: home,
       form: list.form,
-      reader: reader, pages: pages)
+      reader: reader, isSaid: true, pages: pages)
   }
 
   // MARK: A list
 
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
-    for entry in try nextEntries(of: &list) {
+    let entries = try list.isAtEnd || !list.rest.isEmpty ? list.rest : nextEntries(of: &list)[...]
+    list.rest = []
+    for (index, entry) in zip(entries.indices, entries) {
+      if let ranges = entry.ranges {
+        list.rest = entries[(index + 1)...]
+        let naming = list.reader?.isOwnFormat == true ? Provenance.user : .stranger
+        expansion = Expansion(
+          ranges: ranges, line: entry.line, source: list.source, list: list.address, base: list.base, naming: naming)
+        return tell(list.doubt.address())
+      }
       switch entry.content {
       case .blank: break
       case .address(let address, let options):
@@ -316,8 +381,7 @@ actor ListReader: RequestSource {
     list.length += Int64(text.count)
     if case .arriving = list.bytes { try fetching?.check(list.length) }
     let isWhole = list.hasEnded && !list.decoder.isPending
-    var base = list.form.base
-    if base == nil, case .arriving(let arriving) = list.bytes { base = arriving.bytes.base }
+    let base = list.base
     if list.reader == nil {
       list.start += text
       guard isWhole || ListForm.tells(list.start) else { return [] }
@@ -334,7 +398,11 @@ actor ListReader: RequestSource {
     let bytes = isNew ? list.start : text
     var entries = bytes.isEmpty ? [] : try reader.take(bytes, base: base)
     list.start = []
-    if isNew, list.form.format == nil, let said = reader.said { onFormat("\(list.source.name): \(said)") }
+    if !list.isSaid {
+      let words = [list.form.format == nil ? reader.said : nil, reader.used].compactMap(\.self)
+      list.isSaid = !words.isEmpty
+      if list.isSaid { onFormat("\(list.source.name): \(words.joined(separator: ", "))") }
+    }
     guard isWhole, !wantsWholeLines else { return entries }
     entries += try reader.take([], base: base)
     if let note = reader.note { onFormat("\(list.source.name): \(note)") }

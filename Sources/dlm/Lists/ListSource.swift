@@ -117,13 +117,14 @@ struct Preset: Sendable {
   // Common Crawl, "Get started": a line is a path; the id is CC-MAIN-2024-10/warc. Croissant 1.0, FileObject:
   // contentSize may be rounded, and is left out. ENA Portal API, filereport: several files of a run are separated by
   // semicolons. GDC API User's Guide, "Downloading Files": the id is one UUID, or several with commas. Hugging Face,
-  // Hub API, /api/models with blobs=true: small files have no checksum. Internet Archive, "Item Metadata API: Read":
-  // the list of files itself has no sha1. STAC Item, ItemCollection and API: the size is of the file extension. The
-  // dumpstatus.json of a dump of Wikimedia; the id is enwiki/20250801. Zenodo REST API: a record, or what a search
-  // finds (?q=…).
+  // Hub API, /api/models and /api/datasets with blobs=true: small files have no checksum. Internet Archive, "Item
+  // Metadata API: Read": the list of files itself has no sha1. STAC Item, ItemCollection and API: the size is of the
+  // file extension. The dumpstatus.json of a dump of Wikimedia; the id is enwiki/20250801. Zenodo REST API: a record,
+  // or what a search finds (?q=…).
   private static let table = """
     commoncrawl lines https://data.commoncrawl.org/crawl-data/{}.paths.gz base=https://data.commoncrawl.org/
-    croissant json {} items=distribution[] url-field=contentUrl checksum-field=sha256
+    croissant json {} items=distribution[] url-field=contentUrl checksum-field=sha256 \
+    container-field=containedIn|containedIn[]|containedIn.@id|containedIn[].@id
     ena tsv https://www.ebi.ac.uk/ena/portal/api/filereport?accession={}&result=read_run\
     &fields=fastq_ftp,fastq_md5,fastq_bytes&format=tsv base=https:// split=; \
     url-field=fastq_ftp checksum-field=fastq_md5 size-field=fastq_bytes
@@ -132,18 +133,41 @@ struct Preset: Sendable {
     hf json https://huggingface.co/api/models/{}?blobs=true items=siblings[] \
     base=https://huggingface.co/{}/resolve/main/ \
     url-field=rfilename name-field=rfilename checksum-field=lfs.sha256 size-field=size
+    hf-datasets json https://huggingface.co/api/datasets/{}?blobs=true items=siblings[] \
+    base=https://huggingface.co/datasets/{}/resolve/main/ \
+    url-field=rfilename name-field=rfilename checksum-field=lfs.sha256 size-field=size
     ia json https://archive.org/metadata/{} items=files[] base=https://archive.org/download/{}/ \
     url-field=name name-field=name checksum-field=sha1 size-field=size
-    stac json {} items=assets.*|features[].assets.* next-field=links url-field=href size-field=file:size
+    stac json {} items=assets.*|features[].assets.* next-field=links url-field=href \
+    checksum-field=file:checksum size-field=file:size
     wikimedia json https://dumps.wikimedia.org/{}/dumpstatus.json items=jobs.*.files.* \
     base=https://dumps.wikimedia.org url-field=url checksum-field=sha1 size-field=size
     zenodo json https://zenodo.org/api/records/{} items=files[]|hits.hits[].files[] next-field=links.next \
     url-field=links.self name-field=key checksum-field=checksum size-field=size
     """
 
+  /// Accessions of runs, experiments, samples and studies, which ENA has of NCBI and DDBJ too.
+  private static let accessions = [
+    "DRP", "DRR", "DRS", "DRX", "ERP", "ERR", "ERS", "ERX", "PRJDB", "PRJEB", "PRJNA", "SAMD", "SAMEA", "SAMN", "SRP",
+    "SRR", "SRS", "SRX",
+  ]
+
+  /// - Returns: `ena:SRR000001` for `SRR000001`, `zenodo:1` for `doi:10.5281/zenodo.1`; any other source as it is.
+  static func fullName(of source: String) -> String {
+    let letters = source.prefix { $0.isASCII && $0.isLetter }
+    let number = source[letters.endIndex...]
+    if number.utf8.count < 16, number.utf8.count > 2, number.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      return accessions.contains(String(letters)) ? "ena:\(source)" : source
+    }
+    let names = [("hf:datasets/", "hf-datasets:"), ("doi:10.5281/zenodo.", "zenodo:"), ("sra:", "ena:")]
+    let start = source.prefix(20).lowercased()
+    guard let (short, name) = names.first(where: { start.hasPrefix($0.0) }) else { return source }
+    return name + source.dropFirst(short.count)
+  }
+
   /// What `name:id` means. Nothing if it may hold a secret, since it is remembered as it stands.
   static func named(by source: String) -> (preset: Preset, id: String, address: String)? {
-    let parts = source.split(separator: ":", maxSplits: 1)
+    let parts = fullName(of: source).split(separator: ":", maxSplits: 1)
     // Most are addresses of the web.
     guard parts.count == 2, !parts[1].hasPrefix("//"), let preset = Preset(argument: String(parts[0])),
       Redaction.redactedAddress(source) == source
@@ -159,7 +183,10 @@ struct Preset: Sendable {
     (form.format, form.items) = (given.format ?? format, given.items ?? options["items"])
     form.nextField = given.nextField ?? options["next-field"]
     var fields = given.fields ?? RowFields()
-    for field in RowFields.Field.allCases { fields.names[field] = fields.names[field] ?? options[field.option] }
+    for field in RowFields.Field.allCases where fields.names[field] == nil && options[field.option] != nil {
+      fields.names[field] = options[field.option]
+      fields.optional.insert(field)
+    }
     fields.split = fields.split ?? options["split"]?.utf8.first
     let prefix = options["base"].map { id == nil ? $0 : $0.replacing("{}", with: id ?? "") }
     if given.base == nil, let prefix, !prefix.contains("{}") {

@@ -28,6 +28,8 @@ struct Shard: Sendable, Equatable {
   /// Also a line that is no address, so that one process alone tells of it.
   func takes(_ text: String) -> Bool { numbers.contains(Self.number(of: text, among: count)) }
 
+  func name(of list: String) -> String { "shard \(ShardArgument.these(numbers, of: count)) of \(list)" }
+
   /// For the report.
   /// - Parameter list: all its lines: each shard's run reads the same.
   func json(of list: inout LinesDigest) -> JSONValue {

@@ -36,7 +36,7 @@ struct DownloadOrder: Sendable {
   }
 
   /// Nil where it is known only when the lists have been read.
-  var fileCount: Int? { sources.allSatisfy(\.isAddress) ? sources.count : nil }
+  var fileCount: Int? { sources.allSatisfy(\.isAddress) && !settings.form.expandsRanges ? sources.count : nil }
 }
 
 struct RunObservers: Sendable {
@@ -455,7 +455,7 @@ struct DownloadSession: Sendable {
     let again = isWhole ? nil : AgainMessages(typed, isListKept: memory.isRemembered, asksServers: asksServers)
     let messages = SummaryMessages(
       report: report, comparison: comparison, again: again?.line ?? "", note: again?.note ?? "",
-      lists: order.sources.map(\.name), isRepeat: trial != nil,
+      lists: order.sources.map { order.marks.form.shard?.name(of: $0.name) ?? $0.name }, isRepeat: trial != nil,
       shortens: !order.settings.shared.verbose && StandardError.isTerminal,
       failedList: order.settings.failedList?.name, failedAgain: failedAgain(typed))
     var lines = order.settings.isSilent ? messages.quietLines : messages.lines

@@ -61,8 +61,13 @@ enum OptionTable {
     values(
       "accept", "pattern", "Of a web page that is a list, download the links that match: *.pdf; may be repeated",
       .nowhere, { $1(&$0.lists.accept) }),
+    flag(
+      "glob",
+      "Expand sets {a,b} and ranges [001-100], [a-z], [0-100:10] in URLs and plain lists: https://host/f[1-9].bin.",
+      .nowhere, { $1(&$0.lists.glob) }),
     value(
-      "url-template", "url", "A URL with {} in it, where each line of a plain list goes: https://host/{}.pdf",
+      "url-template", "url",
+      "A URL with {} in it, for each line, or each value of --url-field or --items: https://host/{}.pdf",
       .nowhere, { $1(&$0.lists.template) }),
     value(
       "preset", "name", "The catalogue the list comes from: \(Preset.allValueStrings.joined(separator: ", "))",
@@ -74,11 +79,15 @@ enum OptionTable {
       "next-field", "path", "JSON field with the next page's URL, if no Link header names it",
       .nowhere, { $1(&$0.lists.nextField) }),
     value(
-      "url-field", "field", "The column (name or number), or JSON path below an item, of the URL",
+      "url-field", "field", "The field with the URL: a column's name or number, in JSON a path below an item",
       without: "found out", .nowhere, { $1(&$0.lists.urlField) }),
-    value("name-field", "field", "That of the file's name or path", .nowhere, { $1(&$0.lists.nameField) }),
-    value("checksum-field", "field", "That of the checksum", .nowhere, { $1(&$0.lists.checksumField) }),
-    value("size-field", "field", "That of the size in bytes", .nowhere, { $1(&$0.lists.sizeField) }),
+    value("name-field", "field", "The field with the file's name or path", .nowhere, { $1(&$0.lists.nameField) }),
+    value(
+      "checksum-field", "field", "The field with the checksum; none ignores checksums", without: "found out", .nowhere,
+      { $1(&$0.lists.checksumField) }),
+    value(
+      "size-field", "field", "The field with the size in bytes; none ignores sizes", without: "found out", .nowhere,
+      { $1(&$0.lists.sizeField) }),
     value("split", "character", "The separator between several values of one field", .nowhere, { $1(&$0.lists.split) }),
     value(
       "shard", "i/n",

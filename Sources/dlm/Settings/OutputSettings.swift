@@ -92,11 +92,15 @@ struct OutputSettings {
       onReject: { failures.add($0) })
     if await reader.all().isEmpty, await reader.isWhole {
       let (list, name) = (ChecksumList(text.bytes), Redaction.redactedAddress(place))
-      StandardError.say(
-        list.malformedLines.prefix(5).map { "dlm: \(name):\($0): not a checksum line; ignored" }
-          + list.ambiguousNames.prefix(5).map { "dlm: \(name): \($0) has different checksums; none is used" })
-      if list.count > 0 { return cache.checksums = list }
-      StandardError.say("dlm: \(name) has no checksums; write lines like \"HEX  name\"")
+      if let unknown = FileLines.isBLAKE2(name) ? "BLAKE2" : list.unknownAlgorithm {
+        failures.add(Rejection(list: name, line: nil, text: "", reason: .noList(.checksums(unknown))))
+      } else {
+        StandardError.say(
+          list.malformedLines.prefix(5).map { "dlm: \(name):\($0): not a checksum line; ignored" }
+            + list.ambiguousNames.prefix(5).map { "dlm: \(name): \($0) has different checksums; none is used" })
+        if list.count > 0 { return cache.checksums = list }
+        StandardError.say("dlm: \(name) has no checksums; write lines like \"HEX  name\"")
+      }
     }
     throw failures.sayRejections() == .tryAgain ? ExitStatus.tryAgain : ExitStatus.sourceUnreadable
   }

@@ -84,7 +84,7 @@ struct Settings {
       retries: shared.retries.map { Int(clamping: $0) } ?? 5, maxTime: shared.retryMaxTime?.duration,
       fileTime: shared.maxTime?.duration)
     connection = try ConnectionSettings(shared, sources)
-    output = try OutputSettings(own, lists, sources)
+    output = try OutputSettings(own, form.expandsRanges ? [] : lists, sources)
     func file(_ name: String, _ text: String?) throws -> OutputFile? {
       try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
     }

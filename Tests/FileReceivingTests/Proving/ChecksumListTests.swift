@@ -43,11 +43,17 @@ struct ChecksumListTests {
   func nothing(_ line: String) { #expect(ChecksumLine(line) == .blank) }
 
   @Test(arguments: [
-    "hello", one, "\(one)  ", "\(one.dropLast())  x", "CRC (x) = 12", "SHA256 (x) = 12",
+    "hello", one, "\(one)  ", "\(one.dropLast())  x", "SHA256 (x) = 12",
     "SHA512 (x) = \(one)",
     "-----BEGIN PGP SIGNED MESSAGE-----",
   ])
   func malformed(_ line: String) { #expect(ChecksumLine(line) == .malformed) }
+
+  @Test func anUnknownAlgorithm() {
+    #expect(ChecksumLine("BLAKE2b-256 (x) = \(Self.one)") == .unknown("BLAKE2b-256"))
+    let list = ChecksumList(Array("SM3 (x) = \(Self.one)\n".utf8))
+    #expect(list.unknownAlgorithm == "SM3" && list.count == 0 && list.malformedLines == [1])
+  }
 
   @Test func aList() throws {
     let text = """

@@ -44,16 +44,19 @@ struct ChecksumLinesTests {
     #expect(throws: Rejection.NoList.noBase) {
       try FormatReading.entries(of: Array("\(Self.sum)  a\n".utf8), Self.form(nil))
     }
-    #expect(throws: Rejection.NoList.blake2) {
+    #expect(throws: Rejection.NoList.checksums("BLAKE2b")) {
       try FormatReading.entries(of: Array("BLAKE2b (a) = \(Self.sum)\(Self.sum)\n".utf8), Self.form())
     }
-    #expect(throws: Rejection.NoList.blake2) {
+    #expect(throws: Rejection.NoList.checksums("BLAKE2")) {
       try FormatReading.entries(of: Array("\(Self.sum)\(Self.sum)  a\n".utf8), Self.form(), named: "d/B2SUMS")
     }
   }
 
   /// As the tools themselves write them.
-  @Test(arguments: ["sha256sum", "sha256sum --tag", "sha512sum -b", "md5sum", "sha1sum -z | tr '\\0' '\\n'"])
+  @Test(arguments: [
+    "sha256sum", "sha256sum --tag", "sha512sum -b", "md5sum", "sha224sum", "sha224sum --tag",
+    "sha1sum -z | tr '\\0' '\\n'",
+  ])
   func listsOfTheTools(_ tool: String) async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -91,12 +94,18 @@ struct ChecksumLinesTests {
     #expect(try place.names(in: "here/d") == ["a", "b.rejected"])
   }
 
-  @Test func ofBLAKE2() async throws {
+  /// Refused by name: as lists, told by their first line or their name, and as --checksums.
+  @Test(arguments: [
+    ("b2sum --tag", "SUMS", "BLAKE2b"), ("b2sum", "B2SUMS", "BLAKE2"), ("b2sum -l 256", "x.b2", "BLAKE2"),
+  ])
+  func ofBLAKE2(_ tool: String, _ name: String, _ algorithm: String) async throws {
     let place = try Workplace()
-    let command = "echo x >x; b2sum --tag x x x x x x x x x >SUMS"
+    let command = "echo x >x; \(tool) x x x x x x x x x >\(name)"
     #expect(try await place.start("/bin/sh", ["-c", command]).waitForExit().status == 0)
-    let run = try await place.dlm("get", "-q", "SUMS", "--list-format", "checksums", "--base", "http://127.0.0.1:9/")
-    #expect(run.status == 66 && run.errorText.contains("SUMS has BLAKE2 checksums"), "\(run.errorText)")
-    #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
+    for words in [[name, "--base", "http://127.0.0.1:9/"], ["http://127.0.0.1:9/x", "--checksums", name]] {
+      let run = try await place.start(["get", "-q"] + words).waitForExit()
+      #expect(run.status == 66 && run.errorText.contains("\(name) has \(algorithm) checksums"), "\(run.errorText)")
+      #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
+    }
   }
 }

@@ -27,6 +27,9 @@ struct FileLinesTests {
       'http://h/dists/InRelease' h_dists_InRelease 0 
 
       Reading package lists...
+      The following NEW packages will be installed:
+        hello it's
+      After this operation, 284 kB of additional disk space will be used.
       'http://h/y' ../y 7 SHA256:\(sum)
       'http://h/z' z 7 SHA3:\(sum)
       'ftp://h/z' z 7
@@ -37,10 +40,9 @@ struct FileLinesTests {
           + "\tsha256=2e6e2f1a0007dc43bc91c273fd36e91e40a4f1c2765a03eca68b70a42103878a",
         "http://h/x_1%3a2.deb\tsize=7\tout=x_1%253a2.deb\tmd5=d04c2e9639dee67aa836d8232b1ca658",
         "http://h/dists/InRelease\tout=h_dists_InRelease",
-        "5: foreign(to: \"apt-get -qq --print-uris\") Reading package lists...",
-        "6: field(\"out=../y\") http://h/y",
-        "7: foreign(to: \"apt-get -qq --print-uris\") 'http://h/z' z 7 SHA3:\(sum)",
-        "8: \(Rejection.Reason.malformed(.unsupportedScheme("ftp"))) ftp://h/z",
+        "9: field(\"out=../y\") http://h/y",
+        "10: foreign(to: \"apt-get --print-uris\") 'http://h/z' z 7 SHA3:\(sum)",
+        "11: \(Rejection.Reason.malformed(.unsupportedScheme("ftp"))) ftp://h/z",
       ]
     ),
     (
@@ -106,7 +108,10 @@ struct FileLinesTests {
   @Test(arguments: [
     ("cp s3://b/k k\n", "list", .s5cmd), ("# c\n\(sum)  a\n", "list", ListFormat.checksums),
     ("SHA256 (a) = \(sum)\r\n", "list", .checksums),
-    ("'http://h/a' a 1\n", "list", .apt), ("http://h/a 1 data/a\n", "d/fetch.txt", .bagit),
+    ("'http://h/a' a 1\n", "list", .apt), ("Reading package lists...\n", "list", .apt),
+    ("Paketlisten werden gelesen…\n'http://h/a' a 1\n", "list", .apt), ("'http://h/a'\n", "list", nil),
+    ("BLAKE2b (a) = \(sum)\n", "list", .checksums), ("\(sum.prefix(56))  a\n", "list", .checksums),
+    ("http://h/a 1 data/a\n", "d/fetch.txt", .bagit),
     // What may be a plain list is one.
     ("http://h/a 1 data/a\n", "list", nil), ("http://h/a\n", "fetch.txt", nil), ("", "fetch.txt", nil),
     ("http://h/a\n", "SHA256SUMS", nil), ("\(sum)\n", "list", nil), ("a/b c\n", "list", nil),

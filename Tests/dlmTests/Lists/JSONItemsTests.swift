@@ -1,3 +1,4 @@
+import ArgumentParser
 import DownloadModel
 import Foundation
 import TestSupport
@@ -95,14 +96,14 @@ struct JSONItemsTests {
 
   /// What is said of a text of which nobody said where addresses are.
   static let found: [(text: String, said: String, count: Int)] = [
-    (#"["http://h/a","http://h/b"]"#, "JSON, addresses in []", 2),
-    (#"{"x":[1],"list":["http://h/a","http://h/b"]}"#, "JSON, addresses in list[]", 2),
+    (#"["http://h/a","http://h/b"]"#, "JSON, URLs in []", 2),
+    (#"{"x":[1],"list":["http://h/a","http://h/b"]}"#, "JSON, URLs in list[]", 2),
     (
       #"{"url":"http://h/api","files":[{"name":"x","download_url":"http://h/a"}]}"#,
-      "JSON, addresses in files[].download_url", 1
+      "JSON, URLs in files[].download_url", 1
     ),
-    (#"[{"a":{"b":[{"href":"http://h/a"}]}}]"#, "JSON, addresses in [].a.b[].href", 1),
-    ("{\"url\":\"http://h/a\"}\n{\"url\":\"http://h/b\"}\n", "JSON, addresses in url", 2),
+    (#"[{"a":{"b":[{"href":"http://h/a"}]}}]"#, "JSON, URLs in [].a.b[].href", 1),
+    ("{\"url\":\"http://h/a\"}\n{\"url\":\"http://h/b\"}\n", "JSON, URLs in url", 2),
   ]
 
   @Test(arguments: found.indices) func finding(index: Int) throws {
@@ -114,11 +115,83 @@ struct JSONItemsTests {
 
   @Test func whatIsNotThereIsAsked() throws {
     #expect(throws: Rejection.NoList.field(nil, among: [])) { try ListText().entries(#"{"a":[{"b":"c"}]}"#) }
-    #expect(throws: Rejection.NoList.field("link", among: [])) {
+    #expect(throws: Rejection.NoList.field("[].link", among: ["url"])) {
       try Self.list("[]", [.url: "link"]).entries(#"[{"url":"http://h/a"}]"#)
     }
     #expect(try Self.list(nil, [.url: "at.x"]).entries(#"{"q":[{"at":{"x":"http://h/a"}}]}"#) == ["1 http://h/a"])
     #expect(try ListText().entries("{\"a\":") == ["1 damaged: it ends within a value, at a"])
+  }
+
+  private static let sum = String(repeating: "ab", count: 32)
+
+  /// Fields that nobody named, in any order of an item.
+  static let used: [(text: String, said: String, used: String?, first: String)] = [
+    (
+      #"[{"md5":"\#(sum.prefix(32))","url":"http://h/a","n":1,"size":7},{"url":"http://h/b"}]"#, "JSON, URLs in [].url",
+      "checksums from md5, sizes from size", "1 http://h/a size=7 md5=\(sum.prefix(32))"
+    ),
+    // As PyPI has it; and what nothing is known of is none of the file's.
+    (
+      #"{"urls":[{"digests":{"blake2b_256":"\#(sum)","md5":"\#(sum.prefix(32))","sha256":"\#(sum)"},"url":"http://h/a"}]}"#,
+      "JSON, URLs in urls[].url", "checksums from digests.sha256", "1 http://h/a sha256=\(sum)"
+    ),
+    (
+      #"[{"source":{"sha256":"\#(sum)"},"file":{"url":"http://h/a"},"sha":"\#(sum)"}]"#, "JSON, URLs in [].file.url",
+      nil,
+      "1 http://h/a"
+    ),
+    (
+      #"{"data":[{"links":{"file":"http://h/a","n":"x"},"checksum":"md5:\#(sum.prefix(32))"}]}"#,
+      "JSON, URLs in data[].links.file", "checksums from checksum", "1 http://h/a md5=\(sum.prefix(32))"
+    ),
+    (
+      #"[{"url":"http://h/api","download_url":"http://h/a","sha":"\#(sum.prefix(40))"}]"#,
+      "JSON, URLs in [].download_url",
+      nil, "1 http://h/a"
+    ),
+  ]
+
+  @Test(arguments: used.indices) func fieldsThatAreFound(index: Int) throws {
+    let (text, said, used, first) = Self.used[index]
+    var reader = try ListForm().reader(of: Array(text.utf8), named: "x")
+    _ = try reader.take(Array(text.utf8), base: nil)
+    #expect(reader.said == said && reader.used == used, "\(reader.said ?? "") \(reader.used ?? "")")
+    #expect(try ListText().entries(text).first == first)
+    #expect(try ListText().sizeOfOtherResult(Array(text.utf8)) == nil)
+  }
+
+  @Test func candidatesAreNamed() throws {
+    let text = #"[{"links":{"self":"http://h/1","file":"http://h/2"},"n":1}]"#
+    #expect(throws: Rejection.NoList.field(nil, among: ["links.self", "links.file"])) { try ListText().entries(text) }
+  }
+
+  /// Its `stac_extensions` are no files, and its checksums are multihashes.
+  @Test func aSTACDocument() throws {
+    let extensions = #""stac_extensions":["https://h/schema.json"],"stac_version":"1.0.0""#
+    var list = ListText()
+    list.base = try Address("http://h/c/")
+    #expect(throws: Rejection.NoList.self) {
+      try list.entries(#"{\#(extensions),"type":"Collection","links":[{"rel":"item","href":"./a.json"}]}"#)
+    }
+    let item =
+      #"{\#(extensions),"assets":{"d":{"href":"./d.tif","file:size":7,"file:checksum":"1220\#(Self.sum)"}}}"#
+    #expect(try list.entries(item) == ["1 http://h/c/d.tif size=7 sha256=\(Self.sum)"])
+    #expect(try list.said(item) == "STAC, URLs in the assets")
+    #expect(try list.sizeOfOtherResult(Array(item.utf8)) == nil)
+  }
+
+  /// Texts and numbers of items, and those of a table, fill a template in.
+  @Test(arguments: [
+    (["--items", "ids[]"], #"{"ids":["a b",7],"x":"http://h/no"}"#, ["http://h/a%20b.pdf", "http://h/7.pdf"]),
+    (
+      ["--items", "d[]", "--url-field", "id"], #"{"d":[{"id":3,"md5":"\#(String(repeating: "a", count: 32))"}]}"#,
+      ["http://h/3.pdf md5=\(String(repeating: "a", count: 32))"]
+    ),
+    (["--url-field", "id"], "id,n\n4,x\n", ["http://h/4.pdf"]), ([], "5\n", ["http://h/5.pdf"]),
+  ]) func aTemplateIsFilledIn(options: [String], text: String, expected: [String]) throws {
+    let form = try ListForm(try ListOptions.parse(options + ["--url-template", "http://h/{}.pdf"]))
+    let found = try ListText(form: form).entries(text).map { $0.drop { $0 != " " }.dropFirst() }
+    #expect(found.map(String.init) == expected)
   }
 
   @Test func depthIsBounded() throws {

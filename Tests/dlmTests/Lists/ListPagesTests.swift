@@ -73,7 +73,7 @@ struct ListPagesTests {
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.names() == ["a", "b", "c"])
     #expect(["/2", "/3"].allSatisfy { origin.record.requests(to: $0).first?.headers["x-own"] == "1" })
-    #expect(run.errorText.ranges(of: "JSON, addresses in").count == 1)
+    #expect(run.errorText.ranges(of: "JSON, URLs in").count == 1)
     let field = try await place.dlm("get", "--list", origin.url("/f1"), "--next-field", "more", "-d", "f")
     #expect(field.status == 0 && origin.record.requests(to: "/wrong").isEmpty, "\(field.errorText)")
     #expect(try place.names(in: "f") == ["a", "d"])

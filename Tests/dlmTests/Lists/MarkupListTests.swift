@@ -269,14 +269,75 @@ struct MarkupListTests {
   @Test(arguments: [
     ("<?xml version='1.0'?>\n<metalink/>", false, ListFormat.xml), ("\u{FEFF}  <urlset>", false, .xml),
     ("<!DOCTYPE HTML>", true, .html), ("http://h/a\n", true, .lines),
+    // Pages as they are in the wild.
+    ("<head>\n<title>x</title>", true, .html), ("<pre><a href=x>x</a>\n", true, .html),
+    ("<a href=x>x</a>", true, .html),
+    ("<!-- made by x -->\n<p>a</p>", true, .html), ("<!-- \(String(repeating: "x ", count: 4000))", true, .html),
+    ("<?xml version='1.0'?><!-- a --><!DOCTYPE html PUBLIC 'x'><html xmlns='y'>", true, .html),
+    ("<?xml version='1.0'?><html xmlns='y'>", true, .html),
+    ("<?xml version='1.0'?><?xml-stylesheet x?><!-- a --><rss>", true, .xml), ("<!-- a --><m:metalink>", false, .xml),
+    ("<kml xmlns='x'>", true, .xml),
+    // Brackets that are no markup.
+    ("<https://h/a>\n", true, .lines), ("<<<< here\n", true, .lines),
   ]) func isFoundOut(start: String, takesPages: Bool, format: ListFormat) throws {
     var form = ListForm()
     if takesPages { form.accepted = [NamePattern("*")] }
     #expect(try form.found(in: Array(start.utf8), named: "list") == format)
   }
 
-  @Test func aPageAloneIsNoList() {
-    #expect(throws: Rejection.NoList.page) { try ListForm().found(in: Array("<!doctype html>".utf8), named: "list") }
+  @Test(arguments: ["<!doctype html>", "<head>", "<pre>", "<!-- x -->\n<table>", "<a href=x>x</a>", "<?xml?><html>"])
+  func aPageAloneIsNoList(start: String) {
+    #expect(throws: Rejection.NoList.page) { try ListForm().found(in: Array(start.utf8), named: "list") }
+  }
+
+  /// Where markup comes later, it is no relative URL.
+  @Test func markupIsNoURL() throws {
+    var list = ListText()
+    list.base = try Address("http://h/")
+    #expect(
+      try list.entries("a.txt\n<a href=b.txt>b</a>\n") == [
+        "1 http://h/a.txt",
+        "2 bad <a href=b.txt>b</a>: malformed(DownloadModel.Address.Malformed.noScheme)",
+      ])
+  }
+
+  /// Names count by their namespace: another one may have no prefix, and the list's own may have several.
+  @Test(arguments: [
+    (
+      "<metalink xmlns='N'><file name='f'><hash xmlns='M' type='sha-256'>\(sum)</hash><size xmlns='M'>9</size>"
+        + "<x:size xmlns:x='N'>5</x:size><url>http://h/f</url></file></metalink>", ["1: http://h/f size=5 out=f"]
+    ),
+    (
+      "<m:metalink xmlns:m='N' xmlns='M'><m:file name='f'><size>9</size><m:url>http://h/f</m:url></m:file></m:metalink>",
+      ["1: http://h/f out=f"]
+    ),
+    ("<metalink xmlns='N' xmlns:q='M'><q:file name='g'><url>http://h/g</url></q:file></metalink>", []),
+    (
+      "<metalink><file name='f'><url xmlns='M'>http://h/no</url><url xmlns=''>http://h/f</url></file></metalink>",
+      ["1: http://h/f out=f"]
+    ),
+  ]) func namespacesCount(text: String, expected: [String]) {
+    let list = ReadList(Array(text.utf8)) { try MarkupList(isPage: false, accepted: []) }
+    #expect(list.entries == expected && list.trouble == nil, "\(list)")
+  }
+
+  /// What its page has instead is said, and the run fails.
+  @Test(
+    arguments: [
+      ("*.zip", "has no link that matches --accept; its links: x.pdf, y%20z.pdf, pic.jpg, o.pdf\n"),
+      ("*.pdf", nil),
+    ] as [(String, String?)]) func linksThatNoPatternTakes(pattern: String, said: String?) async throws
+  {
+    let place = try Workplace()
+    let page = Self.page.replacing("x.pdf#2", with: "x.pdf")
+    _ = try place.folder.write(Array(page.utf8), to: "work/page.html")
+    let run = try await place.dlm(
+      "get", "page.html", "--accept", pattern, "--base", "http://127.0.0.1:9/", "--dry-run", "--offline")
+    #expect(run.status == (said == nil ? 0 : 66), "\(run.errorText)")
+    if let said { #expect(run.errorText.contains("page.html \(said)"), "\(run.errorText)") }
+    _ = try place.folder.write(Array("<p>nothing here</p>".utf8), to: "work/empty.html")
+    let none = try await place.dlm("get", "empty.html", "--accept", pattern, "--base", "http://127.0.0.1:9/")
+    #expect(none.status == 66 && none.errorText.contains("has no links to files"), "\(none.errorText)")
   }
 
   /// A page's links are fetched by one command; a saved page needs to be told where it is from.

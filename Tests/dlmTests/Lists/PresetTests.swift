@@ -30,7 +30,8 @@ struct PresetTests {
          "distribution": [
           {"@type": "cr:FileObject", "@id": "x.zip", "name": "x.zip", "contentUrl": "https://d.example/x.zip",
            "contentSize": "12.3 MB", "encodingFormat": "application/zip", "sha256": "\#(sha256)"},
-          {"@type": "cr:FileSet", "@id": "images", "containedIn": {"@id": "x.zip"}, "includes": "*.jpg"}]}
+          {"@type": "cr:FileSet", "@id": "images", "containedIn": {"@id": "x.zip"}, "includes": "*.jpg"},
+          {"@type": "cr:FileObject", "@id": "y", "contentUrl": "sub/y.csv", "containedIn": [{"@id": "x.zip"}]}]}
         """#,
       expected: ["3 https://d.example/x.zip sha256=\(sha256)"]),
     Sample(
@@ -64,6 +65,13 @@ struct PresetTests {
         "3 https://huggingface.co/org/name/resolve/main/sub/a%20%231.bin size=8 dir=sub out=a #1.bin sha256=\(sha256)",
       ]),
     Sample(
+      source: "hf-datasets:org/name", list: "https://huggingface.co/api/datasets/org/name?blobs=true",
+      text: #"{"siblings": [{"rfilename": "data/a.parquet", "size": 8, "lfs": {"sha256": "\#(sha256)"}}]}"#,
+      expected: [
+        "1 https://huggingface.co/datasets/org/name/resolve/main/data/a.parquet size=8 dir=data out=a.parquet "
+          + "sha256=\(sha256)"
+      ]),
+    Sample(
       source: "ia:xfetch", list: "https://archive.org/metadata/xfetch",
       text: #"""
         {"created": 1616004182, "d1": "ia600308.us.archive.org", "files": [
@@ -78,10 +86,11 @@ struct PresetTests {
       source: "stac:https://s.example/i/item.json", list: "https://s.example/i/item.json",
       text: #"""
         {"type": "Feature", "stac_version": "1.0.0", "links": [{"rel": "self", "href": "https://s.example/i/item.json"}],
-         "assets": {"data": {"href": "./B04.tif", "type": "image/tiff", "file:size": 7}}}
+         "assets": {"data": {"href": "./B04.tif", "type": "image/tiff", "file:size": 7,
+         "file:checksum": "1220\#(sha256)"}}}
         {"type": "FeatureCollection", "features": [{"assets": {"thumb": {"href": "https://s.example/t.png"}}}]}
         """#,
-      expected: ["2 https://s.example/i/B04.tif size=7", "3 https://s.example/t.png"]),
+      expected: ["2 https://s.example/i/B04.tif size=7 sha256=\(sha256)", "4 https://s.example/t.png"]),
     Sample(
       source: "wikimedia:enwiki/20250801", list: "https://dumps.wikimedia.org/enwiki/20250801/dumpstatus.json",
       text: #"""
@@ -112,6 +121,39 @@ struct PresetTests {
 
   @Test func eachHasASample() {
     #expect(Self.samples.map { $0.source.prefix { $0 != ":" } } == Preset.allValueStrings.map { $0[...] })
+  }
+
+  @Test(
+    arguments: [
+      ("SRR000001", "ena:SRR000001"), ("PRJNA12345", "ena:PRJNA12345"), ("SAMEA104", "ena:SAMEA104"),
+      ("sra:SRR000001", "ena:SRR000001"), ("doi:10.5281/zenodo.3520874", "zenodo:3520874"),
+      ("DOI:10.5281/Zenodo.7", "zenodo:7"), ("hf:datasets/org/name", "hf-datasets:org/name"),
+      ("hf:org/name", nil), ("SRR1", nil), ("SRR000001.txt", nil), ("ABC123456", nil), ("urls2024", nil),
+      ("doi:10.1000/182", nil), ("srr000001", nil),
+    ] as [(String, String?)])
+  func otherNames(source: String, name: String?) {
+    #expect(Preset.fullName(of: source) == name ?? source)
+    if let name { #expect(Preset.named(by: source)?.address == Preset.named(by: name)?.address) }
+  }
+
+  /// A preset's columns may be missing; a column that the user named may not.
+  @Test func aPresetsColumnsAreOptional() throws {
+    let form = try ListForm(try ListOptions.parse(["--preset", "ena"]))
+    let text = "run_accession\tfastq_ftp\nERR1\tftp.h.org/a;ftp.h.org/b\n"
+    #expect(try ListText(form: form).entries(text) == ["2 https://ftp.h.org/a", "2 https://ftp.h.org/b"])
+    let named = try ListForm(try ListOptions.parse(["--preset", "ena", "--size-field", "nope"]))
+    #expect(throws: Rejection.NoList.field("nope", among: ["run_accession", "fastq_ftp"], option: "size-field")) {
+      try ListText(form: named).entries(text)
+    }
+  }
+
+  @Test func anAccessionIsSaid() async throws {
+    let place = try Workplace()
+    let run = try await place.dlm("get", "SRR000001", "--retries", "0", "--proxy", "http://127.0.0.1:9")
+    #expect(run.errorText.contains("SRR000001 is read as ena:SRR000001"), "\(run.errorText)")
+    #expect(run.errorText.contains("accession=SRR000001&"), "\(run.errorText)")
+    let other = try await place.dlm("get", "doi:10.1000/182")
+    #expect(other.status == 66 && other.errorText.contains("https://doi.org/10.1000/182"), "\(other.errorText)")
   }
 
   /// What is no preset stays what it was, and a login is not remembered as it stands.
@@ -215,7 +257,7 @@ struct PresetTests {
     let text = "name,url\n\"x, y.txt\",\(origin.url("/a"))\nz.txt,\(origin.url("/b"))\n"
     _ = try place.folder.write(Array(text.utf8), to: "work/t.csv")
     let run = try await place.dlm("get", "t.csv", "--name-field", "name")
-    #expect(run.status == 0 && run.errorText.contains("dlm: t.csv: a table, addresses in url"), "\(run.errorText)")
+    #expect(run.status == 0 && run.errorText.contains("dlm: t.csv: a table, URLs in url"), "\(run.errorText)")
     #expect(try place.file("x, y.txt") == Array("a".utf8) && place.file("z.txt") == Array("b".utf8))
   }
 }

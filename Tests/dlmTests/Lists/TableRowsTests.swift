@@ -81,8 +81,8 @@ struct TableRowsTests {
       try Self.table(all).entries(text) == [
         "2 http://h/1 size=12 dir=d out=x.bin md5=\(Self.md5)", "3 http://h/2 md5=\(Self.md5)",
         "4 http://h/3 size=1 out=y sha256=\(Self.sha)", "5 bad http://h/4: row(\"its name cannot be used: ../y\")",
-        "6 bad http://h/5: row(\"its sum cannot be used: abc\")",
-        "7 bad http://h/6: row(\"its 4 cannot be used: many\")",
+        "6 bad http://h/5: row(\"its sum cannot be used: abc (--checksum-field none ignores it)\")",
+        "7 bad http://h/6: row(\"its bytes cannot be used: many (--size-field none ignores it)\")",
       ])
   }
 
@@ -93,7 +93,7 @@ struct TableRowsTests {
     #expect(
       try table.entries(text) == [
         "2 http://h/1 md5=\(Self.md5)", "2 http://h/2 sha256=\(Self.sha)", "3 http://h/3",
-        "5 bad http://h/4;http://h/5: row(\"sum has 1 values for 2 addresses\")",
+        "5 bad http://h/4;http://h/5: row(\"sum has 1 values for 2 URLs\")",
       ])
   }
 
@@ -109,11 +109,11 @@ struct TableRowsTests {
 
   /// Names of files, texts, and the format that is found with the column of addresses.
   static let found: [(name: String, text: String, said: String?)] = [
-    ("x.txt", "id\tlink\n1\thttp://h/a\n", "a table, addresses in link"),
-    ("x.txt", "id,where\n1,http://h/a\n", "a table, addresses in where"),
-    ("x.tsv", "run\tfastq_ftp\nr\tftp.h.org/a\n", "a table, addresses in fastq_ftp"),
-    ("http://h/x.csv.gz?y=1", "where\nhttp://h/a\n", "a table, addresses in where"),
-    ("x", "homepage,url\nhttp://h/,http://h/a\n", "a table, addresses in url"),
+    ("x.txt", "id\tlink\n1\thttp://h/a\n", "a table, URLs in link"),
+    ("x.txt", "id,where\n1,http://h/a\n", "a table, URLs in where"),
+    ("x.tsv", "run\tfastq_ftp\nr\tftp.h.org/a\n", "a table, URLs in fastq_ftp"),
+    ("http://h/x.csv.gz?y=1", "where\nhttp://h/a\n", "a table, URLs in where"),
+    ("x", "homepage,url\nhttp://h/,http://h/a\n", "a table, URLs in url"),
     // A plain list stays one.
     ("x.csv", "http://h/a\nhttp://h/b\n", nil), ("x.csv", "# a, b\nhttp://h/b\n", nil),
     ("x", "a,b.txt\nhttp://h/c\n", nil),
@@ -130,10 +130,113 @@ struct TableRowsTests {
   @Test func whatIsAmbiguousIsAsked() {
     let two = "a,b\nhttp://h/1,http://h/2\n"
     #expect(throws: Rejection.NoList.field(nil, among: ["a", "b"])) { try Self.table([:]).entries(two) }
-    #expect(throws: Rejection.NoList.field(nil, among: [])) { try Self.table([:]).entries("a,b\n1,2\n") }
+    #expect(throws: Rejection.NoList.field(nil, among: ["a", "b"])) { try Self.table([:]).entries("a,b\n1,2\n") }
     #expect(throws: Rejection.NoList.field("c", among: ["a", "b"])) { try Self.table([.url: "c"]).entries(two) }
-    let list = Rejection(list: "x.csv", line: nil, text: "", reason: .noList(.field(nil, among: ["a", "b"])))
-    #expect(RejectionMessages(list).said == "dlm: x.csv may have its addresses in a, b: say which with --url-field")
+    let messages: [(Rejection.NoList, String)] = [
+      (
+        .field(nil, among: ["a", "b"]),
+        "does not tell which field holds the URLs; candidates: a, b. Choose with --url-field, in JSON also --items"
+      ),
+      (.field("nope", among: ["a"], option: "size-field"), "has no field \"nope\" for --size-field (fields: a)"),
+    ]
+    for (what, text) in messages {
+      let list = Rejection(list: "x.csv", line: nil, text: "", reason: .noList(what))
+      #expect(RejectionMessages(list).said == "dlm: x.csv \(text)")
+    }
+  }
+
+  /// A table without a word on its fields: what is said of those that were found, and of its first file.
+  static let used: [(text: String, used: String?, first: String)] = [
+    ("url,md5,bytes\nhttp://h/a,\(md5),12\n", "checksums from md5, sizes from bytes", "size=12 md5=\(md5)"),
+    (
+      "url,MD5 sum,File size\nhttp://h/a,\(md5),12\n", "checksums from MD5 sum, sizes from File size",
+      "size=12 md5=\(md5)"
+    ),
+    // Of several, the strongest, and what is of the same files.
+    ("md5,url,sha256\n\(md5),http://h/a,\(sha)\n", "checksums from sha256", "sha256=\(sha)"),
+    (
+      "run\tfastq_ftp\tfastq_md5\tsubmitted_ftp\tsubmitted_md5\nR\th.org/a\t\(md5)\th.org/b\t\(sha)\n",
+      "checksums from fastq_md5", "md5=\(md5)"
+    ),
+    ("link,source_md5\nhttp://h/a,\(md5)\n", nil, ""),
+    // By content alone: no header, another language, an algorithm before it.
+    ("http://h/a\t\(md5)\nhttp://h/b\t\(sha)\n", "checksums from column 2", "md5=\(md5)"),
+    ("url,Pruefwert\nhttp://h/a,\(md5)\nhttp://h/b,\(md5)\n", "checksums from Pruefwert", "md5=\(md5)"),
+    ("url,integrity\nhttp://h/a,sha256:\(sha)\n", "checksums from integrity", "sha256=\(sha)"),
+    // What only looks so.
+    ("url,id,commit,sha\nhttp://h/a,\(md5),\(sha),\(sha)\n", nil, ""),
+    ("url,blake2s,sha3_256\nhttp://h/a,\(sha),\(sha)\n", nil, ""),
+    ("url,md5\nhttp://h/a,\(sha)\n", nil, ""), ("url,n\nhttp://h/a,x\nhttp://h/b,\(md5)\n", nil, ""),
+    // One that is damaged is a bad line, as is one further on.
+    ("url,md5\nhttp://h/b,\(md5)\nhttp://h/a,x\n", "checksums from md5", "md5=\(md5)"),
+    ("url,size_mb,pagesize,length,size\nhttp://h/a,1,2,3,1.5 MB\n", nil, ""),
+    // Placeholders are none.
+    ("url,md5,size\nhttp://h/b,-,NA\nhttp://h/a,\(md5),7\n", "checksums from md5, sizes from size", ""),
+  ]
+
+  @Test(arguments: used.indices) func fieldsOfChecksumsAndSizes(index: Int) throws {
+    let (text, used, first) = Self.used[index]
+    var form = ListForm()
+    form.format = text.contains("\t") ? .tsv : .csv
+    var reader = try form.reader(of: Array(text.utf8), named: "x")
+    _ = try reader.take(Array(text.utf8), base: nil)
+    #expect(reader.used == used, "\(text)")
+    let list = ListText(form: form)
+    let found = try #require(try list.entries(text).first)
+    #expect(found.split(separator: " ").dropFirst(2).joined(separator: " ") == first, "\(text)")
+    form.fields = RowFields(names: [.checksum: RowFields.none, .size: RowFields.none])
+    #expect(try ListText(form: form).entries(text).first?.split(separator: " ").count == 2, "\(text)")
+    #expect(try list.sizeOfOtherResult(Array(text.utf8)) == nil, "\(text)")
+  }
+
+  /// Several files of a row, as ENA's report has them, also where the first row has one.
+  @Test func severalFilesOfARow() throws {
+    let text =
+      "run_accession\tfastq_ftp\tfastq_md5\tfastq_bytes\nR1\tftp.h.org/a\t\(Self.md5)\t1\n"
+      + "R2\tftp.h.org/b;ftp.h.org/c\t\(Self.md5);\(Self.md5)\t2;3\nR3\t\t\t\nR4\tftp.h.org/d;ftp.h.org/e\t\(Self.md5)\t2;3\n"
+    #expect(
+      try ListText().entries(text) == [
+        "2 https://ftp.h.org/a size=1 md5=\(Self.md5)", "3 https://ftp.h.org/b size=2 md5=\(Self.md5)",
+        "3 https://ftp.h.org/c size=3 md5=\(Self.md5)",
+        "5 bad ftp.h.org/d;ftp.h.org/e: row(\"fastq_md5 has 1 values for 2 URLs\")",
+      ])
+    // A semicolon of a URL is its own.
+    #expect(try Self.table().entries("url,n\nhttp://h/a;b=1,1\n") == ["2 http://h/a;b=1"])
+  }
+
+  static let separated: [(text: String, expected: [String])] = [
+    ("name;file_location\nx, y;http://h/a\n", ["2 http://h/a"]),
+    ("sep=;\r\nname;url\r\nx;http://h/a\r\n", ["3 http://h/a"]),
+    ("\u{FEFF}\"sep=|\"\nurl|md5\nhttp://h/a|\(md5)\n", ["3 http://h/a md5=\(md5)"]),
+    ("sep=\t\nn\turl\n1\thttp://h/a\n", ["3 http://h/a"]),
+    ("\"a;b;c\",url\n1,http://h/a\n", ["2 http://h/a"]), ("sep=;\nurl;n\n", []),
+  ]
+
+  @Test(arguments: separated.indices) func separators(index: Int) throws {
+    let (text, expected) = Self.separated[index]
+    #expect(try ListText().entries(text) == expected, "\(text.debugDescription)")
+    var form = ListForm()
+    form.format = .csv
+    #expect(try ListText(form: form).entries(text) == expected, "\(text.debugDescription)")
+    #expect(try ListText(form: form).sizeOfOtherResult(Array(text.utf8)) == nil, "\(text.debugDescription)")
+  }
+
+  /// A wrong checksum of a column that nobody named fails the file, with the option that ignores the column.
+  @Test func aWrongChecksumIsNoticed() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1]))
+    let place = try Workplace()
+    let text = "url,md5,bytes\n\(origin.url("/a")),\(Self.md5),1\n"
+    _ = try place.folder.write(Array(text.utf8), to: "work/t.csv")
+    let run = try await place.dlm("get", "t.csv")
+    #expect(run.status == 1 && run.errorText.contains("checksum mismatch"), "\(run.errorText)")
+    #expect(
+      run.errorText.contains("dlm: t.csv: a table, URLs in url, checksums from md5, sizes from bytes\n"),
+      "\(run.errorText)")
+    let unchecked = try await place.dlm("get", "t.csv", "--list-format", "csv", "--checksum-field", "none")
+    #expect(
+      unchecked.status == 0 && unchecked.errorText.contains("t.csv: sizes from bytes\n"), "\(unchecked.errorText)")
   }
 
   @Test func damagedTables() {

@@ -8,9 +8,11 @@ struct FileLines: LineRule {
   let said: String?
   /// Gives nil for what is no such line.
   let file: (_ line: String, _ base: Address?) throws(Rejection.NoList) -> File?
+  /// Lines of the program that is not about a file.
+  var isNoise: (_ line: String) -> Bool = { _ in false }
 
   func take(_ text: String, base: Address?) throws(Rejection.NoList) -> [ListLine] {
-    if text.allSatisfy(\.isWhitespace) || text.hasPrefix("#") { return [] }
+    if text.allSatisfy(\.isWhitespace) || text.hasPrefix("#") || isNoise(text) { return [] }
     guard let file = try file(text, base) else { return [.bad(.foreign(to: said ?? ""), text: ListLine.shown(text))] }
     return [ListLine(file.address, path: file.path, file.options, base: base)]
   }
@@ -18,25 +20,33 @@ struct FileLines: LineRule {
   static func format(of start: String, named name: String) -> ListFormat? {
     let lines = start.split(whereSeparator: \.endsLine).lazy.map { String($0) }
     guard let first = lines.first(where: { !$0.hasPrefix("#") }) else { return nil }
-    if case .entry = ChecksumLine(first) { return .checksums }
-    if first.hasPrefix("'http") { return .apt }
+    switch ChecksumLine(first) {
+    case .entry, .unknown: return .checksums
+    case .blank, .malformed: break
+    }
+    if first.hasPrefix("Reading package lists...") || lines.contains(where: { printed($0) != nil }) { return .apt }
     if first.hasPrefix("cp "), first.contains("s3://") { return .s5cmd }
     return isBag(name) && bagged(first, [:]) != nil ? .bagit : nil
   }
 
   /// `apt-get --print-uris`: `'ADDRESS' NAME SIZE ALGORITHM:HEX`.
   static var apt: FileLines {
-    FileLines(said: "apt-get -qq --print-uris") { text, _ throws(Rejection.NoList) in
-      let parts = text.split(separator: "'").map(String.init)
-      let words = parts.last?.split(separator: " ").map(String.init) ?? []
-      var options = LineOptions()
-      guard text.hasPrefix("'"), parts.count == 2, words.count >= 2, options.set("size", words[1]),
-        words.count == 2 || options.set("checksum", words[2])
-      else { return nil }
-      // Of an index, apt does not know it.
-      if options.size == 0 { options.size = nil }
-      return (parts[0], words[0], options)
-    }
+    FileLines(
+      said: "apt-get --print-uris", file: { text, _ throws(Rejection.NoList) in printed(text) },
+      isNoise: { !$0.hasPrefix("'") && !$0.contains("://") })
+  }
+
+  private static func printed(_ text: String) -> File? {
+    guard text.hasPrefix("'") else { return nil }
+    let parts = text.split(separator: "'").map(String.init)
+    let words = parts.last?.split(separator: " ").map(String.init) ?? []
+    var options = LineOptions()
+    guard parts.count == 2, words.count >= 2, options.set("size", words[1]),
+      words.count == 2 || options.set("checksum", words[2])
+    else { return nil }
+    // Of an index, apt does not know it.
+    if options.size == 0 { options.size = nil }
+    return (parts[0], words[0], options)
   }
 
   /// A bag's `fetch.txt` (RFC 8493 §2.2.3): `ADDRESS LENGTH PATH`. The checksums are in the manifests beside it.
@@ -68,11 +78,18 @@ struct FileLines: LineRule {
     return (String(words[0]), path, LineOptions(size: Int64(words[1]), checksum: sums[ByteText(words[2])]))
   }
 
+  /// Whether a list's name says that its checksums are of BLAKE2; without `--tag` they look like others.
+  static func isBLAKE2(_ name: String) -> Bool {
+    let file = name.lowercased().split(separator: "/").last ?? ""
+    return file.contains("b2sum") || file.contains("blake2") || file.hasSuffix(".b2")
+  }
+
   /// What `sha256sum` and its like write, of files below an address.
   static var checksums: FileLines {
     FileLines(said: "a list of checksums") { text, base throws(Rejection.NoList) in
-      if text.hasPrefix("BLAKE2") { throw .blake2 }
-      guard case .entry(let path, let digest) = ChecksumLine(text) else { return nil }
+      let line = ChecksumLine(text)
+      if case .unknown(let algorithm) = line { throw .checksums(algorithm) }
+      guard case .entry(let path, let digest) = line else { return nil }
       if base == nil { throw .noBase }
       let name = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
       return (PercentEncoding.encode(name, keeping: "/"), name, LineOptions(checksum: digest))

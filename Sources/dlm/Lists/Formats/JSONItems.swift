@@ -1,4 +1,5 @@
 import DownloadModel
+import TerminalProgress
 
 /// The items of JSON documents, one after the other or one a line. Of an item only the wanted values are kept.
 struct JSONItems: ListFormatReader {
@@ -7,10 +8,16 @@ struct JSONItems: ListFormatReader {
 
   var line: Int { scanner.line - 1 }
   private(set) var said: String?
+  private(set) var used: String?
+  /// Files that are in another one of the list.
+  private var contained = 0
+  var note: String? {
+    contained == 0 ? nil : "\(Quantity.files(contained)) inside archives not downloaded: the archives are"
+  }
   private var scanner = JSONScanner()
   private var fields: RowFields
   private var items: [Path]
-  /// From the top; empty until it is known where addresses are.
+  /// From the top; empty until it is known where URLs are.
   private var wanted: [(field: RowFields.Field, path: Path)] = []
   private var held: [UInt8] = []
   private var values = RowFields.Values(repeating: nil, count: RowFields.Field.allCases.count)
@@ -18,6 +25,8 @@ struct JSONItems: ListFormatReader {
   private var hasEnded = false
   private var hasURL = false
   private var pages: NextPage?
+  /// Fields of an item without the one of URLs.
+  private var others: [String] = []
   /// The address of the page behind this one.
   var next: String? { pages?.found }
 
@@ -31,25 +40,31 @@ struct JSONItems: ListFormatReader {
     self.fields = fields
     pages = next.map { NextPage($0) }
     self.items = items?.split(separator: "|", omittingEmptySubsequences: false).map { Self.path(String($0)) } ?? []
-    if items != nil, fields.names[.url] != nil { want() }
+    if items != nil, !fields.optional.isEmpty { want() }
   }
 
   mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
     var text = block
     if wanted.isEmpty {
       held += block
-      if !find() {
-        if held.count > Self.room { throw Rejection.NoList.field(fields.names[.url], among: []) }
-        if !block.isEmpty { return [] }
+      let isLast = block.isEmpty || held.count > Self.room
+      try find(isLast: isLast)
+      if wanted.isEmpty {
+        if held.count > Self.room { throw none }
+        if !isLast { return [] }
       }
       (text, held) = (held, [])
     }
     var entries = scan(text, base)
     if block.isEmpty, !hasEnded {
       do throws(JSONScanner.Damage) { try scanner.finish() } catch { entries.append(told(error)) }
-      if !hasURL, !hasEnded { throw Rejection.NoList.field(fields.names[.url], among: []) }
+      if !hasURL, !hasEnded { throw none }
     }
     return entries
+  }
+
+  private var none: Rejection.NoList {
+    .field(fields.names[.url].map { Self.text((items.first ?? []) + Self.path($0)) }, among: others)
   }
 
   /// Begins another document of the same list.
@@ -78,7 +93,11 @@ struct JSONItems: ListFormatReader {
         if event != .ended { start = scanner.line }
         if event == .began { forget() }
         guard event != .began, values[0] != nil else { continue }
-        entries += fields.entries(values, line: start, base: base)
+        if values[RowFields.Field.container.rawValue] == nil {
+          entries += fields.entries(values, line: start, base: base)
+        } else {
+          contained += 1
+        }
         forget()
       } catch {
         entries.append(told(error))
@@ -106,36 +125,91 @@ struct JSONItems: ListFormatReader {
   }
 
   private mutating func want() {
-    wanted = items.flatMap { item in fields.names.map { ($0.key, item + Self.path($0.value)) } }
-  }
-
-  /// Finds the first array of addresses, or of objects with a field that may hold one; else such a document.
-  /// - Returns: whether it did.
-  private mutating func find() -> Bool {
-    var (scanner, index) = (JSONScanner(), 0)
-    var top: Path?
-    while let event = try? scanner.next(in: held, at: &index) {
-      if event == .ended, scanner.path.isEmpty, let top { return settle([], top) }
-      let path = scanner.path.map { Array(scanner.step($0)) }
-      let isKnown = path.last.map { RowFields.isKnown(String(decoding: $0, as: UTF8.self)) } ?? false
-      let isAddress = !isKnown && (try? Address(utf8: scanner.text)) != nil
-      let url = fields.names[.url].map(Self.path) ?? (isKnown ? path.suffix(1) : [])
-      guard event == .text, isKnown || isAddress || !url.isEmpty, path.suffix(url.count) == url[...] else { continue }
-      let depth = path.count - url.count
-      let isItem = depth > 0 && !scanner.path[depth - 1].isObject
-      if items.isEmpty ? isItem : items.contains(where: { scanner.isAt($0, depth) }) {
-        return settle(Array(path[..<depth]), url)
+    wanted = items.flatMap { item in
+      fields.names.filter { $0.value != RowFields.none }.flatMap { field, name in
+        name.split(separator: "|", omittingEmptySubsequences: false).map { (field, item + Self.path(String($0))) }
       }
-      if items.isEmpty, depth == 0 { top = top ?? url }
     }
-    return false
   }
 
-  private mutating func settle(_ item: Path, _ url: Path) -> Bool {
+  /// A text or number of an item, by its path below that.
+  private typealias Value = (path: Path, bytes: [UInt8])
+
+  /// Looks for the first item that has a URL: of an array, else the document itself.
+  /// - Parameter isLast: whether no more of the list can be looked at.
+  /// - Throws: the candidates where several fields hold URLs.
+  private mutating func find(isLast: Bool) throws(Rejection.NoList) {
+    var (scanner, index) = (JSONScanner(), 0)
+    /// Of the open items, by how deep they are.
+    var open: [Int: [Value]] = [:]
+    var chosen: Int?
+    while wanted.isEmpty, let event = try? scanner.next(in: held, at: &index) {
+      let depth = scanner.path.count
+      if event == .ended, let values = open.removeValue(forKey: depth) {
+        if depth == chosen ?? 0 {
+          chosen = nil
+          try settle(scanner.path.map { Array(scanner.step($0)) }, values)
+        } else if others.isEmpty, fields.names[.url] != nil {
+          others = values.map { Self.text($0.path) }
+        }
+      }
+      guard event == .text || event == .number, let start = itemDepth(scanner) else { continue }
+      let path = scanner.path.map { Array(scanner.step($0)) }
+      if isSTAC(path) { continue }
+      open[start, default: []].append((Array(path[start...]), scanner.text))
+      if start > 0 || !items.isEmpty, mayBeURL(path[start...], scanner.text) { chosen = chosen ?? start }
+      if start == depth, let value = open.removeValue(forKey: depth), chosen == depth {
+        chosen = nil
+        try settle(path, value)
+      }
+    }
+    guard isLast, wanted.isEmpty else { return }
+    // The item is too long, or damaged.
+    if let start = chosen ?? (open[0] == nil ? nil : 0), let values = open[start] {
+      try settle(scanner.path.prefix(start).map { Array(scanner.step($0)) }, values)
+    }
+    if wanted.isEmpty, !items.isEmpty, fields.names[.url] != nil { want() }
+  }
+
+  /// - Returns: how deep the item around the present value is; nil if it is in none.
+  private func itemDepth(_ scanner: JSONScanner) -> Int? {
+    if items.isEmpty { return (scanner.path.lastIndex { !$0.isObject } ?? -1) + 1 }
+    return items.first { $0.count <= scanner.path.count && scanner.isAt($0, $0.count) }?.count
+  }
+
+  private func mayBeURL(_ path: ArraySlice<[UInt8]>, _ text: [UInt8]) -> Bool {
+    if let url = fields.names[.url] { return Self.path(url)[...] == path }
+    return path.last.map { FieldSample.isKnown(String(decoding: $0, as: UTF8.self)) } == true
+      || (try? Address(utf8: text)) != nil
+  }
+
+  private mutating func settle(_ item: Path, _ values: [Value]) throws(Rejection.NoList) {
+    let samples = values.map { FieldSample(Self.text($0.path), [$0.bytes[...]]) }
+    var url = fields.names[.url]
+    if url == nil { url = try FieldSample.urls(of: samples)?.name }
+    guard let url, samples.contains(where: { $0.name == url }) else {
+      others = samples.map(\.name)
+      return
+    }
     if items.isEmpty { items = [item] }
-    fields.names[.url] = Self.text(url)
-    said = "JSON, addresses in \(Self.text(item + url))"
+    if fields.names[.url] == nil { said = "JSON, URLs in \(Self.text(item + Self.path(url)))" }
+    fields.names[.url] = url
+    used = fields.find(in: samples, beside: url)
     want()
+  }
+
+  /// A STAC document that nobody called one, by its fields; its `stac_extensions` are no files.
+  private mutating func isSTAC(_ path: Path) -> Bool {
+    guard items.isEmpty, fields.names[.url] == nil, path.contains(where: { $0.starts(with: "stac_".utf8) }) else {
+      return false
+    }
+    var form = ListForm()
+    form.fields = fields
+    form = Preset(argument: "stac")?.form(form) ?? form
+    let held = self.held
+    self = JSONItems(form.fields ?? fields, items: form.items, next: form.nextField)
+    self.held = held
+    said = "STAC, URLs in the assets"
     return true
   }
 }

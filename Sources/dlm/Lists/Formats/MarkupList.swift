@@ -22,8 +22,11 @@ struct MarkupList: ListFormatReader {
   private let accepted: [NamePattern]
   private let isPage: Bool
   private var kind: Kind?
-  /// The root's, with a colon: names with another prefix are of another namespace, and mean nothing here.
-  private var prefix = ""
+  /// The root's; names of another one mean nothing here.
+  private var namespace = ""
+  /// Of each open element: the prefixes of that namespace, empty for names without one.
+  private var prefixes: [Set<Substring>] = []
+  private static let mostPrefixes = 16
   private var path: [Substring] = []
   /// What stands in the present element, if it is wanted.
   private var text: String?
@@ -33,6 +36,8 @@ struct MarkupList: ListFormatReader {
   /// A page's own (`<base href>`).
   private var pageBase: Address?
   private var pageLinks: Set<String> = []
+  /// The first names of a page's links that `--accept` does not take.
+  private var others: [String] = []
   private var isDamaged = false
   private var base: Address?
   /// What the present block gave so far.
@@ -54,9 +59,31 @@ struct MarkupList: ListFormatReader {
     let text = start.prefix(4096).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
     guard text.first == UInt8(ascii: "<") else { return nil }
     let head = String(decoding: text, as: UTF8.self).lowercased()
-    if head.hasPrefix("<!doctype html") || head.hasPrefix("<html") { return takesPages ? true : nil }
-    let isXML = ["<?xml", "<metalink", "<urlset", "<sitemapindex", "<rss", "<feed"].contains { head.hasPrefix($0) }
-    return isXML ? false : nil
+    guard let root = Self.root(of: head[...]) else { return nil }
+    let isHTML = root.isEmpty ? !head.hasPrefix("<?xml") : pageElements.contains(root)
+    if !isHTML { return false }
+    return takesPages ? true : nil
+  }
+
+  /// What pages begin with; a browser adds what they leave out.
+  private static let pageElements: Set<Substring> = [
+    "a", "body", "center", "div", "form", "h1", "h2", "h3", "head", "hr", "html", "img", "link", "meta", "p", "pre",
+    "script", "span", "style", "table", "title", "ul",
+  ]
+
+  /// - Parameter head: of a document, in lower case.
+  /// - Returns: its first element behind declarations and comments, empty if farther on; nil if it is no markup.
+  private static func root(of head: Substring) -> Substring? {
+    var rest = head
+    for (start, end) in [("<!--", "-->"), ("<?", "?>"), ("<!", ">")] where rest.hasPrefix(start) {
+      if rest.hasPrefix("<!doctype html") { return "html" }
+      guard let end = rest.firstRange(of: end)?.upperBound else { return "" }
+      rest = rest[end...].drop(while: \.isWhitespace)
+      return rest.isEmpty ? "" : root(of: rest)
+    }
+    let name = rest.dropFirst().prefix { $0.isLetter || $0.isNumber || ":-_".contains($0) }
+    guard rest.first == "<", name.first?.isLetter == true, !rest[name.endIndex...].hasPrefix("//") else { return nil }
+    return name
   }
 
   mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
@@ -74,6 +101,7 @@ struct MarkupList: ListFormatReader {
       }
     }
     if let trouble, !isDamaged { damaged(trouble) }
+    if block.isEmpty, !accepted.isEmpty, pageLinks.isEmpty { throw Rejection.NoList.unmatched(others) }
     return entries
   }
 
@@ -87,10 +115,12 @@ struct MarkupList: ListFormatReader {
       let root = full.split(separator: ":").last ?? ""
       guard let kind = Kind(rawValue: String(root)), kind != .html else { throw Rejection.NoList.markup("\(root)") }
       self.kind = kind
-      prefix = String(full.dropLast(root.count))
+      let prefix = full.dropLast(root.count + 1)
+      namespace = attributes[prefix.isEmpty ? "xmlns" : "xmlns:\(prefix)"] ?? ""
+      prefixes = [[prefix]]
     }
-    let name = local(full)
     // HTML's own elements need not end.
+    let name = isPage ? full : local(full, attributes)
     if !isPage { path.append(name) }
     self.attributes = attributes
     text = ["loc", "url", "size", "hash"].contains(name) ? "" : nil
@@ -112,7 +142,7 @@ struct MarkupList: ListFormatReader {
 
   private mutating func end(_ full: Substring) {
     let parent = path.dropLast().last
-    switch (kind, local(full), text) {
+    switch (kind, path.last ?? full, text) {
     case (.urlset, "loc", let text?) where parent == "url", (.sitemapindex, "loc", let text?) where parent == "sitemap":
       add(text)
     case (.metalink, "file", _) where parent == "files" || parent == "metalink": add(file.content(base))
@@ -120,7 +150,10 @@ struct MarkupList: ListFormatReader {
     default: break
     }
     text = nil
-    if !isPage { path.removeLast() }
+    if !isPage {
+      path.removeLast()
+      prefixes.removeLast()
+    }
   }
 
   /// The elements below a Metalink's `<file>`, down to the present one. Elsewhere equal names mean something else:
@@ -138,9 +171,17 @@ struct MarkupList: ListFormatReader {
     }
   }
 
-  /// A name of the list's own namespace without its prefix.
-  private func local(_ name: Substring) -> Substring {
-    name.hasPrefix(prefix) ? name.dropFirst(prefix.count) : name
+  /// Opens an element.
+  /// - Returns: its name without the prefix of the list's namespace; with a colon, if it is of another one.
+  private mutating func local(_ full: Substring, _ attributes: [String: String]) -> Substring {
+    var own = prefixes.last ?? []
+    for (name, value) in attributes where name == "xmlns" || name.hasPrefix("xmlns:") {
+      let prefix = name.dropFirst(6)
+      if value != namespace { own.remove(prefix) } else if own.count < Self.mostPrefixes { own.insert(prefix) }
+    }
+    prefixes.append(own)
+    let parts = full.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    return own.contains(parts.count > 1 ? parts[0] : "") ? parts.last ?? full : ":\(full)"
   }
 
   private mutating func add(_ text: String?, size: String? = nil) {
@@ -161,8 +202,13 @@ struct MarkupList: ListFormatReader {
       if base == nil, !text.unicodeScalars.contains(":") { throw .noBase }
       return
     }
-    guard !address.lastPathSegment.isEmpty, accepted.isEmpty || accepted.contains(where: { $0.matches(address) }),
-      pageLinks.count >= 1 << 16 || pageLinks.insert(address.key).inserted
+    guard !address.lastPathSegment.isEmpty else { return }
+    if !accepted.isEmpty, !accepted.contains(where: { $0.matches(address) }) {
+      let name = ListLine.shown(String(address.lastPathSegment))
+      if others.count < 6, !others.contains(name) { others.append(name) }
+      return
+    }
+    guard pageLinks.count >= 1 << 16 || pageLinks.insert(address.key).inserted
     else { return }
     add(.address(address, nil))
   }

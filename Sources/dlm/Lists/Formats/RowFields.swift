@@ -4,6 +4,8 @@ import DownloadModel
 struct RowFields: Sendable {
   enum Field: Int, CaseIterable {
     case url, name, checksum, size
+    /// The archive that a file is in, so that it is not downloaded on its own.
+    case container
 
     var option: String { "\(self)-field" }
   }
@@ -11,34 +13,67 @@ struct RowFields: Sendable {
   /// By field.
   typealias Values = [ArraySlice<UInt8>?]
 
-  /// A column's name or number, or a path below an item.
+  /// A column's name or number, or a path below an item; several paths with `|` between.
   var names: [Field: String] = [:]
-  /// Between several values of one cell.
+  /// Fields that a preset named, so that a list may lack them.
+  var optional: Set<Field> = []
+  /// In place of a name: the list's checksums or sizes are ignored.
+  static let none = "none"
+  /// Between several values of one cell; found out if nil.
   var split: UInt8?
   /// Before a value that is no address but a path.
   var prefix: String?
+  /// A URL with `{}` in it, for the value.
+  var template: String?
 
-  /// Whether a field is commonly called so that holds addresses.
-  static func isKnown(_ name: String) -> Bool {
-    ["url", "uri", "href", "link", "download_url", "downloadurl", "file_url", "contenturl", "fastq_ftp"]
-      .contains(name.lowercased())
+  /// Whether a value stands for none, as tables have it.
+  static func isAbsent(_ value: ArraySlice<UInt8>) -> Bool {
+    value.count < 5 && ["", "-", "na", "n/a", "nan", "null", "none"].contains(shown(value).lowercased())
+  }
+
+  /// Adds fields of checksums and sizes that were not named.
+  /// - Returns: what is said of them.
+  mutating func find(in samples: [FieldSample], beside url: String) -> String? {
+    var said: [String] = []
+    let found = [
+      (Field.checksum, FieldSample.checksums(of: samples, beside: url)),
+      (.size, FieldSample.sizes(of: samples, beside: url)),
+    ]
+    for (field, sample) in found {
+      guard names[field] == nil, let name = sample?.name else { continue }
+      names[field] = name
+      said.append("\(field)s from \(ListLine.shown(name))")
+    }
+    return said.isEmpty ? nil : said.joined(separator: ", ")
   }
 
   /// - Parameter line: where they begin.
   func entries(_ values: Values, line: Int, base: Address?) -> [ListEntry] {
-    guard let split else { return [ListEntry(line: line, content: content(values, base))] }
+    guard let split = split ?? separator(in: values[0] ?? []) else {
+      return [ListEntry(line: line, content: content(values, base))]
+    }
     let parts = values.map { value in
       value.map { $0.isEmpty ? [] : $0.split(separator: split, omittingEmptySubsequences: false) } ?? []
     }
     let count = parts[0].count
     // With one value too few, each file would get another's checksum.
     if let field = Field.allCases.first(where: { ![0, count].contains(parts[$0.rawValue].count) }) {
-      let why = "\(names[field] ?? "") has \(parts[field.rawValue].count) values for \(count) addresses"
+      let why = "\(names[field] ?? "") has \(parts[field.rawValue].count) values for \(count) URLs"
       return [ListEntry(line: line, content: .bad(.row(why), text: values[0].map(Self.shown) ?? ""))]
     }
     return (0..<count).map { index in
       ListEntry(line: line, content: content(parts.map { $0.isEmpty ? nil : $0[index] }, base))
     }
+  }
+
+  /// `host/a;host/b` and `https://h/a;https://g/b` are two URLs each, as ENA's reports have them.
+  private func separator(in value: ArraySlice<UInt8>) -> UInt8? {
+    let semicolon = UInt8(ascii: ";")
+    guard prefix == nil, template == nil, value.contains(semicolon) else { return nil }
+    let parts = value.split(separator: semicolon)
+    let host = (parts.first ?? []).prefix { $0 != UInt8(ascii: "/") }
+    let isOfOneHost = host.contains(UInt8(ascii: ".")) && parts.allSatisfy { $0.starts(with: host + [0x2F]) }
+    return isOfOneHost || parts.allSatisfy(Self.holdsAddress) ? semicolon : nil
   }
 
   private static let options = [(Field.name, "out"), (.checksum, "checksum"), (.size, "size")]
@@ -49,16 +84,20 @@ struct RowFields: Sendable {
     if behindTab != nil { return .bad(.malformed(.controlCharacter), text: address.redacted) }
     var options = LineOptions()
     for (field, option) in Self.options {
-      guard let value = values[field.rawValue], !value.isEmpty else { continue }
+      guard let value = values[field.rawValue], field == .name ? !value.isEmpty : !Self.isAbsent(value)
+      else { continue }
       let text = String(decoding: value, as: UTF8.self)
       if !options.set(option, text) {
-        return .bad(.row("its \(names[field] ?? "") cannot be used: \(ListLine.shown(text))"), text: address.redacted)
+        let why = "its \(names[field] ?? "") cannot be used: \(ListLine.shown(text))"
+        let remedy = field == .name ? "" : " (--\(field.option) none ignores it)"
+        return .bad(.row(why + remedy), text: address.redacted)
       }
     }
     return .address(address, options == LineOptions() ? nil : options)
   }
 
   private func line(_ value: ArraySlice<UInt8>, _ base: Address?) -> ListLine {
+    if let template { return ListLine(PlainLines.filled(template, with: Array(value))) }
     if value.isEmpty || Self.holdsAddress(value) { return ListLine(value, base: base) }
     if let prefix {
       // What would end a path, or change it, is encoded.

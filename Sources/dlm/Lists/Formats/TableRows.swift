@@ -5,8 +5,9 @@ import DownloadModel
 struct TableRows: ListFormatReader {
   private(set) var line = 0
   private(set) var said: String?
+  private(set) var used: String?
   private let separator: UInt8
-  private let fields: RowFields
+  private var fields: RowFields
   private var splitter = LineSplitter()
   private var row = Row()
   /// Until the columns are known.
@@ -15,6 +16,7 @@ struct TableRows: ListFormatReader {
   private var columns: [Int?] = []
 
   private static let quote = UInt8(ascii: "\"")
+  private static let mostSampled = 8
 
   private struct Row {
     var line = 0
@@ -49,23 +51,41 @@ struct TableRows: ListFormatReader {
     private mutating func keep(_ bytes: ArraySlice<UInt8>) { text += bytes.prefix(ListLine.limit + 1 - text.count) }
   }
 
-  init(_ fields: RowFields, separator: Character) {
-    (self.fields, self.separator) = (fields, separator.asciiValue ?? 0x09)
+  init(_ fields: RowFields, separator: UInt8) {
+    self.fields = fields
+    self.separator = separator
+  }
+
+  /// What is between cells: as a first line `sep=;` says, else the more frequent of comma and semicolon.
+  static func separator(of start: [UInt8]) -> UInt8 {
+    let header = start.prefix { $0 != 0x0A }
+    if let declared = declared(in: header) { return declared }
+    let plain = header.split(separator: quote, omittingEmptySubsequences: false).enumerated()
+      .filter { $0.offset.isMultiple(of: 2) }.flatMap(\.element)
+    let (comma, semicolon) = (UInt8(ascii: ","), UInt8(ascii: ";"))
+    return plain.count { $0 == semicolon } > plain.count { $0 == comma } ? semicolon : comma
+  }
+
+  /// Excel's `sep=;`, which stands above the header.
+  private static func declared(in line: some Sequence<UInt8>) -> UInt8? {
+    let text = line.filter { $0 != quote && $0 != 0x0D && $0 < 0x80 }
+    return text.count == 5 && text.starts(with: "sep=".utf8) ? text[4] : nil
   }
 
   /// - Parameter isAsked: whether the user named a column.
   /// - Returns: nil for what may be a plain list, whatever its name is.
   static func format(of start: [UInt8], named name: String, isAsked: Bool) -> ListFormat? {
     let (header, holdsAddress) = (start.prefix { $0 != 0x0A }, RowFields.holdsAddress)
+    if declared(in: header) != nil { return .csv }
     let isPlain = header.contains(UInt8(ascii: "=")) || header.first == UInt8(ascii: "#") || holdsAddress(header)
     if isPlain, !isAsked { return nil }
     let file = name.prefix { $0 != "?" && $0 != "#" }.lowercased().replacing(/\.(gz|zst|xz)$/, with: "")
     let isTabbed = header.contains(0x09) || file.hasSuffix(".tsv")
-    var table = TableRows(RowFields(), separator: isTabbed ? "\t" : ",")
+    var table = TableRows(RowFields(), separator: isTabbed ? 0x09 : separator(of: start))
     let rows = table.rows(in: Array(start.prefix(ListForm.telling))).prefix(2).map(\.cells)
     let isTable =
       rows.count == 2 && rows[0].count > 1 && rows[0].count == rows[1].count
-      && (rows[1].contains(where: holdsAddress) || rows[0].contains { RowFields.isKnown(RowFields.shown($0)) })
+      && (rows[1].contains(where: holdsAddress) || rows[0].contains { FieldSample.isKnown(RowFields.shown($0)) })
     guard isTable || isAsked || file.hasSuffix(".csv") || file.hasSuffix(".tsv") else { return nil }
     return isTabbed ? .tsv : .csv
   }
@@ -74,7 +94,7 @@ struct TableRows: ListFormatReader {
     var rows = self.rows(in: block)
     if columns.isEmpty {
       head += rows
-      if head.count < 2, !block.isEmpty { return [] }
+      if sampled == nil, !block.isEmpty { return [] }
       rows = try settled()
     }
     var entries = rows.flatMap { self.entries(of: $0, base) }
@@ -88,6 +108,7 @@ struct TableRows: ListFormatReader {
   private mutating func rows(in block: [UInt8]) -> [Row] {
     splitter.take(block).compactMap { bytes in
       line += 1
+      if line == 1, Self.declared(in: bytes) != nil { return nil }
       if !row.isOpen { row = Row(line: line) }
       row.add(bytes, separator)
       // What was cut off may have closed the quote.
@@ -106,6 +127,18 @@ struct TableRows: ListFormatReader {
 
   // MARK: Columns
 
+  /// How many of the first rows tell what the columns are for, whatever blocks they come in: until each column has a
+  /// value, but not many more; nil if there are not enough yet.
+  private var sampled: Int? {
+    guard let width = head.first?.ends.count, head.count > 1 else { return nil }
+    var empty = Set(0..<width)
+    for (index, row) in head.enumerated().dropFirst() {
+      for (column, cell) in row.cells.enumerated() where !RowFields.isAbsent(cell) { empty.remove(column) }
+      if empty.isEmpty || index == Self.mostSampled { return index + 1 }
+    }
+    return nil
+  }
+
   /// - Returns: the rows so far, without the header.
   private mutating func settled() throws(Rejection.NoList) -> [Row] {
     guard let first = head.first else { return [] }
@@ -113,28 +146,33 @@ struct TableRows: ListFormatReader {
     let numbered = fields.names[.url].flatMap { Int($0) }.flatMap { $0 < 1 ? nil : cells.dropFirst($0 - 1).first }
     // Any path has one of these.
     let isRow = numbered?.contains { ":/.".contains($0) } ?? cells.contains { (try? Address($0)) != nil }
-    let isHeader = !isRow || fields.names.values.contains { Int($0) == nil }
+    let isHeader = !isRow || fields.names.values.contains { Int($0) == nil && $0 != RowFields.none }
     let names = isHeader ? cells : cells.indices.map { "column \($0 + 1)" }
     let rows = Array(head.dropFirst(isHeader ? 1 : 0))
     for field in RowFields.Field.allCases {
-      let name = fields.names[field]
-      let named = name.flatMap { names.firstIndex(of: $0) ?? Int($0).map { max($0, 0) - 1 } }
-      let column = name == nil && field == .url ? try addresses(names, rows.first?.cells ?? []) : named
-      if let name, !names.indices.contains(column ?? -1) { throw .field(name, among: isHeader ? names : []) }
-      columns.append(column)
+      guard let name = fields.names[field], name != RowFields.none else { continue }
+      let number = names.firstIndex(of: name) ?? Int(name).map { max($0, 0) - 1 } ?? -1
+      fields.names[field] = names.indices.contains(number) ? names[number] : nil
+      if fields.names[field] == nil, !fields.optional.contains(field) {
+        throw .field(name, among: isHeader ? names : [], option: field.option)
+      }
     }
-    said = columns[0].map { "a table, addresses in \(names[$0])" }
+    try find(names, rows.prefix((sampled ?? head.count) - (isHeader ? 1 : 0)).map(\.cells))
+    columns = RowFields.Field.allCases.map { field in fields.names[field].flatMap { names.firstIndex(of: $0) } }
     head = []
     return rows
   }
 
-  /// The column of addresses; of several, the one with a name for it.
-  private func addresses(_ names: [String], _ row: [ArraySlice<UInt8>]) throws(Rejection.NoList) -> Int {
-    let known = names.indices.filter { RowFields.isKnown(names[$0]) }
-    let held = names.indices.filter { $0 < row.count && (try? Address(utf8: Array(row[$0]))) != nil }
-    let both = held.filter(known.contains)
-    let found = held.isEmpty ? known : held.count > 1 && !both.isEmpty ? both : held
-    guard let column = found.first, found.count == 1 else { throw .field(nil, among: found.map { names[$0] }) }
-    return column
+  /// Names the columns that nobody named.
+  private mutating func find(_ names: [String], _ rows: [[ArraySlice<UInt8>]]) throws(Rejection.NoList) {
+    let samples = names.indices.map { column in
+      FieldSample(names[column], rows.compactMap { column < $0.count ? $0[column] : nil })
+    }
+    if fields.names[.url] == nil {
+      guard let found = try FieldSample.urls(of: samples) else { throw .field(nil, among: names) }
+      fields.names[.url] = found.name
+      said = "a table, URLs in \(found.name)"
+    }
+    used = fields.find(in: samples, beside: fields.names[.url] ?? "")
   }
 }

@@ -1,0 +1,110 @@
+import DownloadModel
+
+/// A field of a table's first rows, or of JSON's first item. Its name and its values tell what it is for.
+struct FieldSample {
+  /// A column's name, or a path below the item.
+  let name: String
+  /// Those that say something.
+  let values: [String]
+
+  init(_ name: String, _ values: [ArraySlice<UInt8>]) {
+    self.name = name
+    self.values = values.filter { !RowFields.isAbsent($0) }.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  // MARK: URLs
+
+  /// What fields of URLs are commonly called; of several the first.
+  private static let urlNames = [
+    "download_url", "downloadurl", "browser_download_url", "file_url", "contenturl", "fastq_ftp", "url", "uri", "href",
+    "link",
+  ]
+
+  static func isKnown(_ name: String) -> Bool { rank(of: name) != nil }
+
+  private static func rank(of name: String) -> Int? {
+    urlNames.firstIndex(of: (name.split(separator: ".").last ?? "").lowercased())
+  }
+
+  private var holdsURLs: Bool { !values.isEmpty && values.allSatisfy { (try? Address($0)) != nil } }
+  private var mayHoldURLs: Bool {
+    values.allSatisfy { value in !value.contains(" ") && value.contains { "./".contains($0) } }
+  }
+
+  /// - Returns: the field of URLs; nil if no field holds any.
+  /// - Throws: the candidates, if several do.
+  static func urls(of samples: [FieldSample]) throws(Rejection.NoList) -> FieldSample? {
+    let held = samples.filter(\.holdsURLs)
+    let known = samples.filter { isKnown($0.name) }.sorted { rank(of: $0.name) ?? 0 < rank(of: $1.name) ?? 0 }
+    if let best = known.first(where: \.holdsURLs) ?? known.first(where: \.mayHoldURLs) { return best }
+    if held.count > 1 { throw .field(nil, among: held.map(\.name)) }
+    return held.first
+  }
+
+  // MARK: Checksums and sizes
+
+  private static let sumNames = ["multihash", "checksum", "chksum", "cksum", "digest", "shasum", "hash", "sum"]
+  private static let sizeNames = [
+    "sizeinbytes", "sizebytes", "bytesize", "contentlength", "contentsize", "filesize", "size", "bytes",
+  ]
+  /// Digests of these algorithms look like others.
+  private static let otherSums = ["blake", "b2sum", "sha3", "sm3", "md4", "ripemd", "tiger"]
+  /// Their values look like checksums, and are none of the file's bytes: GitHub's `sha` is a Git object's name.
+  private static let identifiers = ["id", "key", "sha", "commit", "rev", "revision", "ref", "tag", "token", "version"]
+  /// What a name may say beside that it is of a checksum or size.
+  private static let plainWords = ["", "file", "content", "data", "download", "expected"]
+
+  /// The name's last step in letters and digits.
+  private static func squeezed(_ name: String) -> String {
+    (name.split(separator: ".").last ?? "").lowercased().filter { $0.isLetter || $0.isNumber }
+  }
+
+  /// - Returns: whether the name says that the field is of the files of `url`; nil if it is of something else.
+  private func fits(_ words: [String], _ url: String) -> Bool? {
+    let name = Self.squeezed(name)
+    let rest = words.reduce(name) { $0.replacing($1, with: "") }
+    if rest == name { return false }
+    return Self.plainWords.contains(rest) || Self.squeezed(url).hasPrefix(rest) ? true : nil
+  }
+
+  /// Whether both are of one object, or one is of an object that contains the other's.
+  private func isBeside(_ url: String) -> Bool {
+    let own = name.split(separator: ".").dropLast()
+    let others = url.split(separator: ".").dropLast()
+    return zip(own, others).allSatisfy { $0 == $1 }
+  }
+
+  /// - Returns: the algorithm of checksums that it holds, and whether all its values are some; nil if none is.
+  private var checksums: (algorithm: ContentDigest.Algorithm, areAll: Bool)? {
+    let name = Self.squeezed(name)
+    let named = ContentDigest.Algorithm.allCases.first { name.contains($0.rawValue) }
+    if named == nil, Self.otherSums.contains(where: name.contains) { return nil }
+    let texts = values.flatMap { $0.split(separator: ";") }
+    let found = texts.compactMap { ContentDigest($0)?.algorithm }.filter { $0 == named ?? $0 }
+    return found.first.map { ($0, found.count == texts.count) }
+  }
+
+  /// - Returns: the field of the checksums of `url`'s files, the strongest of those that say so.
+  static func checksums(of samples: [FieldSample], beside url: String) -> FieldSample? {
+    let words = ContentDigest.Algorithm.allCases.map(\.rawValue) + sumNames
+    let all = samples.compactMap { sample -> (sample: FieldSample, rank: Int)? in
+      guard sample.name != url, sample.isBeside(url), let (algorithm, areAll) = sample.checksums,
+        let fits = sample.fits(words, url),
+        fits || areAll && !identifiers.contains(where: squeezed(sample.name).hasSuffix)
+      else { return nil }
+      return (sample, fits ? algorithm.length : 0)
+    }
+    // By content alone only if nothing else may be meant.
+    guard let best = all.map(\.rank).max(), best > 0 || all.count == 1 else { return nil }
+    return all.first { $0.rank == best }?.sample
+  }
+
+  /// - Returns: the field of the sizes of `url`'s files.
+  static func sizes(of samples: [FieldSample], beside url: String) -> FieldSample? {
+    samples.first { sample in
+      let numbers = sample.values.flatMap { $0.split(separator: ";") }.map { Int64($0) ?? -1 }
+      return sample.fits(sizeNames, url) == true && sample.isBeside(url) && numbers.contains { $0 > 0 }
+        && numbers.allSatisfy { $0 >= 0 }
+    }
+  }
+}

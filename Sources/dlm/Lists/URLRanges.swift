@@ -1,0 +1,113 @@
+import DownloadModel
+
+/// The URLs that a text with sets `{a,b}` and ranges `[001-100]`, `[a-z]`, `[0-100:10]` stands for, as curl has them
+/// (`--glob`): the last one changes fastest, and a backslash makes a bracket a plain one. They are made one by one.
+struct URLRanges {
+  static let most = 1_000_000
+
+  struct Wrong: Error { let why: String }
+
+  private enum Part {
+    case texts([[UInt8]])
+    case range(from: Int, step: Int, width: Int, count: Int, isOfLetters: Bool)
+
+    var count: Int {
+      switch self {
+      case .texts(let texts): texts.count
+      case .range(_, _, _, let count, _): count
+      }
+    }
+
+    func text(_ index: Int) -> [UInt8] {
+      switch self {
+      case .texts(let texts): return texts[index]
+      case .range(let first, let step, _, _, true): return [UInt8(first + index * step)]
+      case .range(let first, let step, let width, _, false):
+        let digits = Array("\(first + index * step)".utf8)
+        return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, width - digits.count)) + digits
+      }
+    }
+  }
+
+  private var parts: [Part] = []
+  private(set) var count = 1
+  private var index = 0
+
+  /// - Parameter line: its options, behind a tab, stay as they are.
+  /// - Returns: nil for a comment, and for a line without brackets.
+  /// - Throws: where a bracket begins no set or range, or too many URLs are meant.
+  init?(in line: [UInt8]) throws(Wrong) {
+    let text = line.trimmed(ListLine.isBlank)
+    var rest = text.prefix { $0 != 0x09 }
+    let options = text[rest.endIndex...]
+    if rest.first == UInt8(ascii: "#") || !rest.contains(where: { "{[".utf8.contains($0) }) { return nil }
+    var plain: [UInt8] = []
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\\"), let next = rest.first, "{}[]".utf8.contains(next) {
+        plain.append(next)
+        rest.removeFirst()
+        continue
+      }
+      guard byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") && !Self.isHost(rest) else {
+        plain.append(byte)
+        continue
+      }
+      // ASCII puts two behind each bracket the closing one.
+      guard let end = rest.firstIndex(of: byte + 2) else { throw Wrong(why: "a bracket is never closed") }
+      let content = rest[..<end]
+      let part = byte == UInt8(ascii: "{") ? Self.set(content) : Self.range(content)
+      guard let part else {
+        throw Wrong(
+          why: "\(RowFields.shown(content)) is no {a,b}, [1-100], [a-z] or [0-100:10]; \\[ is a plain bracket")
+      }
+      parts += [.texts([plain]), part]
+      plain = []
+      rest = rest[(end + 1)...]
+      let (product, isTooMuch) = count.multipliedReportingOverflow(by: part.count)
+      if isTooMuch || product > Self.most { throw Wrong(why: "it stands for more than \(Self.most) URLs") }
+      count = product
+    }
+    parts.append(.texts([plain + options]))
+  }
+
+  /// `[::1]`
+  private static func isHost(_ text: ArraySlice<UInt8>) -> Bool {
+    let inside = text.prefix(64).prefix { $0 != UInt8(ascii: "]") }
+    return inside.count { $0 == UInt8(ascii: ":") } > 1 && !inside.contains(UInt8(ascii: "-"))
+  }
+
+  private static func set(_ content: ArraySlice<UInt8>) -> Part? {
+    if content.isEmpty || content.contains(UInt8(ascii: "{")) { return nil }
+    return .texts(content.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(Array.init))
+  }
+
+  private static func range(_ content: ArraySlice<UInt8>) -> Part? {
+    let words = String(decoding: content, as: UTF8.self).split(separator: ":", omittingEmptySubsequences: false)
+    let ends = (words.first ?? "").split(separator: "-", omittingEmptySubsequences: false)
+    let step = words.count < 2 ? 1 : number(words[1]) ?? 0
+    guard words.count <= 2, ends.count == 2, step > 0 else { return nil }
+    let letters = ends.compactMap { $0.utf8.count == 1 ? $0.utf8.first : nil }
+    let isOfLetters = letters.count == 2 && letters.allSatisfy { $0.isLetterOrDigit && $0 > UInt8(ascii: "9") }
+    let numbers = isOfLetters ? letters.map { Int($0) } : ends.compactMap(number)
+    guard numbers.count == 2, numbers[0] <= numbers[1] else { return nil }
+    let width = ends[0].first == "0" ? ends[0].utf8.count : 0
+    let count = (numbers[1] - numbers[0]) / step + 1
+    return .range(from: numbers[0], step: step, width: width, count: count, isOfLetters: isOfLetters)
+  }
+
+  /// Bounded, since it is counted with.
+  private static func number(_ text: Substring) -> Int? {
+    text.utf8.count <= 15 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
+  }
+
+  mutating func next() -> [UInt8]? {
+    guard index < count else { return nil }
+    var (rest, text) = (index, [[UInt8]]())
+    for part in parts.reversed() {
+      text.append(part.text(rest % part.count))
+      rest /= part.count
+    }
+    index += 1
+    return Array(text.reversed().joined())
+  }
+}
