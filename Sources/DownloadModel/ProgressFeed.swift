@@ -26,6 +26,7 @@ public final class ProgressFeed: Sendable {
     var added = 0
     var active: [Int: ActiveDownload] = [:]
     var prompt: [String] = []
+    var awaited: String?
     /// Which ends are neither told nor counted before they are settled; and those of which that is so.
     var isUndecided: (@Sendable (DownloadOutcome) -> Bool)?
     var undecided: [Int: (request: DownloadRequest, outcome: DownloadOutcome)] = [:]
@@ -72,10 +73,11 @@ public final class ProgressFeed: Sendable {
 
   // MARK: Writing
 
-  /// The list has `count` requests as far as it was read; `complete` once its end was reached.
+  /// The list has `count` requests as far as it was read or counted; `complete` once its end was reached.
   public func listed(_ count: Int, complete: Bool) {
     state.withLock { state in
-      state.tally.listed = max(state.tally.listed, count + state.added)
+      // What was counted ahead may have changed since.
+      state.tally.listed = max(complete ? 0 : state.tally.listed, count + state.added)
       state.tally.listIsComplete = state.tally.listIsComplete || complete
     }
   }
@@ -87,6 +89,9 @@ public final class ProgressFeed: Sendable {
       state.tally.listed += count
     }
   }
+
+  /// What the list is waited for; nil once more of it can be read.
+  public func awaits(_ text: String?) { state.withLock { $0.awaited = text } }
 
   /// Takes sizes that are known of more files than before.
   public func expect(_ sizes: ExpectedSizes) {
@@ -250,7 +255,7 @@ public final class ProgressFeed: Sendable {
       ProgressSample(
         tally: state.tally, received: counter.value, active: detail == .totals ? [] : Array(state.active.values),
         events: share.map { state.log.take($0) } ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
-        watch: watch, prompt: state.prompt, width: state.width)
+        watch: watch, prompt: state.prompt, width: state.width, awaited: state.awaited)
     }
   }
 
@@ -471,7 +476,8 @@ public struct ProgressSample: Sendable {
   public var prompt: [String] = []
   /// How many files at a time the user wants by now; nil where nobody has said so during the run.
   public var width: Int?
-
+  /// What the list is waited for, in words.
+  public var awaited: String?
 }
 
 extension ProgressSample {

@@ -6,6 +6,7 @@ struct BarsDisplay: Sendable {
   private let isColored: Bool
   private let words: ProgressMessages
   private let usesTaskbar: Bool
+  private let usesTitle: Bool
   /// Of one of several runs: its files have rows at once, and are not told one by one when they end.
   private let heading: RunHeading?
   private var writer = FrameWriter()
@@ -14,8 +15,8 @@ struct BarsDisplay: Sendable {
   private var waits = WaitLines.Content()
   /// Lines about what waits in the last frame.
   private var waitCount = 0
-  /// The sequence that the taskbar was sent last.
-  private var taskbar = Self.noTaskbar
+  /// What taskbar and title were sent last; nil while they are the terminal's own.
+  private var signs: String?
   private var screen = ScreenState()
   /// Transfers of the file that a panel describes.
   private var transfers: (id: Int, details: [TransferDetails])?
@@ -23,6 +24,7 @@ struct BarsDisplay: Sendable {
   init(environment: TerminalEnvironment, words: ProgressMessages, heading: RunHeading?) {
     glyphs = environment.glyphs
     usesTaskbar = environment.takesTaskbarProgress
+    usesTitle = environment.takesTitle
     isColored = environment.isColored
     (self.words, self.heading) = (words, heading)
     rows = heading == nil ? ActiveRows(glyphs: glyphs) : ActiveRows(glyphs: glyphs, seasoning: .zero)
@@ -49,10 +51,12 @@ struct BarsDisplay: Sendable {
       lines: layout.room(besides: waitCount, prompt: prompt.count))
     waits.retries = rows.retries
     var sum = total.update(
-      sample, active: rows.progress, longest: rows.longest(at: now), hasStalled: rows.hasStalled(at: now),
-      isPaused: screen.isPaused, at: now)
+      sample, active: rows.progress, longest: rows.longest(at: now), wait: waits.longest(at: now),
+      hasStalled: rows.hasStalled(at: now), isPaused: screen.isPaused, at: now)
     (sum.isPaused, sum.width) = (screen.isPaused, sample.width)
     if sum.isPaused { (sum.rate, sum.timeLeft) = (0, nil) }
+    sum.isWaiting = sum.progress.isIdle && (sample.watch != nil || sample.awaited != nil || sample.tally.listed == 0)
+    if sum.isWaiting { sum.timeLeft = nil }
     var content = FrameLayout.Content(waits: waits, total: sum, prompt: prompt, now: now)
     let count = layout.waits(content).count
     if count != waitCount {
@@ -65,7 +69,7 @@ struct BarsDisplay: Sendable {
     content.panel = panel(sample)
     return writer.frame(
       above: above(sample, self.layout(size)), whole: notes, region: layout.region(content), size: size,
-      extra: layout.lines > 0 ? taskbarChange(sum.progress) : "")
+      extra: layout.lines > 0 ? signs(of: sum.progress) : "")
   }
 
   /// The question that is asked, or what was said to the last key.
@@ -124,26 +128,34 @@ struct BarsDisplay: Sendable {
   /// Gives the terminal back for a while; the next `draw` takes it again.
   /// - Parameter erases: false where others have written meanwhile: then no cell is touched.
   mutating func giveBack(erases: Bool = true) -> [UInt8] {
-    taskbar = Self.noTaskbar
-    return writer.close(erases: erases, extra: usesTaskbar ? taskbar : "")
+    defer { signs = nil }
+    return writer.close(erases: erases, extra: signs == nil ? "" : noSigns)
   }
 
-  var restoring: [UInt8] { FrameWriter.restoring(extra: usesTaskbar ? Self.noTaskbar : "") }
+  var restoring: [UInt8] { FrameWriter.restoring(extra: noSigns) }
 
-  // MARK: The taskbar
-
-  private static let noTaskbar = taskbar(0, 0)
+  // MARK: Taskbar and title
 
   /// Progress on the taskbar or tab of terminals that show it (ConEmu's `OSC 9;4`).
   private static func taskbar(_ state: Int, _ percent: Int) -> String { "\u{1B}]9;4;\(state);\(percent)\u{1B}\\" }
 
-  private mutating func taskbarChange(_ progress: RunProgress) -> String {
-    guard usesTaskbar else { return "" }
+  /// Has the terminal keep its title, and take it again (XTWINOPS 22 and 23).
+  private static let (keepTitle, formerTitle) = ("\u{1B}[22;2t", "\u{1B}[23;2t")
+
+  private var noSigns: String { (usesTaskbar ? Self.taskbar(0, 0) : "") + (usesTitle ? Self.formerTitle : "") }
+
+  /// - Returns: nothing if they say so already.
+  private mutating func signs(of progress: RunProgress) -> String {
     let percent = progress.fraction.map { Int(max($0, 0) * 100) }
-    // 1: under way, 2: something failed, 3: how far is not known.
-    let next = percent.map { Self.taskbar(progress.tally.failed > 0 ? 2 : 1, $0) } ?? Self.taskbar(3, 0)
-    defer { taskbar = next }
-    return next == taskbar ? "" : next
+    var next = ""
+    if usesTaskbar {
+      // 1: under way, 2: something failed, 3: how far is not known.
+      next += percent.map { Self.taskbar(progress.tally.failed > 0 ? 2 : 1, $0) } ?? Self.taskbar(3, 0)
+    }
+    if usesTitle { next += "\u{1B}]2;dlm\(percent.map { " \($0)%" } ?? "")\u{1B}\\" }
+    defer { signs = next }
+    if let signs { return next == signs ? "" : next }
+    return (usesTitle ? Self.keepTitle : "") + next
   }
 }
 
@@ -179,7 +191,7 @@ struct EventLines {
     switch event {
     case .ended(_, .success(let outcome)) where event.isNamed: return done(outcome)
     case .ended(let request, .failure(let error)) where error.code == .skipped:
-      return noted(request.address, "skipped: what has come is kept", .dim)
+      return noted(request.address, "skipped: the downloaded part is saved", .dim)
     case .restarted(let request, let reason):
       return noted(request.address, RetryMessages.text(reason), .retry)
     case .waitsForAnotherProcess(let request, let process):

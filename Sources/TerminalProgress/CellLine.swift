@@ -1,7 +1,8 @@
 /// A line of the region, or one above it, as the cells that a terminal makes of it.
 struct CellLine: Sendable, Equatable {
-  /// The terminal's own colours, which fit light and dark themes: parameters of SGR (ECMA-48 §8.3.117).
-  enum Tone: UInt8, Sendable { case plain = 0, strong = 1, dim = 2, failed = 31, done = 32, retry = 33, bar = 36 }
+  /// The terminal's own colours: parameters of SGR (ECMA-48 §8.3.117). Texts have none of those that cannot be read on
+  /// white: yellow, cyan and green.
+  enum Tone: UInt8, Sendable { case plain = 0, strong = 1, dim = 2, failed = 31, done = 32, retry = 35, bar = 36 }
 
   /// Plain numbers: a frame has thousands of cells, and looks at each of them.
   struct Cell: Sendable, Equatable {

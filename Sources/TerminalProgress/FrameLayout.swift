@@ -200,8 +200,12 @@ struct FrameLayout {
   /// - Parameter isKnown: false for a file of which nothing has come.
   /// - Parameter isEstimate: whether the total is one.
   func appendBytes(_ progress: FileProgress, isKnown: Bool, isEstimate: Bool = false, to line: inout CellLine) {
-    let bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""
-    line.append(bytes, right: RowColumns.gap + RowColumns.bytesWidth)
+    var bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""
+    // The percentage says the same as what has come.
+    if columns.hasOnlyTotal, let total = progress.total {
+      bytes = (isEstimate ? "of ~" : "of ") + Quantity.bytes(total)
+    }
+    line.append(bytes, right: columns.bytes)
     guard columns.hasTotal else { return }
     let end = line.width + 3 + RowColumns.bytesWidth
     if let total = progress.total { line.append((isEstimate ? " /~" : " / ") + Quantity.bytes(total), .dim) }
@@ -230,9 +234,14 @@ struct RowColumns: Equatable {
   let hasPercent: Bool
   /// "390 MiB / 629 MiB" in place of "390 MiB".
   let hasTotal: Bool
+  /// "of 629 MiB", beside the percentage.
+  let hasOnlyTotal: Bool
   /// Of the rate, and of the bytes.
   let hasRate: Bool
   let hasTime: Bool
+
+  /// The width of the bytes, and of what stands before them.
+  let bytes: Int
 
   /// One cell less than the window, as a full line would wrap, and less a margin. In a narrower window tmux breaks
   /// longer lines, and what stands at the top goes to its scroll-back, where nothing clears it. So a step of the
@@ -251,14 +260,18 @@ struct RowColumns: Equatable {
     hasRate = usable >= 55
     hasTime = usable >= 69
     hasTotal = usable >= 93
+    hasOnlyTotal = hasTime && !hasTotal
     var rest = usable - Self.indent
     if hasPercent { rest -= 1 + Self.percentWidth }
     if hasTotal { rest -= 3 + Self.bytesWidth }
-    if hasRate { rest -= Self.gap + Self.bytesWidth + Self.gap + Self.rateWidth }
+    bytes = (hasOnlyTotal ? 5 : Self.gap) + Self.bytesWidth
+    if hasRate { rest -= bytes + Self.gap + Self.rateWidth }
     if hasTime { rest -= Self.gap + Self.timeWidth }
     rest = max(0, rest)
     // A bar shorter than 8 cells says less than the percentage beside it. Without a rate it makes room for a status.
-    bar = usable >= 36 ? min(max(hasRate ? 8 : 12, (rest - Self.gap) * 3 / 8), 40) : 0
+    // What "of" takes is the bar's, not the name's.
+    let forBar = rest - Self.gap - (hasOnlyTotal ? 6 : 0)
+    bar = usable >= 36 ? min(max(hasRate ? 8 : 12, forBar * 3 / 8), 40) : 0
     name = min(rest - (bar > 0 ? bar + Self.gap : 0), 56)
   }
 }
@@ -276,6 +289,8 @@ struct TotalLine {
     var width: Int?
     /// Whether sizes were estimated for `timeLeft`.
     var isEstimate = false
+    /// Whether there is nothing to do before a list gives more: then bar and speed say nothing.
+    var isWaiting = false
   }
 
   let layout: FrameLayout
@@ -288,11 +303,11 @@ struct TotalLine {
     var line = layout.line("")
     let progress = content.progress
     appendLabel(content, to: &line)
+    if content.isWaiting { return line }
     let unknown = progress.bytes > 0 ? ProgressBar.Extent.moving(step: content.step) : .part(0)
     layout.appendBar(progress.fraction.map { .part($0) } ?? unknown, to: &line, glyphs.totalBar, .done)
     layout.appendPercent(progress.fraction, to: &line)
-    let total = progress.isByFiles ? nil : progress.totalBytes
-    let bytes = FileProgress(position: progress.bytes, start: 0, total: total)
+    let bytes = FileProgress(position: progress.bytes, start: 0, total: progress.totalBytes)
     layout.appendBytes(bytes, isKnown: true, isEstimate: progress.unknownSizes > 0, to: &line)
     layout.appendRate(content.rate, to: &line)
     guard columns.hasTime else { return line }
@@ -312,9 +327,9 @@ struct TotalLine {
       let text = CellWidth.of(long) <= room ? long : glyphs.failed + Quantity.count(progress.tally.failed)
       parts.append((text, .failed))
     }
-    if let fraction = progress.fraction { parts.append(("\(Int(fraction * 100))%", .plain)) }
-    parts.append((Quantity.rate(content.rate), .plain))
+    if let fraction = progress.fraction, !content.isWaiting { parts.append(("\(Int(fraction * 100))%", .plain)) }
     if let left = time(content) { parts.append((left, .dim)) }
+    if !content.isWaiting { parts.append((Quantity.rate(content.rate), .plain)) }
     if let width = content.width { parts.append((Self.width(width), .dim)) }
     var line = layout.line
     for (text, tone) in parts {

@@ -25,7 +25,8 @@ struct PlainLog: ProgressLog {
     if now - latestSummary >= wait, !isIdle {
       latestSummary = now
       summarized = sum.progress
-      bytes += (Self.summary(sum) + "\n").utf8
+      let awaited = sum.progress.isIdle ? sample.awaited.map { "progress: " + TerminalText.sanitized($0) } : nil
+      bytes += ((awaited ?? Self.summary(sum)) + "\n").utf8
     }
     return bytes
   }
@@ -55,7 +56,7 @@ struct PlainLog: ProgressLog {
     case .began: return nil
     case .ended(_, .success(let outcome)):
       let note = OutcomeNote.text(outcome)
-      return line("done", .done, "\(outcome.path), \(Quantity.bytes(outcome.size))\(note.isEmpty ? "" : ", \(note)")")
+      return line("done", .strong, "\(outcome.path), \(Quantity.bytes(outcome.size))\(note.isEmpty ? "" : ", \(note)")")
     case .ended(_, .failure(let error)) where error.code == .cancelled: return nil
     case .ended(let request, .failure(let error)):
       guard tellsFailures else { return nil }

@@ -5,11 +5,12 @@ import HeapModule
 /// What the whole run amounts to at one moment.
 struct RunProgress: Sendable, Equatable {
   let tally: ProgressTally
-  /// Bytes of files that are there, unfinished ones included; an attempt that failed takes its bytes back.
+  /// Bytes of files that exist, unfinished ones included; an attempt that failed takes its bytes back.
   let bytes: Int64
-  /// Bytes of all files together; nil where sizes are unknown, and were not remembered either.
+  /// Bytes of all files together, an estimate while sizes are unknown; nil before the end of the list, or without any
+  /// size.
   let totalBytes: Int64?
-  /// Bytes that are missing; files of unknown size have those that were remembered, else as many as the others.
+  /// Bytes of this total that are missing.
   let remaining: Int64
   /// Of these, those of each file under way.
   private let rests: [Double]
@@ -20,64 +21,72 @@ struct RunProgress: Sendable, Equatable {
   /// Requests of the list that have not begun.
   let queued: Int
   let running: Int
-  /// Whether bar and percentage are of files, not of bytes.
-  fileprivate(set) var isByFiles: Bool
+  /// Files under way of which no byte has come.
+  fileprivate let unanswered: Int
+  /// From 0 to 1: of the bytes, or of the files where no size is known; nil before the end of the list, and for a
+  /// single file of unknown size.
+  fileprivate(set) var fraction: Double?
 
-  /// - Parameter sizes: of files that are done.
-  init(_ tally: ProgressTally, active: some Collection<FileProgress>, sizes: [Double] = []) {
+  /// - Parameter trend: of the files that are done.
+  init(_ tally: ProgressTally, active: some Collection<FileProgress>, trend: SizeTrend = SizeTrend()) {
     self.tally = tally
     running = active.count
     let ended = max(0, tally.ended - tally.rejected)
     queued = max(0, tally.listed - ended - running)
     // Servers may claim any size, so that sums may be too large; that must not end the program.
-    var (bytes, known, guessed) = (tally.finishedBytes, Double(tally.finishedBytes), 0.0)
-    var (rests, sizes) = ([Double](), sizes)
+    var bytes = tally.finishedBytes
+    var known = Double(bytes)
+    var (totals, rests, unsized) = ([Double](), [Double](), [Double]())
     for file in active {
       bytes += file.position
-      guard let total = file.total else { continue }
+      guard let total = file.total else {
+        unsized.append(Double(file.position))
+        continue
+      }
       known += Double(total)
+      totals.append(Double(total))
       rests.append(Double(max(0, total - file.position)))
-      sizes.append(Double(total))
     }
-    // As large as those that had more; the largest first, so that it counts for the others.
-    let positions = active.lazy.filter { $0.total == nil }.map { Double($0.position) }.sorted(by: >)
-    for position in positions {
-      let larger = sizes.filter { $0 > position }
-      let size = larger.isEmpty ? position * (sizes.isEmpty ? 1 : 1.5) : larger.reduce(0, +) / Double(larger.count)
-      guessed += size
-      rests.append(size - position)
-      sizes.append(size)
+    unanswered = active.count { $0.position == $0.start }
+    let done = tally.done + tally.undecided
+    let sizes = trend.means + totals
+    let guesses = Self.guesses(at: unsized, among: sizes)
+    let begun = Double(done + running)
+    let mean = (known + guesses.reduce(0, +)) / max(1, begun)
+    // Side by side small files end first, which is no trend before many have ended.
+    let isInOrder = running < 2 || done > 16 * running
+    let next = isInOrder ? trend.mean(ofNext: queued, after: totals, else: mean) : mean
+    let lost = Double(ended - done)
+    var guessed = guesses.reduce(0, +) + next * Double(queued) * begun / max(1, begun + lost)
+    unknownSizes = unsized.count + queued
+    let unknown = Double(unknownSizes)
+    let expected = tally.expected
+    // Lists, the index or the last run have said it; other files are like those.
+    let said = Double(expected.bytes) * max(1, Double(tally.listed) / Double(max(1, expected.files)))
+    // Else the files have grown, and it says nothing.
+    if said > known { guessed = (said - known) * unknown / max(1, unknown + lost) }
+    let whole = max(bytes, Int64(min(known + (unknownSizes > 0 ? guessed : 0), 1e18)))
+    let isSized = done + running > unsized.count || expected.files > 0
+    totalBytes = tally.listIsComplete && isSized && (whole > 0 || unknownSizes == 0) ? whole : nil
+    (self.bytes, self.rests, self.sizes) = (bytes, rests + zip(guesses, unsized).map { $0 - $1 }, sizes)
+    remaining = whole - bytes
+    if let totalBytes {
+      fraction = FileProgress(position: bytes, start: 0, total: totalBytes).fraction
+    } else if tally.listIsComplete, tally.listed > 1 {
+      fraction = Double(ended) / Double(tally.listed)
     }
-    (self.rests, self.sizes) = (rests, sizes)
-    unknownSizes = positions.count + queued
-    let (begun, lost, expected) = (tally.done + running, ended - tally.done, tally.expected)
-    let mean = begun > 0 ? (known + guessed) / Double(begun) : Double(expected.bytes) / Double(max(1, expected.files))
-    // Side by side, small files end first, which is no trend.
-    let next = running < 2 ? Self.trend(of: sizes.dropLast(positions.count), ahead: queued, mean) : mean
-    guessed += next * Double(queued)
-    let all = begun + queued + lost
-    let others = Double(max(0, all - expected.files)) * mean
-    let missing = (Double(expected.bytes) + others - known) * Double(unknownSizes) / Double(max(1, unknownSizes + lost))
-    // Else nothing was remembered, or the files have grown, and it says nothing.
-    let fits = expected.files > 0 && unknownSizes > 0 && missing > 0
-    let whole = Int64(min(known + (fits ? missing : guessed), 1e18))
-    let isRemembered = fits && expected.files * 10 >= all * 9
-    totalBytes = tally.listIsComplete && (unknownSizes == 0 || isRemembered) ? whole : nil
-    (self.bytes, remaining) = (bytes, max(0, whole - bytes))
-    isByFiles = totalBytes == nil
   }
 
-  /// The mean size of files to come: where sizes fall or rise along a list by more than chance has them do, that of the
-  /// middle one, if they go on so for at most twice what has been seen of it.
-  private static func trend(of sizes: ArraySlice<Double>, ahead: Int, _ mean: Double) -> Double {
-    var line = FittedLine()
-    // Files of one frame have their mean, and are one.
-    for (size, next) in zip(sizes, sizes.dropFirst() + [0]) where size != next { line.add(line.count, log(size + 1)) }
-    guard line.count > 3, pow(line.common, 2) > 16 * line.spread * line.rest / (line.count - 2) else { return mean }
-    // From the middle of the line to its end, and on to the middle of what is to come.
-    let (slope, end) = (line.common / line.spread, line.count / 2)
-    let last = exp(line.y / line.count + slope * end)
-    return min(max(last * exp(slope * min(Double(ahead) / 2, line.count)), min(last, mean / 4)), max(last, mean * 4))
+  /// Whether nothing is under way or to come, as far as is known.
+  var isIdle: Bool { running == 0 && queued == 0 }
+
+  /// Files of unknown size are as large as those that had more; where none had, by half larger than what has come.
+  private static func guesses(at positions: [Double], among sizes: [Double]) -> [Double] {
+    positions.map { position in
+      let larger = sizes.filter { $0 > position }
+      if larger.isEmpty { return position * (sizes.isEmpty ? 1 : 1.5) }
+      return larger.reduce(0, +) / Double(larger.count)
+    }
   }
 
   /// How many times longer the run takes where each place, a file that runs and those that follow it there, has a speed
@@ -95,61 +104,43 @@ struct RunProgress: Sendable, Equatable {
     let all = places.unordered.reduce(0, +)
     return 1 + ((places.max ?? 0) * Double(places.count) - all) / max(all, Double(remaining))
   }
-
-  /// From 0 to 1; nil where there is nothing to compare with: no end of the list, or a single file of unknown size.
-  var fraction: Double? { isByFiles ? fractionOfFiles : fractionOfBytes }
-
-  fileprivate var fractionOfBytes: Double? {
-    tally.listed > 0 ? FileProgress(position: bytes, start: 0, total: totalBytes).fraction : nil
-  }
-
-  fileprivate var fractionOfFiles: Double? {
-    guard tally.listIsComplete, tally.listed > 1 else { return nil }
-    return Double(tally.listed - queued - running) / Double(tally.listed)
-  }
 }
 
 /// What the total line needs to remember from frame to frame.
 struct RunTotal: Sendable {
+  /// How far the bar goes back only where an estimate was refuted: means change a little with each file.
+  private static let leastStepBack = 0.05
+
   private var rate = RateEstimate(start: .zero)
   private var pace: RunPace?
-  /// Of the files that were done last, and what was done by then.
-  private var sizes: [Double] = []
-  private var done = (files: 0, bytes: Int64(0))
-  private var (received, moved) = (Int64(0), Int64(0))
-  /// Whether the bar was of files.
-  private var wasByFiles = false
+  private var trend = SizeTrend()
+  private var received: Int64 = 0
+  private var moved: Int64 = 0
+  private var fraction = 0.0
 
   /// - Parameter longest: the longest time that one of the files still takes; nil where none is known.
+  /// - Parameter wait: until a host or a file is asked again.
   mutating func update(
-    _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil,
+    _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil, wait: Duration = .zero,
     hasStalled: Bool = false, isPaused: Bool = false, at now: Duration
   ) -> TotalLine.Content {
     rate.add(bytes: sample.received - received, at: now)
     received = sample.received
-    note(sample.tally)
-    var progress = RunProgress(sample.tally, active: active, sizes: sizes)
-    // It never goes back: 50 of 60 files may have a third of the bytes.
-    if wasByFiles, let files = progress.fractionOfFiles, let bytes = progress.fractionOfBytes, bytes < files {
-      progress.isByFiles = true
-    }
-    wasByFiles = progress.isByFiles
     let tally = sample.tally
+    trend.take(tally)
+    var progress = RunProgress(tally, active: active, trend: trend)
+    if let next = progress.fraction {
+      fraction = next > fraction - Self.leastStepBack ? max(next, fraction) : next
+      progress.fraction = fraction
+    }
     // What was here already counts as moved, but not what earlier runs had of unfinished files.
     let sum = received + tally.finishedBytes - tally.transferredBytes - tally.resumedBytes
     if isPaused || pace == nil { pace = RunPace(start: now) } else { pace?.add(bytes: sum - moved, progress, at: now) }
     moved = sum
-    let timeLeft = pace?.timeLeft(progress, longest: longest ?? .zero, at: now)
+    let timeLeft = tally.listIsComplete ? pace?.timeLeft(progress, longest: longest ?? .zero, at: now) : nil
     return TotalLine.Content(
-      progress: progress, step: rate.step, rate: rate.rate(at: now), timeLeft: tally.listIsComplete ? timeLeft : nil,
+      progress: progress, step: rate.step, rate: rate.rate(at: now), timeLeft: timeLeft.map { max($0, wait) },
       isEstimate: progress.unknownSizes > 0 || hasStalled)
-  }
-
-  private mutating func note(_ tally: ProgressTally) {
-    let (files, bytes) = (tally.done - done.files, tally.finishedBytes - done.bytes)
-    done = (tally.done, tally.finishedBytes)
-    guard files > 0, bytes >= 0 else { return }
-    sizes = (sizes + repeatElement(Double(bytes) / Double(files), count: min(files, 64))).suffix(64)
   }
 }
 
@@ -179,9 +170,15 @@ struct RunPace: Sendable {
   private var latest, mark: (time: Duration, bytes: Int64, work: Duration)
   /// Of the logarithms of the number of files and of the rate.
   private var (sharing, imbalance) = (FittedLine(), 1.0)
+  /// Files that have ended.
+  private var ends: RateEstimate
+  private var ended = 0
+  /// The times that files were under way, and of these those before their first bytes: of the last 10 s above all.
+  private var (underWay, unanswered) = (0.0, 0.0)
 
   init(start: Duration) {
     rate = RateEstimate(start: start)
+    ends = RateEstimate(start: start)
     (latest, mark) = ((start, 0, .zero), (start, 0, .zero))
   }
 
@@ -190,6 +187,11 @@ struct RunPace: Sendable {
     // A stall that is over says nothing.
     if bytes > 0, rate.isStill(at: now) { rate = RateEstimate(start: now) }
     rate.add(bytes: bytes, at: now)
+    ends.add(bytes: Int64(progress.tally.ended - ended), at: now)
+    ended = progress.tally.ended
+    let frame = (now - latest.time).inSeconds
+    underWay += frame * (Double(progress.running) - underWay / 10)
+    unanswered += frame * (Double(progress.unanswered) - unanswered / 10)
     latest = (now, latest.bytes + bytes, latest.work + (now - latest.time) * progress.running)
     let time = now - mark.time
     guard time >= Self.interval else { return }
@@ -202,13 +204,17 @@ struct RunPace: Sendable {
     mark = latest
   }
 
+  /// Bytes take the time of bytes, and first bytes that of files: of each as much as the files under way wait for it.
   /// Nil before it has settled, and in a stall.
   /// - Parameter longest: how long one of the files still takes at its own speed.
   func timeLeft(_ progress: RunProgress, longest: Duration, at now: Duration) -> Duration? {
-    guard let even = rate.timeLeft(remaining: progress.remaining, at: now) else { return nil }
-    // Files count where there is nothing to know of their bytes.
-    if progress.remaining == 0, progress.queued > 0 {
-      return progress.tally.ended > 0 ? now * (Double(progress.queued) / Double(progress.tally.ended)) : nil
+    let files = progress.queued + progress.unanswered
+    // Files alone count where there is nothing to know of their bytes.
+    guard progress.totalBytes != nil else { return ended > 0 ? now * (Double(files) / Double(ended)) : nil }
+    guard var even = rate.timeLeft(remaining: progress.remaining, at: now) else { return nil }
+    if files > 0, underWay > 0, let byFiles = ends.timeLeft(remaining: Int64(files), at: now) {
+      let share = unanswered / underWay
+      even = even * (1 - share) + byFiles * share
     }
     return even * pow(max(imbalance, longest / max(even, .milliseconds(1))), exponent)
   }
@@ -222,20 +228,6 @@ struct RunPace: Sendable {
     let (guess, doubt) = (min(0.1 + 6 * noise.squareRoot(), 1), 0.02 + 10 * noise)
     return min(max(0, (sharing.common + doubt * guess) / (sharing.spread + doubt)), 1)
   }
-}
-
-/// The line through points that leaves the least squares.
-struct FittedLine: Sendable {
-  private(set) var (count, x, y, xx, xy, yy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-  mutating func add(_ x: Double, _ y: Double) {
-    (count, self.x, self.y) = (count + 1, self.x + x, self.y + y)
-    (xx, xy, yy) = (xx + x * x, xy + x * y, yy + y * y)
-  }
-
-  var spread: Double { xx - x * x / count }
-  var common: Double { xy - x * y / count }
-  var rest: Double { max(0, yy - y * y / count - (spread > 1e-9 ? common * common / spread : 0)) }
 }
 
 /// The speed of the last seconds.
@@ -306,6 +298,6 @@ struct RateEstimate: Sendable {
     guard now - start >= Self.settlingTime, !isStill(at: now), remaining >= 0 else { return nil }
     let third = Int((latest - start) / .milliseconds(1500))
     let rate = rate(at: latest, over: min(max(third, Self.shown), pieces.count))
-    return rate >= 1 ? .seconds(Double(remaining) / rate) : nil
+    return rate > 0 ? .seconds(Double(remaining) / rate) : nil
   }
 }

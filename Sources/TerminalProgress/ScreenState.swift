@@ -59,7 +59,7 @@ struct ScreenState: Sendable {
       }
     case .skip:
       guard let id = target(rows, isOnlyOneEnough: false, at: now) else { return nil }
-      say("skipping it: what has come is kept", at: now)
+      say("skipping it: its downloaded part is saved", at: now)
       return .skip(id: id)
     case .pause:
       isPaused.toggle()
@@ -67,7 +67,7 @@ struct ScreenState: Sendable {
     case .more: return .width(change: 1)
     case .fewer: return .width(change: -1)
     case .stop:
-      say("stopping: what has come is kept", at: now)
+      say("stopping: partial files are saved", at: now)
       return .stop
     case .unknown: say("? shows the keys", at: now)
     }
@@ -175,10 +175,10 @@ struct ScreenPanel {
   // MARK: The keys
 
   private static let keys = [
-    ("p", "pause or resume (no file begins, no byte comes meanwhile)"), ("+ -", "more or fewer files at once"),
-    ("up, down", "select a file"), ("s", "skip the selected file; what has come of it is kept"),
+    ("p", "pause or resume all transfers"), ("+ -", "more or fewer files at once"),
+    ("up, down", "select a file"), ("s", "skip the selected file; its downloaded part is saved"),
     ("d", "details of the selected file"), ("f", "failures so far"),
-    ("q", "stop, and keep what has come, as Ctrl-C does"), ("?", "keys; ? or Escape closes a panel"),
+    ("q", "stop and save partial files, as Ctrl-C does"), ("?", "keys; ? or Escape closes a panel"),
   ]
 
   // MARK: One file

@@ -139,6 +139,11 @@ public struct TerminalEnvironment: Sendable {
     self["NO_COLOR"] == nil && (isOn("CLICOLOR_FORCE") || isOn("FORCE_COLOR") || movesCursor)
   }
 
+  /// Terminals that keep their title while another stands; others would be left with it.
+  var takesTitle: Bool {
+    movesCursor && ["xterm", "tmux", "foot", "alacritty"].contains { self["TERM"]?.hasPrefix($0) == true }
+  }
+
   /// Terminals known to take `OSC 9;4`; others show it as a notification or as text.
   var takesTaskbarProgress: Bool {
     guard movesCursor else { return false }

@@ -13,6 +13,8 @@ struct WaitLines {
     var retries: [ActiveRow.Retry] = []
     /// Of a run that watches its lists.
     var watch: WatchStatus?
+    /// What the list is waited for.
+    var awaited: String?
     /// What the hosts refused with last; a busy one answers, but takes no more.
     fileprivate var refusals: [String: (cause: String, isBusy: Bool)] = [:]
     private(set) var failures: [Failure] = []
@@ -20,6 +22,7 @@ struct WaitLines {
     mutating func take(_ sample: ProgressSample, _ words: ProgressMessages) {
       (hosts, further) = (sample.hosts, sample.further)
       watch = sample.watch
+      awaited = sample.awaited
       for event in sample.events {
         switch event {
         case .ended(let request, .failure(let error)) where !error.isOfUser:
@@ -37,6 +40,11 @@ struct WaitLines {
         let waiting = Set(hosts.map(\.host))
         refusals = refusals.filter { waiting.contains($0.key) }
       }
+    }
+
+    /// Until the last of them is asked again.
+    func longest(at now: Duration) -> Duration {
+      (hosts.compactMap(\.pause) + retries.map { $0.until - now }).max() ?? .zero
     }
 
     /// Whether a failure is a host's that answers, and takes no more for now; nil where it is the file's.
@@ -57,6 +65,8 @@ struct WaitLines {
   }
 
   private static let firstMoment = Duration.seconds(1)
+  /// Cells for the first words of a cause, and for what tells a name from others.
+  private static let (leastCause, leastName) = (24, 12)
 
   let layout: FrameLayout
   private var glyphs: Glyphs { layout.glyphs }
@@ -77,8 +87,9 @@ struct WaitLines {
     if waits || isTold {
       lines.append(state(content, progress, reasons.first ?? [], at: now))
     }
-    if let watch = content.watch, progress.running == 0, progress.queued == 0, lines.count < most {
-      lines.append(watching(watch))
+    if progress.isIdle, lines.count < most {
+      if let watch = content.watch { lines.append(waiting("watching " + WatchMessages.text(watch))) }
+      if let awaited = content.awaited, now >= Self.firstMoment { lines.append(waiting(awaited)) }
     }
     for reason in reasons.dropFirst() where lines.count < most {
       lines.append(layout.line(text: reason[0], ellipsis: glyphs.ellipsis, .retry))
@@ -156,10 +167,13 @@ struct WaitLines {
     }
   }
 
-  private func watching(_ status: WatchStatus) -> CellLine {
-    let text = TerminalText.shown("watching " + WatchMessages.text(status), glyphs)
-    return layout.line(
-      text: TextCut.inMiddle(text, to: usable - RowColumns.indent, ellipsis: glyphs.ellipsis), .dim)
+  private func waiting(_ text: String) -> CellLine {
+    let shown = TerminalText.shown(text, glyphs)
+    // A reason counts more than what it is of.
+    let reason = shown.firstRange(of: ": ").map { String(shown[$0.lowerBound...]) } ?? ""
+    let room = max(Self.leastName, usable - RowColumns.indent - CellWidth.of(reason))
+    let head = TextCut.inMiddle(String(shown.dropLast(reason.count)), to: room, ellipsis: glyphs.ellipsis)
+    return layout.line(text: head + reason, ellipsis: glyphs.ellipsis, .dim)
   }
 
   private func failed(_ failure: Failure, others: Int) -> CellLine {
@@ -169,13 +183,14 @@ struct WaitLines {
     return line
   }
 
-  /// The name is cut first, down to what still tells it from others, then the cause.
+  /// The cause is cut first, down to its first words, then the name.
   func line(_ failure: Failure) -> CellLine {
     var line = layout.line(glyphs.failed, .failed)
     let (name, cause) = (TerminalText.shown(failure.name, glyphs), TerminalText.shown(failure.cause, glyphs))
     let gap = name.isEmpty || cause.isEmpty ? 0 : RowColumns.gap
     let room = usable - line.width
-    let forCause = max(0, min(CellWidth.of(cause), room - min(CellWidth.of(name), 12) - gap))
+    let words = min(CellWidth.of(cause), max(Self.leastCause, room - gap - CellWidth.of(name)))
+    let forCause = max(0, min(words, room - gap - min(CellWidth.of(name), Self.leastName)))
     line.append(TextCut.inMiddle(name, to: max(0, room - gap - forCause), ellipsis: glyphs.ellipsis))
     guard forCause > 2 else { return line }
     line.pad(to: line.width + gap)

@@ -81,6 +81,18 @@ struct ProgressTallyTests {
     #expect((sample.tally.done, sample.tally.undecided, sample.tally.finishedBytes) == (3, 1, 25))
   }
 
+  /// A list may have changed since it was counted.
+  @Test func theEndOfAListCountsMoreThanACountAhead() {
+    let feed = ProgressFeed()
+    feed.listed(10, complete: false)
+    feed.listed(6000, complete: true)
+    feed.add(1)
+    feed.listed(512, complete: false)
+    #expect(feed.tally.listed == 6001 && feed.tally.listIsComplete)
+    feed.listed(5990, complete: true)
+    #expect(feed.tally.listed == 5991 && feed.tally.listIsComplete)
+  }
+
   @Test func aRetryTakesItsBytesBack() throws {
     let feed = ProgressFeed()
     let meter = feed.start(try request(1))

@@ -189,6 +189,40 @@ struct SegmentedDownloadTests {
     }
   }
 
+  /// "over 3 connections" was said where two were open at once: the file's own place counted when the first had ended.
+  @Test func theFirstLeavesItsPlaceToAnother() async throws {
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    let clock = ManualClock()
+    let queue = RequestQueue(
+      RequestList([request]), ceiling: 8, retry: RetryPolicy(), clock: clock, random: { 0.5 })
+    try await queue.run { shares in
+      _ = await shares[0].next()
+      let file = LargeFile(request.address, size: 256 << 20)
+      let further = Further([.bytes, .silence], limited: 0)
+      let first = RunningTransfer { _ in }
+      first.answered((nil, .milliseconds(20)))
+      let segmented = SegmentedDownload(
+        download: file, transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
+        share: shares[0], host: "a", ceiling: 2, onChange: { _, _ in })
+      let run = Task { try? await segmented.run(first) }
+      while further.count < 2 {
+        clock.advance(by: .milliseconds(5))
+        file.receive(100_000)
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      file.complete(OpenSegment.first)
+      first.end(.success(TransferReceipt(status: 200, bodyBytes: 1, proof: .length)))
+      while further.count < 3 {
+        clock.advance(by: .milliseconds(5))
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      run.cancel()
+      _ = await run.value
+      shares[0].ended(request, wasAsked: true)
+    }
+    #expect(queue.width.connections == 2)
+  }
+
   private func check(
     _ row: Row, _ request: DownloadRequest, _ share: RequestQueueShare, _ clock: ManualClock
   ) async throws {

@@ -92,13 +92,13 @@ struct FrameLayoutTests {
   func usual() throws {
     #expect(
       try region(columns: 80) == [
-        "  debian-12.5.0-…nst.iso   ╾─────────    7%  48.0 MiB  12.0 MiB/s      0:49",
-        "  東京の地図.pdf           ━━━───────   34%  15.6 MiB   3.9 MiB/s      0:08",
-        "  stream.ndjson            ──━━──────         1.1 MiB   293 KiB/s",
-        "  archive.tar.gz           ━━━━━─────   50%      50 B  again in 0:03 (2/5)",
-        "  waiting.bin              ──────────                  waiting 4 s",
+        "  debian-12.5.0-…nst.iso   ╾──────    7%   of 629 MiB  12.0 MiB/s      0:49",
+        "  東京の地図.pdf           ━━─────   34%  of 45.8 MiB   3.9 MiB/s      0:08",
+        "  stream.ndjson            ──━────            1.1 MiB   293 KiB/s",
+        "  archive.tar.gz           ━━━╾───   50%     of 100 B  again in 0:03 (2/5)",
+        "  waiting.bin              ───────                     waiting 4 s",
         "  5 running, 1,222 waiting · 0:04",
-        "  12/1,240 · 1 failed     ▕▏         ▏   1%   1.1 GiB  16.2 MiB/s  ~2:23:58",
+        "  12/1,240 · 1 failed     ▕▏      ▏   0%  of ~130 GiB  16.2 MiB/s  ~2:15:59",
       ])
   }
 
@@ -112,7 +112,7 @@ struct FrameLayoutTests {
         "  archive.tar.gz                ━━━━━━╾──────   50%      50 B / 100 B     again in 0:03 (2/5)",
         "  waiting.bin                   ─────────────                             waiting 4 s",
         "  5 running, 1,222 waiting · 0:04",
-        "  12/1,240 files · 1 failed    ▕▏            ▏   1%   1.1 GiB             16.2 MiB/s  ~2:23:58",
+        "  12/1,240 files · 1 failed    ▕▏            ▏   0%   1.1 GiB /~130 GiB   16.2 MiB/s  ~2:15:59",
       ])
   }
 
@@ -123,7 +123,7 @@ struct FrameLayoutTests {
         "  debian-12.…t.iso   ╾─────────    7%", "  東京の地図.pdf     ━━━───────   34%",
         "  stream.ndjson      ──━━──────      ", "  archive.tar.gz     again 0:03   50%",
         "  waiting.bin        waiting 4 s     ",
-        "  5 running, 1,222 waiting · 0:04", "  12/1,240 · 1 failed · 1%",
+        "  5 running, 1,222 waiting · 0:04", "  12/1,240 · 1 failed · 0% · ~2:15:59",
       ])
   }
 
@@ -131,8 +131,8 @@ struct FrameLayoutTests {
   func ascii() throws {
     let lines = try region(columns: 80, glyphs: .ascii, complete: false)
     #expect(lines.allSatisfy { $0.utf8.allSatisfy { (0x20..<0x7F).contains($0) } })
-    #expect(lines.first == "  debian-12.5.0..nst.iso  [#.........]   7%  48.0 MiB  12.0 MiB/s      0:49")
-    #expect(lines.last == "  12/>=1,240, 1 failed    [..##......]        1.1 GiB  16.2 MiB/s          ")
+    #expect(lines.first == "  debian-12.5.0..nst.iso  [#......]   7%   of 629 MiB  12.0 MiB/s      0:49")
+    #expect(lines.last == "  12/>=1,240, 1 failed    [..#....]           1.1 GiB  16.2 MiB/s          ")
   }
 
   @Test("colour changes nothing but colour")

@@ -376,11 +376,30 @@ struct ProgressRendererTests {
     feed.end(try Scene.request(1), .failure(DownloadError(.status)))
     await renderer.drawFrame()
     await renderer.drawFrame()
-    let commands = ["9;4;3;0", "9;4;1;0", "9;4;1;25", "9;4;2;50"]
+    let commands = [
+      "9;4;3;0", "2;dlm", "9;4;1;0", "2;dlm 0%", "9;4;1;25", "2;dlm 25%", "9;4;2;50", "2;dlm 50%",
+    ]
     #expect(terminal.emulator.operatingSystemCommands == commands)
+    #expect(terminal.emulator.keptTitles == 1)
     await renderer.suspend()
+    #expect(terminal.emulator.keptTitles == 0)
     await renderer.resume()
+    #expect(terminal.emulator.keptTitles == 1)
     await renderer.finish()
-    #expect(terminal.emulator.operatingSystemCommands == commands + ["9;4;0;0", "9;4;2;50", "9;4;0;0"])
+    #expect(
+      terminal.emulator.operatingSystemCommands == commands + ["9;4;0;0"] + commands.suffix(2) + ["9;4;0;0"])
+    #expect(terminal.emulator.keptTitles == 0 && terminal.emulator.unknown.isEmpty)
+  }
+
+  @Test("a second signal gives taskbar and title back", arguments: ["xterm-256color", "linux", "screen"])
+  func signs(term: String) async throws {
+    let environment = TerminalEnvironment(
+      isTerminal: true, variables: ["TERM": term, "LANG": "C.UTF-8", "TERM_PROGRAM": "ghostty"])
+    let renderer = try renderer(environment: environment)
+    feed.listed(2, complete: true)
+    await renderer.drawFrame()
+    #expect(terminal.emulator.keptTitles == (term.hasPrefix("xterm") ? 1 : 0))
+    renderer.restoreNow()
+    #expect(terminal.emulator.operatingSystemCommands.last == "9;4;0;0" && terminal.emulator.keptTitles == 0)
   }
 }

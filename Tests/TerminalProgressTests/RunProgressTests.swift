@@ -24,41 +24,64 @@ struct RunProgressTests {
     #expect(run.fraction == 0.15)
   }
 
-  @Test("by files while sizes are unknown, which are as large as the others on average")
-  func files() {
+  @Test("sizes that are unknown are the mean of the known ones")
+  func mean() {
     let run = progress(
       Scene.sample(listed: 10, fetched: 4, finishedBytes: 400), [file(50, of: 100), file(7, of: nil)])
-    #expect(run.fraction == 0.4)
     #expect(run.unknownSizes == 5)
     #expect(run.queued == 4)
     #expect(run.running == 2)
     #expect(run.remaining == 50 + 5 * 100 - 7)
-    #expect(run.totalBytes == nil)
+    #expect(run.totalBytes == 1000)
+    #expect(run.fraction == 0.457)
   }
 
   @Test(
-    "sizes that were remembered count as known, as far as they fit",
+    "percent and bytes are of one quantity, from the first size on",
     arguments: [
-      (ExpectedSizes(files: 10, bytes: 3000), 2500, 3000), (ExpectedSizes(files: 9, bytes: 2900), 2500, 3000),
-      // Half of them: the others are as large as those that are known.
-      (ExpectedSizes(files: 5, bytes: 1500), 1500, nil),
+      // Six equal files, three at once: 0 % was shown at 40 % of the bytes.
+      (Scene.sample(listed: 6), [(80, 100), (80, 100), (80, 100)], 600, 0.4),
+      // One of 38 MiB and 60 small ones: 98 % was shown with nine tenths to come.
+      (Scene.sample(listed: 61, fetched: 60, finishedBytes: 600), [(3000, 39_400)], 40_000, 0.09),
+      (Scene.sample(listed: 61, fetched: 30, finishedBytes: 300), [(9700, 39_700)], 78_709, 0.13),
+      // Four known, one unknown, one 404: 16 % was shown at 80 %.
+      (Scene.sample(listed: 6, failed: 1), [(80, 100), (80, 100), (80, 100), (80, 100), (80, nil)], 500, 0.8),
+      // As many of those to come fail as have failed.
+      (Scene.sample(listed: 16, fetched: 4, failed: 4, finishedBytes: 400), [], 800, 0.5),
+      // Nothing is known of any size, or there is none: files are counted.
+      (Scene.sample(listed: 4), [(80, nil), (9, nil)], nil, 0),
+      (Scene.sample(listed: 4, failed: 3), [], nil, 0.75),
+      (Scene.sample(listed: 4, fetched: 2), [], nil, 0.5),
+      (Scene.sample(listed: 1), [(80, nil)], nil, nil),
+    ] as [(ProgressSample, [(Int64, Int64?)], Int64?, Double?)])
+  func quantity(sample: ProgressSample, active: [(Int64, Int64?)], total: Int64?, fraction: Double?) {
+    let run = progress(sample, active.map { file($0, of: $1) })
+    #expect(run.totalBytes == total)
+    #expect(run.fraction.map { ($0 * 100).rounded() } == fraction.map { $0 * 100 })
+  }
+
+  @Test(
+    "sizes that lists or the last run gave count as known, as far as they fit",
+    arguments: [
+      (ExpectedSizes(files: 10, bytes: 3000), 2500), (ExpectedSizes(files: 9, bytes: 2700), 2500),
+      // Half of them: the others are like them.
+      (ExpectedSizes(files: 5, bytes: 1500), 2500),
       // The files have grown.
-      (ExpectedSizes(files: 10, bytes: 500), 500, nil),
-    ] as [(ExpectedSizes, Int64, Int64?)])
-  func remembered(expected: ExpectedSizes, remaining: Int64, total: Int64?) {
+      (ExpectedSizes(files: 10, bytes: 500), 500),
+    ] as [(ExpectedSizes, Int64)])
+  func remembered(expected: ExpectedSizes, remaining: Int64) {
     var sample = Scene.sample(listed: 10, fetched: 4, finishedBytes: 400)
     sample.tally.expected = expected
     let run = progress(sample, [file(100, of: 100)])
-    #expect(run.remaining == remaining && run.totalBytes == total && run.unknownSizes == 5)
-    #expect(run.fraction == total.map { 500 / Double($0) } ?? 0.4)
+    #expect(run.remaining == remaining && run.totalBytes == remaining + 500 && run.unknownSizes == 5)
   }
 
   @Test("a file of unknown size is as large as those that had more, and else by half larger than it is")
   func unknown() {
     let sample = Scene.sample(listed: 4, fetched: 2, finishedBytes: 400)
-    let run = RunProgress(sample.tally, active: [file(150, of: nil), file(500, of: nil)], sizes: [100, 300])
-    // The larger one has 750, and the other (300 + 750) / 2.
-    #expect(run.remaining == 250 + 375 && run.totalBytes == nil)
+    let trend = SizeTrend([100, 300])
+    let run = RunProgress(sample.tally, active: [file(150, of: nil), file(500, of: nil)], trend: trend)
+    #expect(run.remaining == 150 + 250)
   }
 
   /// What the fullest of the places has, by their mean.
@@ -78,7 +101,7 @@ struct RunProgressTests {
     sample.tally.expected = ExpectedSizes(
       files: sample.tally.listed,
       bytes: rests.reduce(0, +) + Int64(Double(queued) * sizes.reduce(0, +) / Double(max(1, sizes.count))))
-    let run = RunProgress(sample.tally, active: rests.map { file(0, of: $0) }, sizes: sizes)
+    let run = RunProgress(sample.tally, active: rests.map { file(0, of: $0) }, trend: SizeTrend(sizes))
     #expect(abs(run.imbalance - expected) < 0.02, "\(run.imbalance)")
   }
 
@@ -105,20 +128,17 @@ struct RunProgressTests {
     #expect(progress(Scene.sample(listed: 1), [file(9, of: nil)]).fraction == nil)
   }
 
-  /// 98 % stood beside 4.9 of 38.3 MiB: the bar had gone by files.
-  @Test("bar and percentage are of files until the bytes say as much, so that they never go back")
-  func basis() throws {
-    let layout = FrameLayout(size: TerminalSize(columns: 100, rows: 24), glyphs: .ascii, isColored: false)
+  @Test("the bar goes back where an estimate is refuted, and not for a mean that changes a little")
+  func steps() {
     var total = RunTotal()
-    func line(_ fetched: Int, _ bytes: Int64, _ active: [FileProgress]) -> String {
+    func fraction(_ fetched: Int, _ bytes: Int64, _ active: [FileProgress]) -> Double? {
       let sample = Scene.sample(listed: 4, fetched: fetched, finishedBytes: bytes)
-      let sum = total.update(sample, active: active, at: .seconds(fetched))
-      return String(TotalLine(layout: layout).line(sum).text.drop { $0 != "]" }.dropFirst())
+      return total.update(sample, active: active, at: .seconds(fetched)).progress.fraction
     }
-    #expect(line(2, 20, [file(10, of: 10)]) == "  50%      30 B                  0 B/s          ")
-    #expect(line(3, 30, [file(30, of: 270)]) == "  75%      60 B                  0 B/s          ")
-    #expect(line(3, 30, [file(240, of: 270)]) == "  90%     270 B / 300 B          0 B/s          ")
-    #expect(line(3, 30, [file(243, of: 270)]) == "  91%     273 B / 300 B          0 B/s          ")
+    #expect(fraction(2, 20, []) == 0.5)
+    #expect(fraction(2, 20, [file(0, of: 11)]) == 0.5)
+    #expect(fraction(2, 20, [file(0, of: 160)]) == 20.0 / 240)
+    #expect(fraction(3, 180, []) == 0.75)
   }
 
   @Test("rows and total begin to count with their first byte, so that their rates add up")
@@ -179,6 +199,18 @@ struct RunProgressTests {
       at: .seconds(4))
     // Until it is seen whether it becomes faster when it is alone, between three and eight.
     #expect(sum.timeLeft.map { 4...6 ~= $0.inSeconds } == true)
+  }
+
+  /// `~0:01` stood beside `next in 4 s`.
+  @Test("the run does not end before what waits is asked again")
+  func wait() {
+    var total = RunTotal()
+    for second in 1...4 {
+      let sum = total.update(
+        Scene.sample(received: Int64(2000 * second), listed: 1), active: [file(Int64(2000 * second), of: 9000)],
+        wait: .seconds(7), at: .seconds(second))
+      if second == 4 { #expect(sum.timeLeft == .seconds(7)) }
+    }
   }
 
   /// 766 KiB/s were shown where 490 were true, 18 s after a stall.

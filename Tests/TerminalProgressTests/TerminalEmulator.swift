@@ -25,6 +25,8 @@ struct TerminalEmulator {
   /// How often all was erased from the first cell on.
   private(set) var erasedFromTop = 0
   private(set) var operatingSystemCommands: [String] = []
+  /// Titles that are kept for the time when dlm's own is taken away.
+  private(set) var keptTitles = 0
   private(set) var unknown: [String] = []
 
   init(columns: Int, rows: Int) {
@@ -168,6 +170,8 @@ struct TerminalEmulator {
     case ("?2004", "l"): marksPastes = false
     case ("?7", "h"): wrapsLines = true
     case ("?7", "l"): wrapsLines = false
+    case ("22;2", "t"): keptTitles += 1
+    case ("23;2", "t"): keptTitles -= 1
     case ("", "K"): erase(row: cursor.row, from: cursor.column)
     case ("", "J"):
       if cursor == (0, 0) { erasedFromTop += 1 }

@@ -62,6 +62,40 @@ struct WaitLinesTests {
     #expect(lines(content, sample, running: 1).isEmpty)
   }
 
+  /// `starting … 0 B/s` stood for as long as a pipe or a server took.
+  @Test("a list that is waited for says so, where nothing else is to be done")
+  func awaited() throws {
+    var content = WaitLines.Content()
+    content.awaited = "reading https://host.example/list: host not found, retrying in 2 s"
+    let sample = Scene.sample(complete: false)
+    #expect(
+      lines(content, sample, running: 0) == [
+        "  reading https://host.example/list: host not found, retrying in 2 s"
+      ])
+    let short = try #require(lines(content, sample, running: 0, columns: 60).first)
+    #expect(short.hasPrefix("  reading ") && short.hasSuffix("…le/list: host not found, retrying in 2 s"), "\(short)")
+    #expect(lines(content, sample, running: 0, at: 0.5).isEmpty)
+    #expect(lines(content, Scene.sample(listed: 1, complete: false), running: 1).isEmpty)
+  }
+
+  @Test("a failure keeps its name, and the first words of its cause")
+  func failedName() throws {
+    var content = WaitLines.Content()
+    let error = DownloadError(.status)
+    let words = ProgressMessages(
+      failure: { "\($0.code)" }, cause: { _ in "wrong checksum: wanted md5:374a917f9a1b2c3d, got 0123456789abcdef" },
+      rejection: { _ in "" })
+    let request = try Scene.request(1, "sample_accession_0001.bin")
+    content.take(Scene.sample([], [.ended(request, .failure(error))]), words)
+    let sample = Scene.sample(listed: 9, failed: 1)
+    #expect(
+      lines(content, sample, columns: 80).first
+        == "✗ sample_accession_0001.bin  wrong checksum: wanted md5:374a917f9a1b2c3d, …")
+    #expect(
+      lines(content, sample, columns: 60).first == "✗ sample_accession_0001.bin  wrong checksum: wanted md5…")
+    #expect(lines(content, sample, columns: 40).first == "✗ sample_….bin  wrong checksum: want…")
+  }
+
   @Test("split files say how many connections they have together")
   func connections() {
     var (content, sample) = (WaitLines.Content(), Scene.sample(listed: 1))

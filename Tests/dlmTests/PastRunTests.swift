@@ -68,6 +68,17 @@ struct PastRunTests {
     #expect(try #require(messages.lines.last).hasSuffix("1.50 s  \(name)"), "\(messages.lines)")
   }
 
+  /// Rows of `compare` lost their columns, since one with a name of sixteen characters was broken.
+  @Test("a row of a comparison fits into 80 columns")
+  func comparison() {
+    var past = run(1)
+    past.sources = ["/home/list_of_my_samples_in_2026.txt"]
+    let runs = [past, run(2, mode: .asyncLet)]
+    let lines = HistoryMessages(runs: runs, folder: "/home", pipedList: nil, most: 9, columns: 80).lines
+    #expect(lines.contains { $0.contains("…") && $0.hasSuffix(", compare") }, "\(lines)")
+    #expect(lines.allSatisfy { $0.count < 80 }, "\(lines)")
+  }
+
   @Test("for programs: the newest, without what signs an address")
   func json() {
     var signed = (0..<3).map { run($0) }

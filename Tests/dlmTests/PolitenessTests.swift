@@ -42,7 +42,8 @@ struct PolitenessTests {
     let run = try await place.dlm("get", list, "-j", "64", "-d", "out", "--verbose")
     #expect(run.status == 0, "\(run.errorText.suffix(2000))")
     #expect(try place.names(in: "out").count == 100)
-    #expect(run.errorText.contains("failed while connecting; again at once"), "they are asked again")
+    // Not connected, or not answered: which comes first is a matter of the machine's load.
+    #expect(run.errorText.contains("; again at once"), "they are asked again")
   }
 
   /// nginx ends an HTTP/2 connection after so many requests (a thousand, unless told otherwise), and libcurl

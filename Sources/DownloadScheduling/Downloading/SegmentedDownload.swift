@@ -14,7 +14,7 @@ struct SegmentedDownload: Sendable {
   let retry: RetryPolicy
   let clock: any Clock<Duration>
   let random: @Sendable () -> Double
-  /// Each further connection has a permit of the file's host.
+  /// Each connection beside one, which has the file's own place, has a permit of the file's host.
   let share: RequestQueueShare
   let host: String
   let ceiling: Int
@@ -32,6 +32,7 @@ struct SegmentedDownload: Sendable {
     var planner: SegmentPlanner
     /// Transfers in flight: where and when each began.
     var running: [Int: (position: Int64, since: Duration)]
+    var permits = 0
     var failures = 0
     var pausing = 0
     var receipt: TransferReceipt?
@@ -97,15 +98,19 @@ struct SegmentedDownload: Sendable {
       let begun = state.running.removeValue(forKey: id)?.position ?? 0
       let position = download.openSegments.first { $0.id == id }?.position ?? begun
       do throws(DownloadError) { try download.release(id) } catch { (state.failure, state.isFatal) = (error, true) }
-      if id == OpenSegment.first { state.receipt = receipt } else { giveBack(error, &state) }
+      // Where the first has ended, another has the file's place.
+      if id == OpenSegment.first { state.receipt = receipt } else { learn(error, &state) }
+      if state.permits > max(0, state.running.count - 1) {
+        state.permits -= 1
+        share.releasePermit(at: host, after: id == OpenSegment.first ? nil : error)
+      }
       guard let error else { return }
       if id == OpenSegment.first || !HostLimiter.isRefusal(error) { failed(error, &state) }
       if !group.isCancelled { pause(after: error, gain: position - begun, &state, &group) }
     }
   }
 
-  private func giveBack(_ error: DownloadError?, _ state: inout State) {
-    share.releasePermit(at: host, after: error)
+  private func learn(_ error: DownloadError?, _ state: inout State) {
     guard let error else { return state.failures = 0 }
     if error.code == .range || HostLimiter.isRefusal(error) { state.planner.stop(at: state.running.count) }
   }
@@ -154,13 +159,19 @@ struct SegmentedDownload: Sendable {
     while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
       // Each further connection would only take its part of the limit from other files.
       if transport.isAtLimit { return }
-      guard let choice = choose(at: now, state), share.acquirePermit(at: host) else { return }
+      guard let choice = choose(at: now, state) else { return }
+      let needsPermit = !state.running.isEmpty
+      if needsPermit, !share.acquirePermit(at: host) { return }
       let taken: (id: Int, target: any SegmentTarget)?
       do throws(DownloadError) { taken = try download.takeSegment(of: choice.segment, from: choice.offset) } catch {
-        share.releasePermit(at: host)
+        if needsPermit { share.releasePermit(at: host) }
         return failed(error, &state)
       }
-      guard let (id, target) = taken else { return share.releasePermit(at: host) }
+      guard let (id, target) = taken else {
+        if needsPermit { share.releasePermit(at: host) }
+        return
+      }
+      if needsPermit { state.permits += 1 }
       state.running[id] = (choice.offset, now)
       let patience = state.planner.patienceWithProbe
       group.addTask {

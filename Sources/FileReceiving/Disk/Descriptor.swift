@@ -157,7 +157,7 @@ package struct FileIdentity: Sendable, Equatable {
   }
 
   /// - Returns: for anything but a regular file, an identity that equals no regular file's.
-  init(_ status: stat) {
+  package init(_ status: stat) {
     let isRegular = status.st_mode & S_IFMT == S_IFREG
     self.init(
       device: Int64(truncatingIfNeeded: status.st_dev), inode: isRegular ? Int64(truncatingIfNeeded: status.st_ino) : 0,

@@ -86,7 +86,8 @@ struct HistoryMessages {
     let marks =
       (past.command == .compare ? ", compare" : "")
       + (past.failed > 0 ? ", \(Quantity.count(past.failed)) failed" : "")
-    return name(past, cells: columns.map { $0 - 60 - marks.count } ?? .max) + marks
+    // The column before it ends at 60; a line of exactly the window's width would be broken.
+    return name(past, cells: columns.map { $0 - 61 - marks.count } ?? .max) + marks
   }
 
   /// In full where there is room, else its last part.
@@ -97,7 +98,7 @@ struct HistoryMessages {
     guard !isPiped, let first = past.sources.first else { return "a list from a pipe" }
     let more = past.sources.count > 1 ? " and \(Quantity.count(past.sources.count - 1)) more" : ""
     let whole = TerminalText.sanitized(CommandLineText.quoted(first, from: folder))
-    let room = max(16, cells - more.count)
+    let room = max(8, cells - more.count)
     return (whole.count <= room ? whole : TextCut.ends(of: [whole], to: room, ellipsis: "…")[whole] ?? "") + more
   }
 

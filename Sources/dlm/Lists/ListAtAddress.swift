@@ -20,6 +20,8 @@ final class ListAtAddress: Sendable {
     var refusal: DownloadError?
     /// The version that was read last, so that only another one is sent; nil to ask in any case.
     var version: ListVersion?
+    /// Told before each attempt, and with its failure before the pause that follows.
+    var onWait: @Sendable (Address, (failure: DownloadError, pause: Duration)?) -> Void = { _, _ in }
     /// Of a further page: whether another origin than the list's own gives it.
     var provenance = Provenance.user
 
@@ -60,6 +62,7 @@ final class ListAtAddress: Sendable {
     do throws(DownloadError) {
       let transport = try CurlTransport(how.transport)
       while end == nil {
+        how.onWait(address, nil)
         do throws(DownloadError) {
           _ = try await transport.fetch(request, into: arriving)
           try arriving.finish()
@@ -67,7 +70,7 @@ final class ListAtAddress: Sendable {
         } catch {
           failures += 1
           let delay = how.delay(error, failures, start.duration(to: .now))
-          if delay == nil { end = .failure(error.at(address)) }
+          if let delay { how.onWait(address, (error, delay)) } else { end = .failure(error.at(address)) }
           try? await Task.sleep(for: delay ?? .zero)  // cancelled: the next attempt sees that itself
         }
       }

@@ -17,6 +17,7 @@ actor ListReader: RequestSource {
   private let feed: ProgressFeed
   private let fetching: ListAtAddress.Fetching?
   private let wantsWholeLines: Bool
+  private let countsOnly: Bool
   private let followsFiles: Bool
   private let onRead: @Sendable (Reading) -> Void
   private let onFormat: @Sendable (String) -> Void
@@ -91,19 +92,26 @@ actor ListReader: RequestSource {
   ///   - names: numbers the names of the whole run.
   ///   - first: the number of its first request.
   ///   - wantsWholeLines: leaves out a last line without its end, since more of it may come.
+  ///   - countsOnly: has the feed told how many there are, and gives none.
   ///   - followsFiles: reads no pipe, for which it would wait.
   ///   - onRead: called after each block, on the reader's thread.
   init(
     _ sources: [Source], _ marks: RequestMarks = RequestMarks(), feed: ProgressFeed = ProgressFeed(),
     fetching: ListAtAddress.Fetching? = nil, names: NameNumbers = NameNumbers(), first: Int = 0,
-    wantsWholeLines: Bool = false, followsFiles: Bool = false, spool: ListSpool? = nil,
+    wantsWholeLines: Bool = false, countsOnly: Bool = false, followsFiles: Bool = false, spool: ListSpool? = nil,
     onRead: @escaping @Sendable (Reading) -> Void = { _ in },
     onFormat: @escaping @Sendable (_ said: String) -> Void = { _ in },
     onReject: @escaping @Sendable (Rejection) -> Void = { _ in }
   ) {
-    (self.sources, self.feed, self.fetching) = (sources[...], feed, fetching)
+    (self.sources, self.feed) = (sources[...], feed)
+    self.fetching = fetching.map { fetching in
+      var fetching = fetching
+      fetching.onWait = { [feed] in feed.awaits(ListMessages.reading($0, after: $1)) }
+      return fetching
+    }
     (self.wantsWholeLines, self.onRead, self.onFormat, self.onReject) = (wantsWholeLines, onRead, onFormat, onReject)
     self.names = names
+    self.countsOnly = countsOnly
     self.followsFiles = followsFiles
     made = ListedRequests(marks, names, first, spool)
   }
@@ -180,7 +188,7 @@ actor ListReader: RequestSource {
       weight += requests[count...].reduce(requests.count - count) { $0 + ($1.pieces?.hashes.count ?? 0) >> 14 }
     }
     let isComplete = interruption.isRaised || isAtEnd
-    feed.listed(made.count, complete: isComplete)
+    feed.listed(made.count, complete: isComplete && !interruption.isRaised)
     feed.expect(made.expected)
     if made.isBrokenOff || interruption.isRaised { made.spool?.discard() } else if isComplete { made.spool?.close() }
     if isComplete, let remedy = made.end() { onFormat(remedy) }
@@ -372,7 +380,7 @@ actor ListReader: RequestSource {
   /// - Returns: none when the wait was interrupted, or the block ends within one.
   private func nextEntries(of list: inout OpenList) throws -> [ListEntry] {
     if !list.decoder.isPending {
-      guard let block = try nextBlock(of: list.bytes, at: list.offset) else { return [] }
+      guard let block = try nextBlock(of: list.bytes, of: list.source, at: list.offset) else { return [] }
       list.offset += Int64(block.count)
       list.hasEnded = block.isEmpty
       try list.decoder.take(block)
@@ -410,12 +418,17 @@ actor ListReader: RequestSource {
   }
 
   /// - Returns: empty at the end; nil when the wait was interrupted.
-  private func nextBlock(of bytes: OpenList.Bytes, at offset: Int64) throws -> [UInt8]? {
+  private func nextBlock(of bytes: OpenList.Bytes, of source: Source, at offset: Int64) throws -> [UInt8]? {
     switch bytes {
     case .file(let file):
-      guard interruption.waitUntilReadable(file.rawValue) else { return nil }
+      if !interruption.waitUntilReadable(file.rawValue, within: .zero) {
+        feed.awaits(ListMessages.waiting(for: source))
+        guard interruption.waitUntilReadable(file.rawValue) else { return nil }
+        feed.awaits(nil)
+      }
       return try file.block(Self.blockSize)
     case .arriving(let list):
+      defer { feed.awaits(nil) }
       while true {
         if let block = try list.bytes.read(at: offset, Self.blockSize) { return block }
         guard interruption.waitUntilReadable(list.bytes.pipe.descriptor) else { return nil }
@@ -432,7 +445,9 @@ actor ListReader: RequestSource {
     let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, of: home, fetching))
     var text: [UInt8] = []
     do {
-      while let block = try nextBlock(of: bytes, at: Int64(text.count)), !block.isEmpty { text += block }
+      while let block = try nextBlock(of: bytes, of: list.source, at: Int64(text.count)), !block.isEmpty {
+        text += block
+      }
     } catch let error as DownloadError where error.code == .status && !error.isTransient { return nil }
     return text
   }
@@ -442,6 +457,7 @@ actor ListReader: RequestSource {
     _ naming: Provenance = .user, into requests: inout [DownloadRequest]
   ) {
     guard made.takes(address.resource, of: address) else { return }
+    if countsOnly { return made.add(size: made.size(of: address, options)) }
     do throws(Unusable) {
       requests.append(try made.request(address, options, from: source, at: list, naming))
     } catch {
@@ -554,14 +570,12 @@ private struct ListedRequests: ~Copyable {
       options?.mirrors = usable
     }
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
-    let size =
-      options?.size ?? options?.estimate ?? address.data.map { Int64($0.bytes.count) } ?? sizes?.size(of: address)
+    let size = size(of: address, options)
     var request = DownloadRequest(
       id: count, address: address,
       wishes: marks.wishes(of: address, options, from: provenance, naming: max(naming, provenance)),
       isFirst: isFirst, expectedSize: size, pieces: options?.pieces)
     guard request.number(by: names) else { throw ListReader.Unusable(reason: .otherHeaders) }
-    count += 1
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     listed.add(address.key)
     if source == .standardInput {
@@ -572,8 +586,17 @@ private struct ListedRequests: ~Copyable {
       spool?.add(address, kept)
     }
     if isFirst { hasFirst = true }
-    if let size { expected.add(size) }
+    add(size: size)
     return request
+  }
+
+  mutating func size(of address: Address, _ options: LineOptions?) -> Int64? {
+    options?.size ?? options?.estimate ?? address.data.map { Int64($0.bytes.count) } ?? sizes?.size(of: address)
+  }
+
+  mutating func add(size: Int64?) {
+    count += 1
+    if let size { expected.add(size) }
   }
 
   /// - Returns: what to say of this share; once.

@@ -275,7 +275,11 @@ struct DownloadSession: Sendable {
   }
 
   private func fetchAll() async -> RunWidth {
-    guard let watched else { return await wiring.run(reader, onEnd: ended) }
+    guard let watched else {
+      let count = screen.style == .none ? nil : ListCount(sources: order.sources, marks: order.marks)
+      async let _: Void? = count?.run(feed)
+      return await wiring.run(reader, onEnd: ended)
+    }
     let watcher = ListWatcher(
       order: order, lines: watched, askAnew: { await wiring.loops.askAnew() }, onRead: { memory.read($0) })
     async let _: Void = watcher.run()

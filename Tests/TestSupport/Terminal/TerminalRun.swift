@@ -131,7 +131,8 @@ public final class TerminalRun: Sendable {
   private func wait(_ condition: [String: any Sendable], _ what: String) async throws -> Screen {
     var request = condition
     request["op"] = "wait"
-    request["limit"] = safetyLimit.inSeconds
+    // Less than this process waits for the answer, which has the window in it.
+    request["limit"] = (safetyLimit - .seconds(30)).inSeconds
     let answer = try await ask(request)
     if let failure = answer.failure {
       throw SupportFailure("\(failure) for \(what); the window shows:\n\(answer.screen.text)")

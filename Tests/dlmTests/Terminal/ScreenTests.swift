@@ -69,7 +69,7 @@ struct ScreenTests {
     // Broken by the terminal at its edge and nowhere else.
     let text = end.everything.map { $0.padding(toLength: 60, withPad: " ", startingAt: 0) }.joined()
     for address in small {
-      #expect(text.contains("debug dlm: address=\(address) path=") && text.contains("size=1 transferred=1"))
+      #expect(text.contains("size=1 transferred=1 url=\(address) "), "\(text)")
     }
     #expect(!end.everything.contains { $0.contains("/31 files ") }, "\(end.everything)")
   }
@@ -110,6 +110,40 @@ struct ScreenTests {
     #expect(standing.mode != standing.modeBefore)
     halting.gate.open()
     Self.expectLeft(try await terminal.waitForEnd(), 0)
+  }
+
+  /// A run above a thousand lines had no end in sight.
+  @Test func aLongListIsCountedAhead() async throws {
+    let halting = try Halting()
+    defer { halting.origin.stop() }
+    halting.origin.route("/small", .status(404))
+    let addresses = [halting.origin.url("/large")] + (1..<3000).map { "\(halting.origin.url("/small"))?\($0)" }
+    _ = try halting.place.list(addresses, name: "list")
+    let terminal = try TerminalRun(halting.place, ["get", "--stall-timeout", "300", "--jobs", "1", "list"])
+    defer { terminal.stop() }
+    let standing = try await terminal.wait(for: "0/3,000 files")
+    #expect(standing.text.contains("%"), "\(standing.text)")
+    try await terminal.type("\u{03}")
+    let end = try await terminal.waitForEnd()
+    #expect(end.everything.contains { $0.contains("0 of 3,000") }, "\(end.everything)")
+  }
+
+  /// `starting … 0 B/s` stood for as long as that took.
+  @Test func whatAListIsWaitedForIsSaid() async throws {
+    let halting = try Halting()
+    defer { halting.origin.stop() }
+    halting.gate.open()
+    _ = try halting.place.list([halting.origin.url("/large")], name: "list")
+    #expect(mkfifo("\(halting.place.work)/go", 0o600) == 0)
+    let dlm = try DLMExecutable.path()
+    let command = "{ read line < go; cat list; } | '\(dlm)' get -"
+    let terminal = try TerminalRun(halting.place, command: ["sh", "-c", command])
+    defer { terminal.stop() }
+    let standing = try await terminal.wait(for: "waiting for standard input")
+    #expect(standing.lines.last { !$0.isEmpty } == "  starting", "\(standing.text)")
+    let writing = try halting.place.start("sh", ["-c", "echo now > go"])
+    Self.expectLeft(try await terminal.waitForEnd(), 0)
+    #expect(try await writing.waitForExit().status == 0)
   }
 
   /// A list that is typed is seen, and ends with Ctrl-D.
@@ -243,7 +277,7 @@ struct ScreenTests {
     defer { halting.origin.stop() }
     let terminal = try halting.start(columns: 120)
     defer { terminal.stop() }
-    var screen = try await terminal.wait(for: "^  large.*1.0 MiB(.*\\n)*.*\(Self.region)")
+    var screen = try await terminal.wait(for: "^  large.*(1.0 MiB|33%)(.*\\n)*.*\(Self.region)")
     for columns in stride(from: 118, through: 40, by: -2) {
       try await terminal.resize(columns: columns, rows: 24)
       screen = try await terminal.wait(forFrames: screen.frames + 1)
