@@ -71,7 +71,7 @@ public struct Rejection: Sendable, Equatable {
     case utf16
     /// So many lines that are no addresses.
     case lines(Int)
-    /// A page of whose links to files, the first of which are named, `--accept` takes none.
+    /// `--accept` matches no link of a page; the first links to files are named.
     case unmatched([String])
     /// Its names or addresses are relative, and nothing says to what.
     case noBase

@@ -344,7 +344,7 @@ public struct ProgressTally: Sendable, Equatable {
   public var skipped = 0
   public var failed = 0
   public var cancelled = 0
-  /// Files that have come, whose end somebody has yet to decide.
+  /// Complete files that wait for the user's decision.
   public var undecided = 0
 
   // Remarks on them.

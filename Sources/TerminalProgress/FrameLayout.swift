@@ -201,7 +201,7 @@ struct FrameLayout {
   /// - Parameter isEstimate: whether the total is one.
   func appendBytes(_ progress: FileProgress, isKnown: Bool, isEstimate: Bool = false, to line: inout CellLine) {
     var bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""
-    // The percentage says the same as what has come.
+    // The percentage says the same as the received bytes.
     if columns.hasOnlyTotal, let total = progress.total {
       bytes = (isEstimate ? "of ~" : "of ") + Quantity.bytes(total)
     }

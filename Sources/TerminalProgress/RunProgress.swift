@@ -21,7 +21,7 @@ struct RunProgress: Sendable, Equatable {
   /// Requests of the list that have not begun.
   let queued: Int
   let running: Int
-  /// Files under way of which no byte has come.
+  /// Active files without a byte so far.
   fileprivate let unanswered: Int
   /// From 0 to 1: of the bytes, or of the files where no size is known; nil before the end of the list, and for a
   /// single file of unknown size.
@@ -53,7 +53,7 @@ struct RunProgress: Sendable, Equatable {
     let guesses = Self.guesses(at: unsized, among: sizes)
     let begun = Double(done + running)
     let mean = (known + guesses.reduce(0, +)) / max(1, begun)
-    // Side by side small files end first, which is no trend before many have ended.
+    // In parallel, small files end first: no trend shows before many have ended.
     let isInOrder = running < 2 || done > 16 * running
     let next = isInOrder ? trend.mean(ofNext: queued, after: totals, else: mean) : mean
     let lost = Double(ended - done)
@@ -80,7 +80,7 @@ struct RunProgress: Sendable, Equatable {
   /// Whether nothing is under way or to come, as far as is known.
   var isIdle: Bool { running == 0 && queued == 0 }
 
-  /// Files of unknown size are as large as those that had more; where none had, by half larger than what has come.
+  /// A file of unknown size counts as the mean of the larger files; without any, as 1.5 times its received bytes.
   private static func guesses(at positions: [Double], among sizes: [Double]) -> [Double] {
     positions.map { position in
       let larger = sizes.filter { $0 > position }
@@ -144,7 +144,7 @@ struct RunTotal: Sendable {
   }
 }
 
-/// How far a run has come, by the rule of the total line; for other processes.
+/// The progress of a run, by the rule of the total line; for other processes.
 public struct RunOutlook: Sendable {
   private var total = RunTotal()
   /// How much is done, from 0 to 1; nil while unknown.

@@ -140,7 +140,7 @@ final class ProgressScreen: Sendable {
   func restoreNow() { current.withLock { $0 }?.restoreNow() }
 }
 
-/// Shows other processes how far a run has come (`dlm status`).
+/// Shows a run's progress to other processes (`dlm status`).
 struct RunningSnapshots {
   let folder: FilePath
   let directory: String

@@ -25,7 +25,7 @@ enum OptionTable {
     let file: FileUse?
     /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`. Changes nothing.
     let texts: @Sendable (inout GetCommand) -> [String]
-    /// The values that it takes, for a text that is none.
+    /// The allowed values, for the message about a wrong one.
     let possible: @Sendable (String) -> String
     /// Gives a command what is set elsewhere.
     let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void

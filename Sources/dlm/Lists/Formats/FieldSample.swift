@@ -49,7 +49,7 @@ struct FieldSample {
   ]
   /// Digests of these algorithms look like others.
   private static let otherSums = ["blake", "b2sum", "sha3", "sm3", "md4", "ripemd", "tiger"]
-  /// Their values look like checksums, and are none of the file's bytes: GitHub's `sha` is a Git object's name.
+  /// Names whose values look like checksums but are not of the file's bytes: GitHub's `sha` names a Git object.
   private static let identifiers = ["id", "key", "sha", "commit", "rev", "revision", "ref", "tag", "token", "version"]
   /// What a name may say beside that it is of a checksum or size.
   private static let plainWords = ["", "file", "content", "data", "download", "expected"]

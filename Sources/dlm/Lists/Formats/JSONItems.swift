@@ -198,7 +198,7 @@ struct JSONItems: ListFormatReader {
     want()
   }
 
-  /// A STAC document that nobody called one, by its fields; its `stac_extensions` are no files.
+  /// Recognises a STAC document by its fields, without the preset. Its `stac_extensions` are not files.
   private mutating func isSTAC(_ path: Path) -> Bool {
     guard items.isEmpty, fields.names[.url] == nil, path.contains(where: { $0.starts(with: "stac_".utf8) }) else {
       return false

@@ -163,7 +163,7 @@ struct TableRows: ListFormatReader {
     return rows
   }
 
-  /// Names the columns that nobody named.
+  /// Finds the columns that the user did not name.
   private mutating func find(_ names: [String], _ rows: [[ArraySlice<UInt8>]]) throws(Rejection.NoList) {
     let samples = names.indices.map { column in
       FieldSample(names[column], rows.compactMap { column < $0.count ? $0[column] : nil })
