@@ -229,6 +229,12 @@ struct FailureMessagesTests {
       ])
     #expect(said("x", "-j <N|auto>") == ["dlm: --jobs: \"x\" is not a value for it; use a number from 1, or auto"])
     #expect(
+      said("sha256:12", "--checksum <algo:hex>") == [
+        "dlm: --checksum: \"sha256:12\" is not a value for it; use ALGORITHM:HEX, such as sha256: and 64 digits"
+      ])
+    #expect(
+      said("9/8", "--shard <i/n>") == ["dlm: --shard: \"9/8\" is not a value for it; use I/N, such as 3/8, or auto"])
+    #expect(
       said("soon", "--max-time <time>")
         == ["dlm: --max-time: \"soon\" is not a value for it; use a time such as 30 (seconds), 10m, 1h or 2d"])
   }

@@ -132,6 +132,7 @@ enum OptionHint {
   private static func name(_ option: Substring) -> String { String(option.drop { $0 == "-" }) }
 
   private static func answer(to typed: Substring) -> String {
+    if OptionTable.rows.contains(where: { $0.spelled == typed }) { return ": write it after dlm get" }
     let rows = table.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1) }
       .map { (words: $0[0].split(separator: " "), answer: $0[1]) }
     func known(_ word: Substring) -> String? { rows.first { $0.words.contains(word) }.map { ": \($0.answer)" } }

@@ -68,7 +68,11 @@ enum UsageMessages {
     if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K, 5M or 2G" }
     if type == HookCommand.self { return "a command and its arguments, with quotes around blanks" }
     if type == ThrottlingStatuses.self { return "statuses from 400, such as 403 or 403,5xx" }
-    return "yes or no"
+    if type == ContentDigest.self { return "ALGORITHM:HEX, such as sha256: and 64 digits" }
+    if type == ShardArgument.self { return "I/N, such as 3/8, or auto" }
+    if type == ExpectedTypes.self { return "media types, such as image/*" }
+    if type == YesOrNo.self { return "yes or no" }
+    return "what dlm get --help says of it"
   }
 
   static func header(_ name: String, meddlesWith matter: ReservedMatter) -> String {
