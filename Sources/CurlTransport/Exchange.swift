@@ -294,9 +294,8 @@ struct AnswerFraming {
     } else {
       length = head.contentLength
       proof = length == nil ? .nothing : .length
-      guard length != nil || head["content-length"] == nil else {
-        let detail = "its Content-Length is malformed or contradicts itself"
-        throw DownloadError(.badResponse, detail, "reading the answer")
+      if length == nil, let claim = head["content-length"] {
+        throw DownloadError(.badResponse, "its Content-Length is \"\(claim.prefix(80))\"", "reading the answer")
       }
       if let length, length > ResponseHead.longestFile {
         throw DownloadError(

@@ -212,6 +212,8 @@ struct RunPace: Sendable {
     // Files alone count where there is nothing to know of their bytes.
     guard progress.totalBytes != nil else { return ended > 0 ? now * (Double(files) / Double(ended)) : nil }
     guard var even = rate.timeLeft(remaining: progress.remaining, at: now) else { return nil }
+    // The run ends with its last file, whose speed says nothing of those that have ended.
+    if progress.running == 1, progress.queued == 0, longest > .zero { return longest }
     if files > 0, underWay > 0, let byFiles = ends.timeLeft(remaining: Int64(files), at: now) {
       let share = unanswered / underWay
       even = even * (1 - share) + byFiles * share

@@ -85,6 +85,9 @@ struct AnswerFramingTests {
       _ = try AnswerFraming(ResponseHead(status: 200, block: Array("Content-Length: \(text)\r\n".utf8)))
     }
     #expect(error?.code == .badResponse)
+    // The message names what the server claims.
+    let claim = text.prefix { $0 != "\r\n" }
+    #expect(error?.reason.contains(claim) == true, "\(error?.reason ?? "no error")")
   }
 
   @Test func tooLittleAndTooMuch() throws {

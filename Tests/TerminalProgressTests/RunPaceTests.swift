@@ -190,6 +190,9 @@ struct RunPaceTests {
     Row(testDescription: "60 at once, each limited", right: 0.9) {
       SimulatedRun(sizes: mixed(60, $0), lanes: 60, each: 45e3)
     },
+    Row(testDescription: "60 small files and a large one, each limited", seeds: 0..<3, right: 0.95) {
+      SimulatedRun(sizes: [38_000_000] + even(60, 400_000, $0), lanes: 64, each: 1.9e6)
+    },
     Row(testDescription: "60 of about one size", seeds: 0..<3, right: 0.95) {
       SimulatedRun(sizes: even(60, 250_000, $0), shared: 7e5)
     },

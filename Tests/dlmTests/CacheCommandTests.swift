@@ -271,6 +271,8 @@ struct CacheCommandTests {
     #expect(try place.names(in: "out") == ["b", "own"])
     #expect(try place.file("out/b") == Array("mine now".utf8))
     #expect(try await place.dlm("cache", "status").outputText.hasPrefix("0 files known"))
+    let none = try await place.dlm("clear-cache", "--files", "--yes")
+    #expect(none.outputText == "Nothing to remove: the cache knows no file that dlm wrote\n")
     // Back at its beginning: everything is fetched again.
     let before = origin.log.count
     #expect(try await place.dlm("get", origin.url("/a"), origin.url("/c"), "-d", "out").status == 0)

@@ -82,7 +82,7 @@ struct ProofTests {
     let sum = "sha256:\(try await Self.sum(body))"
     let cut = try await place.dlm("get", origin.url("/f"), "--checksum", sum, "--retries", "0")
     #expect(cut.status == 75)
-    let run = try await place.dlm("get", origin.url("/f"), "--checksum", sum)
+    let run = try await place.dlm("get", "-s", "1", origin.url("/f"), "--checksum", sum)
     #expect(run.status == 0, "\(run.errorText)")
     #expect(origin.log.last?.headers["range"] == "bytes=\(2 << 20)-")
     #expect(run.errorText.contains("1 verified by checksum"), "\(run.errorText)")

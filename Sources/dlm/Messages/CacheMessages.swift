@@ -67,6 +67,9 @@ enum CacheMessages {
 
   /// - Parameter forgets: whether files were forgotten too.
   static func removed(_ freed: Freed, forgets: Bool) -> String {
+    if forgets, freed.entries + freed.files + freed.filesKept + freed.parts + freed.partsInUse == 0 {
+      return "Nothing to remove: the cache knows no file that dlm wrote"
+    }
     var parts = forgets ? ["\(Quantity.files(freed.files)), \(Quantity.bytes(freed.fileBytes))"] : []
     if !forgets || freed.parts > 0 { parts.append("\(unfinished(freed.parts)), \(Quantity.bytes(freed.partBytes))") }
     if forgets { parts.append("\(text(freed)) in the cache") }

@@ -162,6 +162,9 @@ public final class SocksServer: Sendable {
     "\(scheme)://\(login.map { "\($0)@" } ?? "")127.0.0.1:\(port)"
   }
 
+  /// Suspends until it has said the text: it speaks after it has answered.
+  public func wait(for text: String) async throws(SupportFailure) { try await server.process.wait(forOutput: text) }
+
   /// What was asked of it, a line for each connection whose fate was decided.
   public var asked: [String] { server.process.outputText.split(separator: "\n").dropFirst().map(String.init) }
 

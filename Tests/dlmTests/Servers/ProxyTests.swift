@@ -185,6 +185,7 @@ struct ProxyTests {
     let wrong = try await get(origin, place, "--proxy", proxy.url(login: "me:s3cret"))
     #expect(wrong.status == 1, "\(wrong.errorText)")
     #expect(wrong.errorText.contains("30 files: the proxy \(proxy.url()) refused the login"), "\(wrong.errorText)")
+    try await proxy.wait(for: "login refused")
     #expect(proxy.asked == ["login refused"])
     let right = try await get(origin, place, "--proxy", proxy.url("socks5", login: "me:right"))
     #expect(right.status == 0, "\(right.errorText)")
