@@ -534,6 +534,7 @@ private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
 private func curlDidOpenSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype) -> Int32 {
   // Without this flag, programs that this process starts would inherit the socket and hold the connection open.
   _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // cannot fail for a socket that was just made
+  if SpareDescriptors.include(socket) { return CURL_SOCKOPT_ERROR }
   transfer(context)?.didOpen(socket)
   return CURL_SOCKOPT_OK
 }

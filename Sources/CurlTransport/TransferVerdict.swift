@@ -61,7 +61,9 @@ struct TransferEnd {
       let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
       if descriptor < 0 { return DownloadError.isShortage(Glibc.errno) ? Glibc.errno : nil }
       close(descriptor)
-      return nil
+      return SpareDescriptors.include(descriptor) ? EMFILE : nil
+    // Of the callback that looks at new sockets.
+    case CURLE_ABORTED_BY_CALLBACK: return EMFILE
     default: return nil
     }
   }

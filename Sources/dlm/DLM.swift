@@ -107,7 +107,7 @@ private enum MemoryLimit {
 
 private enum DescriptorLimit {
   /// What a run needs for one file. With fewer, libraries fail at random: libdispatch, for one, ends the process.
-  private static let least = 25
+  private static let least = 29
 
   /// Raises the soft limit (usually 1024, for programs that use select(2)) to the hard one: large files in segments may
   /// need more. Where descriptors are few, takes those that libraries need later.

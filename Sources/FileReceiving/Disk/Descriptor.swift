@@ -1,3 +1,4 @@
+import DownloadModel
 package import Glibc
 package import SystemPackage
 
@@ -6,6 +7,17 @@ package struct Descriptor: ~Copyable, Sendable {
   package let raw: Int32
 
   init(_ raw: Int32) { self.raw = raw }
+
+  /// - Parameter result: what open(2) returned.
+  /// - Throws: its error, and EMFILE where it opened one of the last that there are (`SpareDescriptors`).
+  init(opened result: Int32) throws(Errno) {
+    let raw = try Errno.check(result)
+    if SpareDescriptors.include(raw) {
+      _ = Glibc.close(raw)
+      throw .tooManyOpenFiles
+    }
+    self.init(raw)
+  }
 
   /// Stands for "not open"; every call on it ends in EBADF.
   package static var closed: Descriptor { Descriptor(-1) }

@@ -57,7 +57,7 @@ package actor DiskWorker {
 extension Descriptor {
   static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
     do throws(Errno) {
-      return Descriptor(try Errno.check(Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)))
+      return try Descriptor(opened: Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
     } catch .noSuchFileOrDirectory, .tooManySymbolicLinkLevels { return nil }
   }
 

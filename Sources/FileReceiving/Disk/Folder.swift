@@ -18,7 +18,7 @@ package final class Folder: Sendable {
   /// - Throws: `.noSuchFileOrDirectory` where there is none.
   package convenience init(standing path: FilePath) throws(Errno) {
     self.init(
-      path: path.string, Descriptor(try Errno.check(Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC))))
+      path: path.string, try Descriptor(opened: Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC)))
   }
 
   private init(path: String, _ descriptor: consuming Descriptor) {
@@ -160,7 +160,12 @@ package final class Folder: Sendable {
   }
 
   private func openUnchecked(_ name: String, _ flags: Int32, _ mode: mode_t = 0) throws(Errno) -> Descriptor {
-    Descriptor(try Errno.check(openat(descriptor.raw, name, flags | O_CLOEXEC, mode)))
+    let result = openat(descriptor.raw, name, flags | O_CLOEXEC, mode)
+    do throws(Errno) { return try Descriptor(opened: result) } catch {
+      // The file was made for a descriptor that may not be used.
+      if result >= 0, flags & O_EXCL != 0, flags & O_CREAT != 0 { _ = unlinkat(descriptor.raw, name, 0) }
+      throw error
+    }
   }
 
   private func status(of name: String) throws(Errno) -> stat? {
