@@ -36,6 +36,22 @@ struct HostLimiterTests {
     #expect(limiter.limit == row.limit)
   }
 
+  /// The story: ten processes took a host of eight connections for one of nine, as files being committed counted, and
+  /// the refusal of the ninth did not lower the nine for the same reason. So each ninth cost a pause of a second.
+  @Test(arguments: [(served: 8, limit: 9), (served: 9, limit: 8)])
+  func aRefusalUnderAnExactLimitLowersIt(row: (served: Int, limit: Int)) {
+    var limiter = HostLimiter(ceiling: 64)
+    limiter.adopt(HostLimiter.Lesson(limit: 9, servedForMore: 16, isExact: true))
+    limiter.elsewhere = 9
+    for _ in 0..<row.served {
+      limiter.begin()
+      limiter.end()
+    }
+    limiter.begin()
+    _ = limiter.refuse(Self.asking(1), at: .zero, policy, random: 0.5)
+    #expect(limiter.limit == row.limit)
+  }
+
   /// Said of the times of two runs, so only pauses count in which it served none, and none twice.
   @Test func waitingForABusyHostIsCounted() {
     var limiter = HostLimiter(ceiling: 16)

@@ -142,6 +142,26 @@ struct SharedHostTests {
     #expect(hosts.map(\.limiter.limit) == [8, 8])
   }
 
+  /// The story: a process told of its idle connections only once the host's limit was known. So the first refusals
+  /// taught ten processes a limit of three, where the host took eight connections.
+  @Test func idleConnectionsCountBeforeTheFirstRefusal() {
+    let board = Board()
+    let hosts = [[5], [5]].enumerated().map { process, open in
+      QueuedHost(
+        HostLimiter(ceiling: 64), shares: 1, "a",
+        sharing: HostSharing(board.member(process), isBackground: false) { _ in open })
+    }
+    for _ in 0..<5 { hosts[0].begin(0) }
+    hosts[0].tellOthers(lanes: 0)
+    hosts[1].tellOthers(lanes: 0)
+    let busy = DownloadError(.status, cause: .http(status: 429), isTransient: true)
+    for _ in 0..<2 {
+      hosts[0].end(0)
+      _ = hosts[0].refuse(busy, at: .zero, RetryPolicy(), random: 0.5)
+    }
+    #expect(hosts[0].limiter.limit == 8)
+  }
+
   /// The story: processes that only asked whether they may begin counted as served, so that one refusal was lost.
   @Test func whatIsAnnouncedIsNotServed() {
     let board = Board()

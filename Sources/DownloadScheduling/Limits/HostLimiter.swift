@@ -146,6 +146,7 @@ struct HostLimiter: Sendable, Equatable {
     guard lesson.isExact, hasServed else { return }
     let end = quietUntil ?? now + Self.quiet
     (lesson.isExact, quietUntil) = now < end ? (true, end) : (false, nil)
+    if !lesson.isExact { served = 0 }
   }
 
   /// Takes over what another process has learnt last.
@@ -174,9 +175,12 @@ struct HostLimiter: Sendable, Equatable {
     (refusals, hasServed) = (0, true)
     servedOwn += 1
     if isDown { (isDown, cooldownUntil) = (false, .zero) }
-    guard limit < ceiling, !lesson.isExact else { return }
+    guard limit < ceiling else { return }
     served += 1
-    if served >= lesson.servedForMore { (lesson.limit, lesson.wasRaised, served) = (lesson.limit + 1, true, 0) }
+    guard !lesson.isExact, served >= lesson.servedForMore else { return }
+    lesson.limit += 1
+    lesson.wasRaised = true
+    served = 0
   }
 
   /// A download ended in a way that says nothing about the host.
@@ -207,9 +211,11 @@ struct HostLimiter: Sendable, Equatable {
       }
       return max(now, cooldownUntil)
     }
+    // All in flight began under an exact limit that others have ended under, so it is too high by one.
+    let most = lesson.isExact && served >= lesson.limit ? lesson.limit : .max
     slowDown()
     let isOfHost = Self.isOfHost(error)
-    lower(isDown: isOfHost)
+    lower(isDown: isOfHost, most: most)
     // Downloads that were in flight when the cooldown began learn nothing new from a refusal.
     let isNews = now >= cooldownUntil
     if inUse + elsewhere > 0 && !isOfHost || !isNews {
@@ -243,11 +249,12 @@ struct HostLimiter: Sendable, Equatable {
     (lesson.wasRaised, served) = (false, 0)
   }
 
-  private mutating func lower(isDown: Bool) {
+  /// - Parameter most: no more are in flight, however many they seem to be.
+  private mutating func lower(isDown: Bool, most: Int) {
     // An unknown host serves its opening, and some files more, before all that may go at once are sent.
     let first = opening == .max ? 0 : 4 * opening
-    var current =
-      round ?? Round(width: inUse + elsewhere + idle, limit: limit, open: inUse, isAll: servedOwn <= first)
+    let width = min(inUse + elsewhere + idle, most)
+    var current = round ?? Round(width: width, limit: limit, open: inUse, isAll: servedOwn <= first)
     current.refused += 1
     current.open -= 1
     leave()

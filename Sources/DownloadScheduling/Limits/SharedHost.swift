@@ -174,7 +174,8 @@ struct SharedHost {
     note.inUse = limiter.inUse
     note.announced = announced == nil ? 0 : 1
     note.idle = 0
-    if limiter.isLimited {
+    // With others, also before the host's first refusal: its limit is what all then have open.
+    if limiter.isLimited || run.notes.hasCompany {
       for (share, open) in run.connections(name).enumerated() {
         note.idle += max(0, open - inUse[share] - (announced == share ? 1 : 0))
       }
