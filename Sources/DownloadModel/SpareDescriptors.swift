@@ -1,8 +1,8 @@
 import Glibc
 
-/// The last descriptors that this process may open, which are for its libraries: libdispatch opens a file in /proc every
-/// second, and ends the process where it cannot. The kernel gives the lowest that is free, so that one of the last shows
-/// that all others are in use.
+/// The last descriptors that this process may open, which are for its libraries: libdispatch opens a file in /proc
+/// every second, and ends the process where it cannot. The kernel gives the lowest that is free, so that one of the
+/// last shows that all others are in use.
 public enum SpareDescriptors {
   private static let count: Int32 = 4
   /// Where they began when this was first asked; a process raises its limit once, if at all.
