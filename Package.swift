@@ -17,7 +17,6 @@ let settings: [SwiftSetting] =
 
 let package = Package(
   name: "dlm",
-  platforms: [.macOS(.v15)],
   products: [
     .executable(name: "dlm", targets: ["dlm"]),
     .library(name: "Downloads", targets: ["Downloads"]),

@@ -1,9 +1,9 @@
 import CCoding
-public import DownloadModel
+package import DownloadModel
 
 /// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory, and in bounded time a turn.
 /// libcurl decodes too, but takes a coded body that was cut short for a whole one.
-public final class ContentDecoder {
+package final class ContentDecoder {
   private let stage: CodingStage
   private var decoded: Int64 = 0
   /// Bytes of the buffers that are decoded.
@@ -15,26 +15,26 @@ public final class ContentDecoder {
   private var room = 0
 
   /// Gets decoded bytes, which are valid during the call only.
-  public typealias Take = (UnsafeRawBufferPointer) throws(DownloadError) -> Void
+  package typealias Take = (UnsafeRawBufferPointer) throws(DownloadError) -> Void
 
   /// How much a turn of the loop decodes of one body, so that everything else waits some milliseconds at most.
-  public static let piece = 1 << 20
+  package static let piece = 1 << 20
   /// A body or list may become this many times as long, which is more than texts and disk images need, or `trusted`
   /// bytes.
   static let mostOfOne: Int64 = 200
   static let trusted = 64 << 20
 
-  public init(_ coding: ContentCoding) throws(DownloadError) {
+  package init(_ coding: ContentCoding) throws(DownloadError) {
     stage = try CodingStage(coding)
   }
 
   /// Whether the body is whole: a coding marks its end. A body without a byte is an empty file.
-  public var isAtEnd: Bool { !hasBegun || stage.isAtEnd }
+  package var isAtEnd: Bool { !hasBegun || stage.isAtEnd }
 
   /// - Parameter bytes: the next ones; where the last call left some, the same again, perhaps with more behind them.
   /// - Returns: whether all are decoded; else the rest must wait for another turn.
   /// - Throws: `.badResponse` if the bytes are not of the coding, damaged, or expand too much; what `take` throws.
-  public func decode(
+  package func decode(
     _ bytes: UnsafeRawBufferPointer, in turn: UInt64, atMost piece: Int = ContentDecoder.piece, _ take: Take
   ) throws(DownloadError) -> Bool {
     if turn != self.turn || piece > Self.piece { (self.turn, room) = (turn, piece) }
@@ -53,7 +53,7 @@ public final class ContentDecoder {
   }
 
   /// A body that ended before its coding did.
-  public static let cut = failure(.shortBody, "the compressed data breaks off")
+  package static let cut = failure(.shortBody, "the compressed data breaks off")
   /// Temporary, as a short body is: a proxy may have damaged it.
   fileprivate static let damaged = failure(.badResponse, "the compressed data is damaged, or is none")
   fileprivate static let trailing = failure(.badResponse, "something else stands behind the compressed data")

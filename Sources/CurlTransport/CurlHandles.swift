@@ -1,5 +1,5 @@
 import CCurl
-public import DownloadModel
+package import DownloadModel
 import Glibc
 import Synchronization
 
@@ -210,12 +210,12 @@ struct MultiHandle: ~Copyable {
 
 /// One `CURLSH *`: the cookies of one run (RFC 6265), over all its loops. libcurl judges domains, paths and public
 /// suffixes.
-public final class CookieJar: Sendable {
+package final class CookieJar: Sendable {
   private let cookies: dlm_cookies
   private let holdsAny: Atomic<Bool>
 
   /// - Parameter lines: cookies in Netscape's format (seven fields separated by tabs); other lines are ignored.
-  public init(_ lines: [String] = []) throws(DownloadError) {
+  package init(_ lines: [String] = []) throws(DownloadError) {
     var cookies = dlm_cookies()
     let code = CurlTransport.libraryCode == CURLE_OK ? dlm_cookies_init(&cookies) : CurlTransport.libraryCode
     self.cookies = cookies
@@ -233,12 +233,12 @@ public final class CookieJar: Sendable {
   }
 
   /// All cookies, session cookies included, in Netscape's format. Secrets.
-  public func lines() throws(DownloadError) -> [String] {
+  package func lines() throws(DownloadError) -> [String] {
     try withHandle("reading the cookies") { $0.list(CURLINFO_COOKIELIST) }
   }
 
   /// Whether requests may have carried a cookie: one was loaded at the start, or a server has set one.
-  public var holdsCookies: Bool { holdsAny.load(ordering: .relaxed) }
+  package var holdsCookies: Bool { holdsAny.load(ordering: .relaxed) }
 
   func serverDidSetOne() { holdsAny.store(true, ordering: .relaxed) }
 

@@ -1,17 +1,17 @@
 import CCurl
-public import DownloadModel
+package import DownloadModel
 import Glibc
 import Synchronization
 
 /// The transport over the system's libcurl.
-public final class CurlTransport: Transport {
+package final class CurlTransport: Transport {
   private let loop: CurlLoop
   let agent: CurlAgent
   private let tasks: LoopTaskExecutor
   private let options: TransportOptions
 
   /// - Throws: when libcurl or the kernel refuses what a loop needs.
-  public init(_ options: TransportOptions) throws(DownloadError) {
+  package init(_ options: TransportOptions) throws(DownloadError) {
     self.options = options
     do throws(CurlFailure) {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
@@ -27,7 +27,7 @@ public final class CurlTransport: Transport {
     } catch { throw error.error("starting the network loop") }
   }
 
-  public nonisolated(nonsending) func run(
+  package nonisolated(nonsending) func run(
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage {
     if transfer.address.scheme == .data { return .ended(try Self.deliver(transfer, to: sink)) }
@@ -74,40 +74,40 @@ public final class CurlTransport: Transport {
 
   /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; nil for no limit.
   /// Those beyond that are closed as soon as no transfer uses them and the loop is not held. Never waits.
-  public func keep(connectionsTo host: String, atMost count: Int?) {
+  package func keep(connectionsTo host: String, atMost count: Int?) {
     loop.inbox.keep((host, count))
   }
 
   /// How many connections to a host are open, idle ones included.
-  public func connections(to host: String) -> Int { loop.openConnections.count(host) }
+  package func connections(to host: String) -> Int { loop.openConnections.count(host) }
 
   /// What is known of the transfers under way that fill a file, the one that began first at the front.
-  public func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
+  package func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
 
-  public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
+  package func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
 
   /// Not only while transfers are paused: between two pauses they are at the limit as well.
-  public var isAtLimit: Bool {
+  package var isAtLimit: Bool {
     options.rateLimit.map { $0.pause(at: CurlLoop.now - RateLimiter.allowance / 2) > 0 } ?? false
   }
 
   /// Holds all transfers, or lets them go on: held, none sends or receives, and no limit of time counts. Never waits.
-  public func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }
+  package func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }
 
   /// Cancels running transfers, closes the connections and ends the thread, in this order.
-  public func shutdown() async {
+  package func shutdown() async {
     await agent.close()
     await loop.inbox.stop()
   }
 
   /// Tasks that prefer this executor download without changing threads.
-  public var taskExecutor: any TaskExecutor { tasks }
+  package var taskExecutor: any TaskExecutor { tasks }
 
   /// Actors isolated on this executor are entered from a download without changing threads. They must never block.
-  public var serialExecutor: any SerialExecutor { loop }
+  package var serialExecutor: any SerialExecutor { loop }
 
   /// The version of libcurl at run time: "7.88.1".
-  public static var libcurlVersion: String { String(cString: dlm_curl_version()) }
+  package static var libcurlVersion: String { String(cString: dlm_curl_version()) }
 
   private static var descriptorLimit: Int {
     var limit = rlimit()
@@ -121,7 +121,7 @@ public final class CurlTransport: Transport {
 
 /// The network loops of one run. Together they know on which connections a host answers. The lock is taken where
 /// something is unusual or a loop begins or ends, not for each file.
-public final class TransportGroup: Sendable {
+package final class TransportGroup: Sendable {
   private let state = Lock(State())
   /// How many loops have a request that waits for the first answer of its connection; only then answers are counted.
   private let watchers = Atomic<Int>(0)
@@ -131,7 +131,7 @@ public final class TransportGroup: Sendable {
     var trials: [String: OvertakenRule.Trials] = [:]
   }
 
-  public init() {}
+  package init() {}
 
   var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
 

@@ -1,11 +1,11 @@
 import CCurl
-public import DownloadModel
+package import DownloadModel
 import Synchronization
 
 /// A proxy for all transports of a run. Many tries of a wrong login would lock the user's account; so until the proxy
 /// has accepted the login once, one transfer asks at a time, and after a refusal none.
-public final class Proxy: Sendable {
-  public let address: ProxyAddress
+package final class Proxy: Sendable {
+  package let address: ProxyAddress
   private let isOpen: Atomic<Bool>
   private let inUse: Atomic<Int>
   private let access = Waiters(Access.untried)
@@ -20,14 +20,14 @@ public final class Proxy: Sendable {
   /// The schemes that dlm can use, as bits of CURLAUTH_….
   static let schemes = dlm_auth_basic | dlm_auth_digest
 
-  public init(_ address: ProxyAddress) {
+  package init(_ address: ProxyAddress) {
     self.address = address
     isOpen = Atomic(!address.hasLogin)
     inUse = Atomic(Self.schemes)
   }
 
   /// Which one is used for which addresses. Equal addresses give one `Proxy`, whose login is tried once.
-  public static func routes(http: ProxyAddress?, https: ProxyAddress?) -> [Address.Scheme: Proxy] {
+  package static func routes(http: ProxyAddress?, https: ProxyAddress?) -> [Address.Scheme: Proxy] {
     let first = http.map(Proxy.init)
     return [.http: first, .https: https == http ? first : https.map(Proxy.init)].compactMapValues(\.self)
   }
@@ -84,26 +84,26 @@ public final class Proxy: Sendable {
 }
 
 /// `[scheme://][user:password@]host[:port]`, with the login percent-encoded where needed.
-public struct ProxyAddress: Sendable, Hashable {
+package struct ProxyAddress: Sendable, Hashable {
   /// With `socks4` and `socks5` this machine looks up the servers' names, with `socks4a` and `socks5h` the proxy does.
-  public enum Scheme: String, Sendable, CaseIterable {
+  package enum Scheme: String, Sendable, CaseIterable {
     case http, https, socks4, socks4a, socks5, socks5h
 
     fileprivate var port: UInt16 { self == .https ? 443 : 1080 }
   }
 
-  public let scheme: Scheme
+  package let scheme: Scheme
   /// Without the brackets of an IPv6 address.
-  public let host: String
-  public let port: UInt16
-  public let hasLogin: Bool
+  package let host: String
+  package let port: UInt16
+  package let hasLogin: Bool
   /// CURLOPT_PROXY: with the login, never shown.
   let wireText: String
   /// Without the login, for messages: `http://proxy.example.org:3128`.
-  public let name: String
+  package let name: String
 
   /// Why a text is not the address of a proxy.
-  public enum Malformed: Error, Equatable, Sendable {
+  package enum Malformed: Error, Equatable, Sendable {
     /// Another scheme than those of `Scheme`; this is its name.
     case scheme(String)
     /// This libcurl cannot speak TLS with a proxy.
@@ -116,7 +116,7 @@ public struct ProxyAddress: Sendable, Hashable {
     case controlCharacter
   }
 
-  public init(_ text: some StringProtocol) throws(Malformed) {
+  package init(_ text: some StringProtocol) throws(Malformed) {
     let bytes = Array(text.utf8)
     if bytes.contains(where: { $0 <= 0x20 || $0 == 0x7f }) { throw .controlCharacter }
     let mark = bytes.firstRange(of: "://".utf8)

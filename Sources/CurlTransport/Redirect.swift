@@ -1,5 +1,5 @@
 import CCurl
-public import DownloadModel
+package import DownloadModel
 
 /// Where a transfer goes: first to the address of its request, then to where redirects lead (RFC 9110 §15.4); each
 /// target is judged before it is asked (HTTP rule 25), and gets a transfer of its own, since libcurl has one list of
@@ -42,9 +42,9 @@ struct Route {
 }
 
 /// Resolves a text relative to an address (RFC 3986 §5): a `Location`, or a line of a list that was fetched from there.
-public enum AddressReference {
+package enum AddressReference {
   /// - Returns: nil if the result is no address for dlm. Within the origin of `base` it gets its login.
-  public static func resolve(_ text: String, against base: Address) -> Address? {
+  package static func resolve(_ text: String, against base: Address) -> Address? {
     resolved(text, against: base.key).flatMap { try? Address($0) }.map { $0.withLogin(ifMissing: base) }
   }
 

@@ -1,44 +1,44 @@
 import CCurl
-public import DownloadModel
+package import DownloadModel
 import Synchronization
 
 /// The user's settings for connections; the same for every transfer of a transport.
 @dynamicMemberLookup
-public struct TransportOptions: Sendable {
+package struct TransportOptions: Sendable {
   /// All that an answer depends on.
-  public var trust: Trust
+  package var trust: Trust
   /// CURLOPT_CONNECTTIMEOUT_MS.
-  public var connectTimeout: Duration = .seconds(10)
+  package var connectTimeout: Duration = .seconds(10)
   /// A transfer has stalled if no byte comes for this time, once its connection is up.
-  public var stallTimeout: Duration = .seconds(30)
+  package var stallTimeout: Duration = .seconds(30)
   /// Bytes a second that a file must bring, over each such window; nil for any rate.
-  public var leastRate: Int64?
-  public var rateWindow: Duration = .seconds(30)
+  package var leastRate: Int64?
+  package var rateWindow: Duration = .seconds(30)
   /// Used by all transports of a run. libcurl's own variables are ignored, except `NO_PROXY`.
-  public var proxies: [Address.Scheme: Proxy] = [:]
+  package var proxies: [Address.Scheme: Proxy] = [:]
   /// Used by all transports of a run; nil for a run that keeps no cookies.
-  public var cookieJar: CookieJar?
+  package var cookieJar: CookieJar?
   /// Asks for HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
-  public var usesHTTP2 = false
+  package var usesHTTP2 = false
   /// How long further transfers to a new host wait at most for a connection that they may share (HTTP/2).
-  public var sharingWait: Duration = .milliseconds(30)
+  package var sharingWait: Duration = .milliseconds(30)
   /// For how many transfers at a time connections are kept, at most.
-  public var width = 64
+  package var width = 64
   /// Used by all transports of a run; nil for no limit.
-  public var rateLimit: RateLimiter?
+  package var rateLimit: RateLimiter?
   /// Statuses that are a refusal of their host, as 429 and 503 are.
-  public var retryOn: [ThrottlingStatuses] = []
+  package var retryOn: [ThrottlingStatuses] = []
   /// Used by all transports of a run, which join it in the order in which they are made.
-  public var group = TransportGroup()
+  package var group = TransportGroup()
   /// Is told of each transfer that ended, on its loop's thread; nil for a run of which nobody wants a report.
-  public var onTransfer: (@Sendable (TransferTimes) -> Void)?
+  package var onTransfer: (@Sendable (TransferTimes) -> Void)?
   /// For how long a host must bring too little to have collapsed (`HostPace`), and who knows its addresses: for tests.
   var collapseTime: Duration = .seconds(5)
   var lookUp: @Sendable (_ host: String) async -> [String] = HostPace.addresses
 
-  public init(userAgent: String) { trust = Trust(userAgent: userAgent) }
+  package init(userAgent: String) { trust = Trust(userAgent: userAgent) }
 
-  public subscript<Value>(dynamicMember setting: WritableKeyPath<Trust, Value>) -> Value {
+  package subscript<Value>(dynamicMember setting: WritableKeyPath<Trust, Value>) -> Value {
     get { trust[keyPath: setting] }
     set { trust[keyPath: setting] = newValue }
   }
@@ -46,8 +46,8 @@ public struct TransportOptions: Sendable {
 
 /// A limit on the bytes a second of all transfers together (`--limit-rate`), over all loops: a loop that has received
 /// more than was due does not read its sockets until the time has caught up, and TCP does the rest.
-public final class RateLimiter: Sendable {
-  public let bytesPerSecond: Int64
+package final class RateLimiter: Sendable {
+  package let bytesPerSecond: Int64
   /// Nanoseconds. The received bytes are paid for up to then: a token bucket that may be overdrawn.
   private let paidUntil = Lock<UInt64>(0)
 
@@ -55,7 +55,7 @@ public final class RateLimiter: Sendable {
   static let allowance: UInt64 = 100_000_000
 
   /// - Parameter bytesPerSecond: at least 1.
-  public init(bytesPerSecond: Int64) { self.bytesPerSecond = max(1, bytesPerSecond) }
+  package init(bytesPerSecond: Int64) { self.bytesPerSecond = max(1, bytesPerSecond) }
 
   /// - Parameter now: in nanoseconds, of a clock that never goes back.
   func received(_ bytes: Int, at now: UInt64) {

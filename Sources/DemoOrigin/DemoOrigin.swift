@@ -3,8 +3,8 @@ import DownloadModel
 
 /// A small HTTP/1.1 origin on the loopback interface with the latency and bandwidth of a distant one, for `dlm demo`
 /// and for tests: GET and HEAD, byte ranges (RFC 9110 §14), strong entity tags, 304 and If-Range. It writes no log.
-public actor DemoOrigin {
-  public nonisolated let catalogue: DemoCatalogue
+package actor DemoOrigin {
+  package nonisolated let catalogue: DemoCatalogue
   private let conduct: DemoServer.Conduct
   private let port: UInt16
   /// A thread of its own, since the server waits for its sockets.
@@ -17,7 +17,7 @@ public actor DemoOrigin {
   ///   - loss: the part of all packets that is lost, from 0 to 1; each costs its body the latency once more.
   ///   - workers: how many requests are answered at a time; nil for any number.
   ///   - port: 0 for any that is free.
-  public init(
+  package init(
     catalogue: DemoCatalogue = .standard, latency: Duration = .milliseconds(40),
     bytesPerSecondPerConnection: Int? = 4_000_000, loss: Double = 0, workers: Int? = nil, port: UInt16 = 0
   ) {
@@ -33,7 +33,7 @@ public actor DemoOrigin {
   /// Listens on 127.0.0.1 until `stop()`.
   /// - Returns: the port, open for connections.
   @discardableResult
-  public func start() throws(DemoOriginError) -> UInt16 {
+  package func start() throws(DemoOriginError) -> UInt16 {
     if let server { return server.port }
     let server = try DemoServer(port: port, conduct)
     queue.async { server.run() }
@@ -42,7 +42,7 @@ public actor DemoOrigin {
   }
 
   /// Closes every connection, whatever it is doing, and returns when nothing is served.
-  public func stop() async {
+  package func stop() async {
     guard let server else { return }
     server.stop()
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
@@ -50,7 +50,7 @@ public actor DemoOrigin {
   }
 
   /// Runs `body` with the addresses of the files, and stops the origin however `body` ends.
-  public nonisolated func serving<Value: Sendable>(
+  package nonisolated func serving<Value: Sendable>(
     _ body: @Sendable (_ addresses: [String]) async throws -> Value
   ) async throws -> Value {
     try await start()
@@ -65,34 +65,34 @@ public actor DemoOrigin {
   }
 
   /// Every file's address, in the catalogue's order; none while the origin does not run.
-  public var addresses: [String] {
+  package var addresses: [String] {
     guard let server else { return [] }
     return catalogue.files.map { "http://127.0.0.1:\(server.port)\($0.path)" }
   }
 }
 
 /// Why an origin does not run.
-public enum DemoOriginError: Error, Equatable, Sendable {
+package enum DemoOriginError: Error, Equatable, Sendable {
   /// No socket on the loopback interface could be had; the system's reason.
   case cannotListen(String)
 }
 
 /// The files that an origin serves.
-public struct DemoCatalogue: Sendable, Equatable {
-  public let files: [DemoFile]
+package struct DemoCatalogue: Sendable, Equatable {
+  package let files: [DemoFile]
 
-  public init(files: [DemoFile]) { self.files = files }
+  package init(files: [DemoFile]) { self.files = files }
 
   /// Length of all files together, in bytes.
-  public var totalBytes: Int { files.reduce(0) { $0 + $1.size } }
+  package var totalBytes: Int { files.reduce(0) { $0 + $1.size } }
 
   /// Three dozen files of mixed size, 7.4 MB: 3.3 s one after the other at 40 ms a request and 4 MB/s a connection. As
   /// none takes more than a quarter of a second and large ones are not last, sixteen at a time need a tenth.
-  public static let standard = DemoCatalogue(
+  package static let standard = DemoCatalogue(
     files: entries.enumerated().map { DemoFile(path: $1.path, size: $1.size, seed: UInt64($0 + 1)) })
 
   /// So many files of one length: `/500x4096/0001.bin` and so on.
-  public static func equal(_ count: Int, of size: Int) -> [DemoFile] {
+  package static func equal(_ count: Int, of size: Int) -> [DemoFile] {
     (1...max(1, count)).map { number in
       let digits = String(number)
       let name = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
@@ -118,17 +118,17 @@ public struct DemoCatalogue: Sendable, Equatable {
 }
 
 /// One file of the demonstration origin. Its bytes follow from the seed; nothing is stored.
-public struct DemoFile: Sendable, Equatable {
+package struct DemoFile: Sendable, Equatable {
   /// Absolute path as it stands in an address, percent-encoded where needed: `/archives/site.tar.gz`.
-  public let path: String
+  package let path: String
   /// Length in bytes.
-  public let size: Int
-  public let seed: UInt64
+  package let size: Int
+  package let seed: UInt64
 
-  public init(path: String, size: Int, seed: UInt64) { (self.path, self.size, self.seed) = (path, size, seed) }
+  package init(path: String, size: Int, seed: UInt64) { (self.path, self.size, self.seed) = (path, size, seed) }
 
   /// A strong entity tag with its quotes (RFC 9110 §8.8.3): the bytes follow from seed and length alone.
-  public var entityTag: String { "\"\(String(seed, radix: 16))-\(String(size, radix: 16))\"" }
+  package var entityTag: String { "\"\(String(seed, radix: 16))-\(String(size, radix: 16))\"" }
 
   /// Seconds since 1970: a minute of a day in 2024 for each seed, old enough for a strong date (RFC 9110 §8.8.2.2).
   var lastModified: Int64 { 1_717_236_000 + Int64(seed % 1440) * 60 }

@@ -1,61 +1,61 @@
-public import DownloadModel
-public import FileReceiving
+package import DownloadModel
+package import FileReceiving
 import Synchronization
-public import SystemPackage
+package import SystemPackage
 
 @dynamicMemberLookup
-public struct CacheConfiguration: Sendable {
+package struct CacheConfiguration: Sendable {
   /// Where finished files go; made if missing, at the first file.
-  public var directory: FilePath
+  package var directory: FilePath
   /// The path by which it is opened, where other users may put something else under its own; nil for the same.
   package var heldDirectory: FilePath?
   /// Where the index is kept; nil for no index (`--no-cache`).
-  public var cacheFolder: FilePath?
+  package var cacheFolder: FilePath?
   /// Where the user's secret is kept (`UserSecret`), also without an index; nil for `cacheFolder`. Without either,
   /// later runs do not recognise the parts of this one.
-  public var keyFolder: FilePath?
+  package var keyFolder: FilePath?
   /// Where this user's processes announce their requests under way; nil for a run that takes no part.
-  public var claimsFolder: FilePath?
-  public var store = StoreKind.none
+  package var claimsFolder: FilePath?
+  package var store = StoreKind.none
   /// How many bytes the store may take; nil for 10 GiB or a tenth of the disk.
-  public var maxStoreBytes: Int64?
+  package var maxStoreBytes: Int64?
   /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
-  public var syncs = false
+  package var syncs = false
   /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
-  public var servesManyRuns = false
-  public var receiving = ReceivingRules()
+  package var servesManyRuns = false
+  package var receiving = ReceivingRules()
   /// Answer from the disk or not at all.
-  public var offline = false
-  public var freshness = FreshnessPolicy()
+  package var offline = false
+  package var freshness = FreshnessPolicy()
   /// What an answer depends on beside its address. Only a keyed hash of it is stored.
-  public var trust = Trust() { didSet { fields = RequestFields(trust) } }
+  package var trust = Trust() { didSet { fields = RequestFields(trust) } }
   private(set) var fields = RequestFields(Trust())
   /// Whether servers have set cookies, or earlier runs had kept some.
-  public var holdsCookies: @Sendable () -> Bool = { false }
+  package var holdsCookies: @Sendable () -> Bool = { false }
   /// Called when a request waits for another process that downloads the same file.
-  public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }
+  package var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }
 
-  public init(directory: FilePath, cacheFolder: FilePath?) {
+  package init(directory: FilePath, cacheFolder: FilePath?) {
     self.directory = directory
     self.cacheFolder = cacheFolder
   }
 
-  public subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules, Value>) -> Value {
+  package subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules, Value>) -> Value {
     get { receiving[keyPath: member] }
     set { receiving[keyPath: member] = newValue }
   }
 }
 
 /// How long answers count as fresh, by what the user asks for (RFC 9111 §4.2, §5.2.1).
-public struct FreshnessPolicy: Sendable, Equatable {
+package struct FreshnessPolicy: Sendable, Equatable {
   /// Ask about every file, fresh or not (`--revalidate`).
-  public var revalidates = false
+  package var revalidates = false
   /// Guess a lifetime where the server names none (`--heuristic`, RFC 9111 §4.2.2).
-  public var guesses = false
+  package var guesses = false
   /// Seconds; an older answer is asked about (`--max-age`).
-  public var maxAge: Int?
+  package var maxAge: Int?
   /// Seconds for which an answer may have been stale (`--max-stale`).
-  public var maxStale: Int?
+  package var maxStale: Int?
 
   /// The `Cache-Control` value that tells this to caches on the way; nil for nothing to say.
   var cacheControl: String? {

@@ -1,5 +1,5 @@
-public import FileReceiving
-public import DownloadModel
+package import FileReceiving
+package import DownloadModel
 
 /// The downloaded files: answers a request from memory, from the disk, or through the network.
 ///
@@ -13,12 +13,12 @@ public import DownloadModel
 ///
 /// A run has one cache for each loop, and equal requests go to the same loop: one actor alone holds what is in flight,
 /// what was finished last, and the rows that the index does not have yet.
-public actor DownloadCache: DownloadStore {
+package actor DownloadCache: DownloadStore {
   private let shared: SharedConfiguration
   private nonisolated var configuration: CacheConfiguration { shared.configuration }
   let resources: CacheResources
   private nonisolated let executor: any SerialExecutor
-  public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   let inFlight = InFlight()
   let hits: Hits
@@ -28,12 +28,12 @@ public actor DownloadCache: DownloadStore {
 
   /// Opens the table of what other processes have under way, and nothing else yet.
   /// - Parameter executor: the transport's, so that transport and cache need not wait for each other's threads.
-  public init(configuration: CacheConfiguration, executor: any SerialExecutor) {
+  package init(configuration: CacheConfiguration, executor: any SerialExecutor) {
     self.init(configuration, CacheResources(configuration), executor)
   }
 
   /// The same cache for another loop. Each must be closed.
-  public nonisolated func sibling(executor: any SerialExecutor) -> DownloadCache {
+  package nonisolated func sibling(executor: any SerialExecutor) -> DownloadCache {
     DownloadCache(configuration, resources, executor)
   }
 
@@ -49,7 +49,7 @@ public actor DownloadCache: DownloadStore {
 
   /// Opens the output folder, which is made if missing, and the index. Called once before a run.
   /// - Throws: `.folder` with errno and path.
-  public func prepare() throws(DownloadError) { _ = try outputFolders() }
+  package func prepare() throws(DownloadError) { _ = try outputFolders() }
 
   private func outputFolders() throws(DownloadError) -> OpenFolders {
     if let folders { return folders }
@@ -66,7 +66,7 @@ public actor DownloadCache: DownloadStore {
 
   // Thousands of tasks wait, each with memory for its deepest call. So what is rare is in functions of its own.
 
-  public func open(
+  package func open(
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     if let name = request.outputName { try checkName(name, request.address) }
@@ -241,7 +241,7 @@ public actor DownloadCache: DownloadStore {
 
   // MARK: The way back
 
-  public func commit(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
+  package func commit(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let outcome: DownloadOutcome?
     switch download.finished {
     case .whole(let proof): outcome = try await completion.finish(download, proof)
@@ -256,7 +256,7 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  public func close(_ download: FileDownload, after error: DownloadError, comesAgain: Bool) async -> DownloadOutcome? {
+  package func close(_ download: FileDownload, after error: DownloadError, comesAgain: Bool) async -> DownloadOutcome? {
     if error.code == .cancelled, inFlight.handOn(download, of: download.plan.request.key) { return nil }
     completion.abandon(download)
     let outcome = !comesAgain && Freshness.isServerFailure(error) ? await completion.standIn(for: download) : nil
@@ -282,7 +282,7 @@ public actor DownloadCache: DownloadStore {
   /// Carries out the user's decision on the name of a file that this run fetched.
   /// - Returns: the path of the file after that; nil if it was removed.
   /// - Throws: `.conflict` when the new name is taken or is no valid file name; `.disk`, `.folder`.
-  public func carryOut(
+  package func carryOut(
     _ decision: NameDecision, on outcome: DownloadOutcome, of request: DownloadRequest
   ) async throws(DownloadError) -> String? {
     if case .rename(let name) = decision { try checkName(name, request.address) }
@@ -308,26 +308,26 @@ public actor DownloadCache: DownloadStore {
 
   /// Where an earlier run put the file of a request, as the user would write the path; nil if the index does not know.
   /// - Throws: `.folder` when the output folder cannot be opened.
-  public func standingPath(of request: DownloadRequest) async throws(DownloadError) -> String? {
+  package func standingPath(of request: DownloadRequest) async throws(DownloadError) -> String? {
     let directory = try outputFolders().directory(of: request)
     let row = await index.row(RowKey(of: request, in: directory), named: FileNaming.name(of: request))
     return row.map { directory.path(of: $0.name) }
   }
 
   /// Forgets which files were finished or found last, so that they are looked up and asked about again.
-  public func askAnew() { hits.memory = MemoryCache() }
+  package func askAnew() { hits.memory = MemoryCache() }
 
   // MARK: The end
 
   /// Writes the rows that the index does not have yet, so that other loops' caches know these files too.
-  public func writeRows() async {
+  package func writeRows() async {
     await index.flush()
     await index.store?.flush(index)
   }
 
   /// Must be called once, when every request is answered.
   /// - Returns: what went wrong with the cache.
-  public func close() async -> [CacheWarning] {
+  package func close() async -> [CacheWarning] {
     await writeRows()
     index.endReading()
     guard resources.leave(self) else { return await index.takeWarnings() }

@@ -1,48 +1,48 @@
-public import DownloadModel
+package import DownloadModel
 import FileReceiving
 import FoundationEssentials
 import Glibc
-public import SystemPackage
+package import SystemPackage
 
 /// What one process has under way, as `dlm status` of another process shows it.
 ///
 /// A run replaces its file, `PID.json` in a private folder, about once a second, and holds a lock on it, which the
 /// kernel frees however the process ends. The next reader removes a snapshot without a lock.
-public struct RunningDownloads: Sendable, Equatable, Codable {
+package struct RunningDownloads: Sendable, Equatable, Codable {
   /// A file under way.
-  public struct File: Sendable, Equatable, Codable {
+  package struct File: Sendable, Equatable, Codable {
     /// Its address, without what signs it.
-    public var url: String
+    package var url: String
     /// Bytes that are there, those of earlier runs included.
-    public var bytes: Int64
+    package var bytes: Int64
     /// Length of the whole file in bytes; nil while unknown.
-    public var total: Int64?
+    package var total: Int64?
   }
 
   /// Number of the process (getpid(2)).
-  public var process: Int32
+  package var process: Int32
   /// Where its files go.
-  public var directory: String
+  package var directory: String
   /// Where it was started; nil from an earlier version, as all that follow where they are optional.
-  public var startedIn: String?
+  package var startedIn: String?
   /// What it downloads, for people: its first list, and how many more.
-  public var list: String?
+  package var list: String?
   /// How much of it is done, from 0 to 1, and the seconds that are left; nil while unknown.
-  public var fraction: Double?
-  public var secondsLeft: Double?
+  package var fraction: Double?
+  package var secondsLeft: Double?
   /// Requests read from its list so far, and whether those are all.
-  public var listed: Int
-  public var listIsComplete: Bool
-  public var done: Int
-  public var failed: Int
+  package var listed: Int
+  package var listIsComplete: Bool
+  package var done: Int
+  package var failed: Int
   /// Of the files that are done and of those under way.
-  public var bytes: Int64
+  package var bytes: Int64
   /// Body bytes a second, over the last few seconds.
-  public var rate: Int64
+  package var rate: Int64
   /// Some of the files under way, those that began first.
-  public var active: [File]
+  package var active: [File]
   /// How many more are under way.
-  public var more: Int
+  package var more: Int
   /// A snapshot in another version's format is ignored.
   private var v = Self.form
 
@@ -50,7 +50,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   private static let named = 8
 
   /// The snapshot of this process; `rate` is in bytes a second.
-  public init(_ sample: ProgressSample, directory: String, rate: Int64) {
+  package init(_ sample: ProgressSample, directory: String, rate: Int64) {
     process = getpid()
     self.directory = directory
     (listed, listIsComplete) = (sample.tally.listed, sample.tally.listIsComplete)
@@ -65,7 +65,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
 
   /// The snapshots of all living processes of this user, by process number.
   /// - Parameter path: the folder of the snapshots; it is not made if missing.
-  public static func all(in path: FilePath) -> [RunningDownloads] {
+  package static func all(in path: FilePath) -> [RunningDownloads] {
     guard access(path.string, F_OK) == 0, let folder = try? Folder(own: path), let names = try? folder.names()
     else { return [] }
     return names.compactMap { isName($0) ? living($0, in: folder) : nil }.sorted { $0.process < $1.process }
@@ -102,7 +102,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   /// Hands addresses to the run, in a file that it removes once its answer stands there.
   /// - Returns: how many it did not have, and how many it had; nil if it is over.
   /// - Throws: why the file cannot be written, which then is not left behind.
-  public func add(_ addresses: [String], in path: FilePath) async throws(Errno) -> (added: Int, known: Int)? {
+  package func add(_ addresses: [String], in path: FilePath) async throws(Errno) -> (added: Int, known: Int)? {
     var file = Descriptor.closed
     let inbox = Self.inbox(of: process)
     while true {
@@ -141,8 +141,8 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
 }
 
 /// Keeps the snapshot file of this process, on a thread that may wait for the disk.
-public actor RunningDownloadsFile {
-  public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+package actor RunningDownloadsFile {
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.running")
   private let path: FilePath
@@ -152,9 +152,9 @@ public actor RunningDownloadsFile {
   private var standing = Descriptor.closed
 
   /// - Parameter path: the folder, made with the first snapshot.
-  public init(in path: FilePath) { self.path = path }
+  package init(in path: FilePath) { self.path = path }
 
-  public func write(_ running: RunningDownloads) {
+  package func write(_ running: RunningDownloads) {
     do throws(Errno) {
       let folder = try Folder(own: path)
       // A file of that name was left by a killed process with the same number, or by a failed write.
@@ -175,7 +175,7 @@ public actor RunningDownloadsFile {
 
   /// Takes what another process adds to this one's run (`RunningDownloads.add`).
   /// - Parameter add: gives how many addresses the run did not have, and how many it had; nil if it is over.
-  public func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
+  package func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
     let inbox = RunningDownloads.inbox(of: getpid())
     guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.openOwn(inbox, O_RDWR),
       let text = (try? file.read(Int(file.identity().size))).map({ String(decoding: $0, as: UTF8.self) }),
@@ -186,7 +186,7 @@ public actor RunningDownloadsFile {
     try? folder.remove(inbox)
   }
 
-  public func remove() {
+  package func remove() {
     guard standing.isOpen, let folder = try? Folder(own: path) else { return }
     for name in [draft, name, RunningDownloads.inbox(of: getpid())] { try? folder.remove(name) }
     standing = .closed

@@ -4,16 +4,16 @@ import CIDN
 /// sent, but `description` and `key` lack them, so that no message, log or index contains them. Or a file itself
 /// (`init(data:)`).
 public struct Address: Sendable, Hashable, CustomStringConvertible {
-  public enum Scheme: String, Sendable { case http, https, data }
+  package enum Scheme: String, Sendable { case http, https, data }
 
   /// What the transport sends: with credentials, percent-encoded, without fragment.
-  public var wireText: String { parts.wireText }
+  package var wireText: String { parts.wireText }
   /// The address without credentials: for messages, logs and the index.
-  public var key: String { parts.key }
+  package var key: String { parts.key }
   /// Which file it is: `key` without a signature in its query (`SignedQuery`, HTTP rule 30).
-  public var resource: String { parts.resource }
-  public var resourceHash: Int { parts.resourceHash }
-  public var scheme: Scheme { parts.scheme }
+  package var resource: String { parts.resource }
+  package var resourceHash: Int { parts.resourceHash }
+  package var scheme: Scheme { parts.scheme }
 
   /// Behind a reference, because an address is passed on at each step of a download.
   private let parts: Parts
@@ -51,10 +51,10 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Percent-encodes blanks and bytes above ASCII, and converts an international host name (RFC 5891), as browsers do.
-  public init(_ text: some StringProtocol) throws(Malformed) { try self.init(utf8: Array(text.utf8)) }
+  package init(_ text: some StringProtocol) throws(Malformed) { try self.init(utf8: Array(text.utf8)) }
 
   /// The same from valid UTF-8.
-  public init(utf8 text: [UInt8]) throws(Malformed) {
+  package init(utf8 text: [UInt8]) throws(Malformed) {
     var bytes = text
     guard !bytes.isEmpty else { throw .empty }
     if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw .controlCharacter }
@@ -84,7 +84,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// An address that holds its file (RFC 2397), and that only the user or a list may name.
-  public init?(data text: String) {
+  package init?(data text: String) {
     guard DataAddress(text) != nil else { return nil }
     let bytes = PercentEncoding.encoded(text.utf8) { $0 >= 0x80 }
     let end = bytes.count
@@ -92,7 +92,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// What it holds; nil for an address of the web.
-  public var data: DataAddress? { scheme == .data ? DataAddress(key) : nil }
+  package var data: DataAddress? { scheme == .data ? DataAddress(key) : nil }
 
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
     for index in range { bytes[index] = bytes[index].lowercased }
@@ -110,27 +110,27 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Host and port as written, in lower case: the key of connections and of per-host limits.
-  public var hostAndPort: String { parts.hostAndPort }
+  package var hostAndPort: String { parts.hostAndPort }
 
   public var host: String {
     scheme == .data ? "" : String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd))
   }
 
   /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or `…/folder/`.
-  public var lastPathSegment: Substring { piece(parts.nameStart, parts.pathEnd) }
+  package var lastPathSegment: Substring { piece(parts.nameStart, parts.pathEnd) }
 
   /// The path as written, with its first slash; empty for `http://host`.
-  public var path: Substring {
+  package var path: Substring {
     let whole = piece(parts.hostEnd, parts.pathEnd)
     return whole.firstIndex(of: "/").map { whole[$0...] } ?? ""
   }
 
   /// As written, behind its question mark; nil if there is none.
-  public var query: Substring? {
+  package var query: Substring? {
     parts.pathEnd < key.utf8.count ? piece(parts.pathEnd + 1, key.utf8.count) : nil
   }
 
-  public var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
+  package var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
 
   /// `user:password@` as sent; empty for none. A secret.
   package var login: Substring {
@@ -140,12 +140,12 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Whether both ask for one file, perhaps with other credentials.
-  public func isSameResource(as other: Address) -> Bool {
+  package func isSameResource(as other: Address) -> Bool {
     parts === other.parts || (resourceHash == other.resourceHash && resource == other.resource)
   }
 
   /// Whether scheme, host and port are equal (RFC 6454 §4).
-  public func isSameOrigin(as other: Address) -> Bool {
+  package func isSameOrigin(as other: Address) -> Bool {
     // Usually it is the same address.
     self == other || scheme == other.scheme && host == other.host && port == other.port
   }
@@ -158,7 +158,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Why a text is not an address.
-  public enum Malformed: Error, Equatable, Sendable {
+  package enum Malformed: Error, Equatable, Sendable {
     case empty
     case controlCharacter
     case noScheme

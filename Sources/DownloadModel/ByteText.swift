@@ -1,21 +1,21 @@
 /// A text from outside as a key: equal to another where their bytes are equal (HTTP rule 52). Swift's `String` is equal
 /// by canonical equivalence, while to servers and file systems `é` and `e` with an accent behind it are two names.
-public struct ByteText: Hashable, Comparable, Sendable {
-  public let text: String
+package struct ByteText: Hashable, Comparable, Sendable {
+  package let text: String
 
-  public init(_ text: some StringProtocol) { self.text = String(text) }
+  package init(_ text: some StringProtocol) { self.text = String(text) }
 
-  public static func == (left: ByteText, right: ByteText) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+  package static func == (left: ByteText, right: ByteText) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
 
   package static func areSame(_ left: String?, _ right: String?) -> Bool {
     left.map(Self.init) == right.map(Self.init)
   }
 
-  public static func < (left: ByteText, right: ByteText) -> Bool {
+  package static func < (left: ByteText, right: ByteText) -> Bool {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     var text = text
     text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }

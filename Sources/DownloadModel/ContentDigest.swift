@@ -8,10 +8,10 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
     case crc32c, md5, sha1, sha224, sha256, sha384, sha512
 
     /// CRC-32C, MD5 and SHA-1 find accidents; they do not, or no longer, withstand an attacker.
-    public var findsForgery: Bool { length >= 28 }
+    package var findsForgery: Bool { length >= 28 }
 
     /// Length of a digest in bytes.
-    public var length: Int {
+    package var length: Int {
       switch self {
       case .crc32c: 4
       case .md5: 16
@@ -28,7 +28,7 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
   public let bytes: [UInt8]
 
   /// - Returns: nil if the length is not the algorithm's.
-  public init?(_ algorithm: Algorithm, _ bytes: [UInt8]) {
+  package init?(_ algorithm: Algorithm, _ bytes: [UInt8]) {
     guard bytes.count == algorithm.length else { return nil }
     self.init(unchecked: algorithm, bytes)
   }
@@ -48,13 +48,13 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
     self.init(algorithm, bytes)
   }
 
-  public init?(_ algorithm: Algorithm, base64: some StringProtocol) {
+  package init?(_ algorithm: Algorithm, base64: some StringProtocol) {
     guard let bytes = Data(base64Encoded: String(base64)) else { return nil }
     self.init(algorithm, Array(bytes))
   }
 
   /// From hexadecimal digits alone, whose number names the algorithm; too few name none.
-  public init?(hex: some StringProtocol) {
+  package init?(hex: some StringProtocol) {
     let count = hex.utf8.count
     guard count >= 32, let algorithm = Algorithm.allCases.first(where: { $0.length * 2 == count }) else { return nil }
     self.init(algorithm, hex: hex)
@@ -105,25 +105,25 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
 
 /// The hashes of a file's pieces, which are of one length but for the last. They may be long, and are held for nothing
 /// that outlives the request.
-public final class PieceHashes: Sendable, Equatable {
+package final class PieceHashes: Sendable, Equatable {
   /// Of one file: 64 MB of hashes.
-  public static let most = 1_000_000
+  package static let most = 1_000_000
 
-  public let algorithm: ContentDigest.Algorithm
+  package let algorithm: ContentDigest.Algorithm
   /// Of a piece, in bytes.
-  public let length: Int64
+  package let length: Int64
   /// One behind the other.
   package let hashes: [UInt8]
   package var count: Int { hashes.count / algorithm.length }
 
-  public init(_ algorithm: ContentDigest.Algorithm, length: Int64, _ hashes: [UInt8]) {
+  package init(_ algorithm: ContentDigest.Algorithm, length: Int64, _ hashes: [UInt8]) {
     (self.algorithm, self.length, self.hashes) = (algorithm, length, hashes)
   }
 
-  public static func == (left: PieceHashes, right: PieceHashes) -> Bool { left === right }
+  package static func == (left: PieceHashes, right: PieceHashes) -> Bool { left === right }
 
   /// Whether a file of that length has so many pieces.
-  public func cover(_ size: Int64) -> Bool { size > 0 && (size - 1) / length + 1 == count }
+  package func cover(_ size: Int64) -> Bool { size > 0 && (size - 1) / length + 1 == count }
 
   /// - Parameter size: of the file that they cover.
   package func range(of piece: Int, in size: Int64) -> Range<Int64> {
@@ -134,7 +134,7 @@ public final class PieceHashes: Sendable, Equatable {
 
 extension Sequence<UInt8> {
   /// Two lower-case hexadecimal digits for each byte.
-  public var hexadecimal: String {
+  package var hexadecimal: String {
     func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
     return String(decoding: flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
   }
@@ -142,12 +142,12 @@ extension Sequence<UInt8> {
 
 /// Takes bytes as they come and gives their digest, by libcrypto's functions of one algorithm each: they need no
 /// allocation, and a machine's configuration for TLS does not forbid them.
-public struct ContentHasher: ~Copyable, Sendable {
-  public let algorithm: ContentDigest.Algorithm
+package struct ContentHasher: ~Copyable, Sendable {
+  package let algorithm: ContentDigest.Algorithm
   private var state = dlm_hash()
   private var crc = ~UInt32(0)
 
-  public init(_ algorithm: ContentDigest.Algorithm) {
+  package init(_ algorithm: ContentDigest.Algorithm) {
     self.algorithm = algorithm
     switch algorithm {
     case .crc32c: break
@@ -160,7 +160,7 @@ public struct ContentHasher: ~Copyable, Sendable {
     }
   }
 
-  public mutating func update(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     switch algorithm {
     case .crc32c: crc = CRC32C.state(crc, after: bytes)
     case .md5: MD5_Update(&state.md5, bytes.baseAddress, bytes.count)
@@ -170,10 +170,10 @@ public struct ContentHasher: ~Copyable, Sendable {
     }
   }
 
-  public mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
+  package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
   /// The digest of the bytes so far; more may come.
-  public func finish() -> ContentDigest {
+  package func finish() -> ContentDigest {
     if algorithm == .crc32c {
       return ContentDigest(unchecked: algorithm, withUnsafeBytes(of: (~crc).bigEndian) { Array($0) })
     }
@@ -192,7 +192,7 @@ public struct ContentHasher: ~Copyable, Sendable {
     return ContentDigest(unchecked: algorithm, bytes)
   }
 
-  public static func digest(_ algorithm: ContentDigest.Algorithm = .sha256, of bytes: [UInt8]) -> ContentDigest {
+  package static func digest(_ algorithm: ContentDigest.Algorithm = .sha256, of bytes: [UInt8]) -> ContentDigest {
     var hasher = ContentHasher(algorithm)
     hasher.update(bytes)
     return hasher.finish()
@@ -200,7 +200,7 @@ public struct ContentHasher: ~Copyable, Sendable {
 
   /// HMAC with SHA-256 (RFC 2104).
   /// - Returns: 32 bytes.
-  public static func authenticationCode(of text: [UInt8], key: [UInt8]) -> [UInt8] {
+  package static func authenticationCode(of text: [UInt8], key: [UInt8]) -> [UInt8] {
     var block = key.count > Int(SHA256_CBLOCK) ? digest(of: key).bytes : key
     block += [UInt8](repeating: 0, count: Int(SHA256_CBLOCK) - block.count)
     let inner = digest(of: block.map { $0 ^ 0x36 } + text).bytes

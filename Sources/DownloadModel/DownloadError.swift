@@ -62,34 +62,34 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     public let isTransient: Bool
     /// Whether the request failed on a connection that had been used before and that the server closed meanwhile: no
     /// failure of the file, and the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
-    public let isStaleConnection: Bool
+    package let isStaleConnection: Bool
     /// Whether a connection that was made for this request ended before any answer. If the host serves other requests
     /// meanwhile, it accepts no more connections (HTTP rule 37). Or whether it throttles with its answer's status.
-    public let wasTurnedAway: Bool
+    package let wasTurnedAway: Bool
     /// Set when a request was returned unanswered because the host answered others meanwhile (HTTP rule 38).
-    public let overtaken: Overtaken?
+    package let overtaken: Overtaken?
     /// How long the server asked clients to wait (RFC 9110 §10.2.3).
     public let retryAfter: Duration?
     /// How many bytes of disk space the file lacks or still needs.
     public let neededBytes: Int64?
     /// Whether an equal request, for which this one waited, met the failure, and counted it.
-    public fileprivate(set) var isCoalesced = false
+    package fileprivate(set) var isCoalesced = false
     /// What was asked for beside the address, so that a list of what failed can say it when it is read again.
-    public fileprivate(set) var wishes: DownloadRequest.Wishes?
+    package fileprivate(set) var wishes: DownloadRequest.Wishes?
     /// Of a file with mirrors, how each address failed, this one too.
     public fileprivate(set) var tried: [DownloadError] = []
   }
 
   /// A request that stayed unanswered over its own connection while the host answered others over theirs.
-  public struct Overtaken: Sendable, Equatable {
-    public var waited: Duration
+  package struct Overtaken: Sendable, Equatable {
+    package var waited: Duration
     /// The network loop that has a connection on which the host answers.
-    public var loop: Int
-    public var isIdle: Bool
+    package var loop: Int
+    package var isIdle: Bool
     /// How many connections the host answers, or takes, at a time, by loop; nil until that is known.
-    public var answering: [Int]?
+    package var answering: [Int]?
 
-    public init(waited: Duration, loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
+    package init(waited: Duration, loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
       (self.waited, self.loop, self.isIdle, self.answering) = (waited, loop, isIdle, answering)
     }
   }
@@ -102,7 +102,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   private var box: Box
 
-  public init(
+  package init(
     _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
     activity: String = "", isTransient: Bool = false, isStaleConnection: Bool = false,
     wasTurnedAway: Bool = false, overtaken: Overtaken? = nil, retryAfter: Duration? = nil, neededBytes: Int64? = nil
@@ -114,31 +114,31 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
         retryAfter: retryAfter, neededBytes: neededBytes))
   }
 
-  public init(
+  package init(
     _ code: Code, _ detail: String, _ activity: String, path: String? = nil, isTransient: Bool = false
   ) {
     self.init(code, cause: .detail(detail), path: path, activity: activity, isTransient: isTransient)
   }
 
-  public static let cancelled = DownloadError(.cancelled)
-  public static let skipped = DownloadError(.skipped, isTransient: true)
+  package static let cancelled = DownloadError(.cancelled)
+  package static let skipped = DownloadError(.skipped, isTransient: true)
 
   public subscript<Value>(dynamicMember field: KeyPath<Fields, Value>) -> Value { box.fields[keyPath: field] }
 
   public static func == (left: DownloadError, right: DownloadError) -> Bool { left.box.fields == right.box.fields }
 
   /// Whether an errno means that this machine is short of something that is freed again later: descriptors, memory.
-  public static func isShortage(_ errno: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
+  package static func isShortage(_ errno: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
 
   /// Whether the disk itself refused a byte, so that no other file can be written either.
-  public var stopsWriting: Bool {
+  package var stopsWriting: Bool {
     guard case .errno? = self.cause else { return false }
     return self.code == .diskFull || self.code == .disk && self.activity == "writing"
   }
 
   /// Whether another source of the same file may do better: a mirror is another host, which needs no certificate of the
   /// user's and which a proxy may allow. A failure of this machine, the user's limits and the file's name stay.
-  public var isOfSource: Bool {
+  package var isOfSource: Bool {
     switch self.code {
     case .resolve, .connect, .tls, .certificate, .clientCertificate, .pinnedKey, .proxy, .timeout, .stalled, .tooSlow,
       .unanswered, .reset, .redirect, .badAddress, .status, .range, .badResponse, .shortBody, .longBody, .digest,
@@ -149,11 +149,11 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   }
 
   /// Whether the next run may do better, at one of the file's addresses, and not only this one's next attempt.
-  public var mayPass: Bool {
+  package var mayPass: Bool {
     self.isTransient || self.code == .tookTooLong || self.tried.contains(where: \.isTransient)
   }
 
-  public var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
+  package var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
 
   private func changed(_ change: (inout Fields) -> Void) -> DownloadError {
     var (copy, fields) = (self, box.fields)
@@ -162,19 +162,19 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     return copy
   }
 
-  public func of(_ address: Address) -> DownloadError { changed { $0.address = address.key } }
+  package func of(_ address: Address) -> DownloadError { changed { $0.address = address.key } }
 
   /// The same failure with this address, unless it has one already.
-  public func at(_ address: Address) -> DownloadError { box.fields.address == nil ? of(address) : self }
+  package func at(_ address: Address) -> DownloadError { box.fields.address == nil ? of(address) : self }
 
-  public func of(_ request: DownloadRequest) -> DownloadError {
+  package func of(_ request: DownloadRequest) -> DownloadError {
     request.key.wishes == nil ? self : changed { $0.wishes = request.key.wishes }
   }
 
-  public func after(_ tried: [DownloadError]) -> DownloadError { changed { $0.tried = tried } }
+  package func after(_ tried: [DownloadError]) -> DownloadError { changed { $0.tried = tried } }
 
   /// The same failure, for the coalesced requests that waited for the one that met it.
-  public var coalesced: DownloadError { changed { $0.isCoalesced = true } }
+  package var coalesced: DownloadError { changed { $0.isCoalesced = true } }
 
   /// For logs.
   public var description: String {
@@ -226,7 +226,7 @@ public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
   public let hadLogin: Bool
   public let answer: Answer
 
-  public init(proxy: String, hadLogin: Bool, answer: Answer) {
+  package init(proxy: String, hadLogin: Bool, answer: Answer) {
     (self.proxy, self.hadLogin, self.answer) = (proxy, hadLogin, answer)
   }
 
@@ -252,7 +252,7 @@ public struct NextAttempt: Sendable, Equatable {
   /// Set where it begins at another address of the file.
   public var source: Address?
 
-  public init(attempt: Int, retry: Int, of retries: Int?, delay: Duration, at source: Address? = nil) {
+  package init(attempt: Int, retry: Int, of retries: Int?, delay: Duration, at source: Address? = nil) {
     (self.attempt, self.retry, self.retries, self.delay, self.source) = (attempt, retry, retries, delay, source)
   }
 }

@@ -1,19 +1,19 @@
 /// Three strategies to run a list, and the last of them at a width that it finds itself.
-public enum DownloadMode: String, Sendable, CaseIterable, Codable {
+package enum DownloadMode: String, Sendable, CaseIterable, Codable {
   case sequential
   case asyncLet = "async-let"
   case parallel
   /// A task group, as wide as the answers to this list speak for.
   case auto
 
-  public static let strategies = [sequential, asyncLet, parallel]
+  package static let strategies = [sequential, asyncLet, parallel]
 
   /// The strategy that it runs: auto is the task group of parallel, at a width that it finds.
-  public var kind: DownloadMode { self == .auto ? .parallel : self }
+  package var kind: DownloadMode { self == .auto ? .parallel : self }
 }
 
 /// In which order requests go, beside those that go first (`--order`); those of unknown size go last.
-public enum RequestOrder: String, Sendable, CaseIterable {
+package enum RequestOrder: String, Sendable, CaseIterable {
   case list
   case small
   case large
@@ -21,23 +21,23 @@ public enum RequestOrder: String, Sendable, CaseIterable {
 }
 
 /// How many files went at a time, and why.
-public struct RunWidth: Sendable, Equatable {
-  public var peak: Int
+package struct RunWidth: Sendable, Equatable {
+  package var peak: Int
   /// Nil where the user gave the number.
-  public var lesson: WidthLesson?
+  package var lesson: WidthLesson?
   /// The most at a time; more than `peak` where files were split.
-  public var connections: Int
+  package var connections: Int
   /// The longest time that the run waited for a host that refused all its requests (429, 503).
-  public var waited = Duration.zero
+  package var waited = Duration.zero
   /// The time that all files together were in flight: one after the other, they take at most that long.
-  public var work = Duration.zero
+  package var work = Duration.zero
 
-  public init(peak: Int, lesson: WidthLesson?, connections: Int? = nil) {
+  package init(peak: Int, lesson: WidthLesson?, connections: Int? = nil) {
     (self.peak, self.lesson, self.connections) = (peak, lesson, connections ?? peak)
   }
 }
 
-public enum WidthLesson: Sendable, Equatable {
+package enum WidthLesson: Sendable, Equatable {
   /// Nothing: there were too few files, or they were over too soon.
   case nothing
   /// More at a time would have gained nothing in the time that was left.

@@ -4,47 +4,47 @@ import Synchronization
 public struct DownloadRequest: Sendable, Identifiable {
   /// Position in the run, from 0: unique in the run, and in the order of the list.
   public var id: Int
-  public let key: Key
+  package let key: Key
   /// How many different addresses before it in the list give the same name: the number that goes into its name.
-  public var nameNumber = 0
+  package var nameNumber = 0
   /// Whether the address stood in the list before.
-  public var isRepeat = false
+  package var isRepeat = false
   /// Whether it goes before others (`--first`, or the line's own `first=yes`).
-  public let isFirst: Bool
+  package let isFirst: Bool
   /// No part of the key, which is kept longer.
-  public var pieces: PieceHashes?
+  package var pieces: PieceHashes?
   /// Which of its addresses is asked: 0 for its own, else a mirror's place from 1 on.
-  public private(set) var mirror: UInt16 = 0
+  package private(set) var mirror: UInt16 = 0
   /// -1 for unknown, because an optional would take twice the room in every request.
   private let expected: Int64
 
   public var address: Address { key.address }
   /// The name that the user chose (`--output`); nil lets the server and the address decide (RFC 6266).
-  public var outputName: String? { key.wishes?.outputName }
+  package var outputName: String? { key.wishes?.outputName }
   /// Below the run's own folder, without a slash at either end; nil for that folder itself.
-  public var folder: String? { key.wishes?.folder }
-  public var checksum: ContentDigest? { key.wishes?.checksum }
+  package var folder: String? { key.wishes?.folder }
+  package var checksum: ContentDigest? { key.wishes?.checksum }
   /// What its list says of its length in bytes; a file of another length fails.
-  public var declaredSize: Int64? { key.wishes?.size }
-  public var expectedTypes: ExpectedTypes? { key.wishes?.expectedTypes }
+  package var declaredSize: Int64? { key.wishes?.size }
+  package var expectedTypes: ExpectedTypes? { key.wishes?.expectedTypes }
   /// For this address's server only, beside those of the run.
-  public var headerLines: [String] { key.wishes?.headerLines ?? [] }
+  package var headerLines: [String] { key.wishes?.headerLines ?? [] }
   /// Other addresses of the same file, to be tried in this order.
-  public var mirrors: [Address] { key.wishes?.mirrors ?? [] }
-  public var isAtMirror: Bool { mirror > 0 }
+  package var mirrors: [Address] { key.wishes?.mirrors ?? [] }
+  package var isAtMirror: Bool { mirror > 0 }
   /// The address that is asked for it.
-  public var source: Address { mirror == 0 ? address : mirrors[Int(mirror) - 1] }
-  public var provenance: Provenance { key.provenance }
+  package var source: Address { mirror == 0 ? address : mirrors[Int(mirror) - 1] }
+  package var provenance: Provenance { key.provenance }
   /// Who chose the URL that is asked. A mirror of another origin is a list's choice, also in a list of the user's: what
   /// the user gave for a file's own server does not go there (HTTP rule 49).
-  public var sourceProvenance: Provenance {
+  package var sourceProvenance: Provenance {
     isAtMirror && !source.isSameOrigin(as: address) ? .stranger : provenance
   }
   /// Whether a list chose more than the file's URL: the mirror that is asked, or a third party's header lines. Then the
   /// answer is not known to be that of the URL's owner (HTTP rules 47 and 48).
-  public var isSteered: Bool { isAtMirror || provenance != .user && !headerLines.isEmpty }
+  package var isSteered: Bool { isAtMirror || provenance != .user && !headerLines.isEmpty }
 
-  public init(
+  package init(
     id: Int, address: Address, wishes: Wishes? = nil, isFirst: Bool = false, expectedSize: Int64? = nil,
     pieces: PieceHashes? = nil
   ) {
@@ -54,7 +54,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   }
 
   /// The same file at its next address; nil if this is the last one.
-  public var atNextSource: DownloadRequest? {
+  package var atNextSource: DownloadRequest? {
     guard mirror < .max, mirror < mirrors.count else { return nil }
     var next = self
     next.mirror += 1
@@ -62,44 +62,44 @@ public struct DownloadRequest: Sendable, Identifiable {
   }
 
   /// Its length in bytes, as far as that is known before it is asked; may be an estimate.
-  public var expectedSize: Int64? { expected < 0 ? nil : expected }
+  package var expectedSize: Int64? { expected < 0 ? nil : expected }
 
   /// Whether a file of that length may be the one that its list means.
-  public func allows(size: Int64) -> Bool { declaredSize.map { $0 == size } ?? true }
+  package func allows(size: Int64) -> Bool { declaredSize.map { $0 == size } ?? true }
 
   /// Requests with equal keys ask for one file under one name, whatever credentials and signatures their addresses
   /// have. Those with the same ones are coalesced; the others go one after the other.
-  public struct Key: Sendable, Hashable {
-    public let address: Address
-    public let wishes: Wishes?
+  package struct Key: Sendable, Hashable {
+    package let address: Address
+    package let wishes: Wishes?
 
-    public var provenance: Provenance { wishes?.provenance ?? .user }
+    package var provenance: Provenance { wishes?.provenance ?? .user }
 
-    public init(address: Address, wishes: Wishes? = nil) { (self.address, self.wishes) = (address, wishes) }
+    package init(address: Address, wishes: Wishes? = nil) { (self.address, self.wishes) = (address, wishes) }
 
-    public static func == (left: Key, right: Key) -> Bool {
+    package static func == (left: Key, right: Key) -> Bool {
       guard left.address.isSameResource(as: right.address) else { return false }
       return left.wishes === right.wishes || (left.wishes ?? .none).isOfSameFile(as: right.wishes ?? .none)
     }
 
     /// Of the address alone, which stores its hash: the other fields rarely differ.
-    public func hash(into hasher: inout Hasher) { hasher.combine(address.resourceHash) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(address.resourceHash) }
   }
 
   /// What most requests lack; behind one reference, because a request is passed on at each step.
-  public final class Wishes: Sendable, Equatable {
-    public let outputName, folder: String?
+  package final class Wishes: Sendable, Equatable {
+    package let outputName, folder: String?
     /// As the list says it, in bytes; nil where it gives an estimate or nothing.
-    public let size: Int64?
-    public let checksum: ContentDigest?
-    public let expectedTypes: ExpectedTypes?
-    public let headerLines: [String]
-    public let mirrors: [Address]
-    public let provenance: Provenance
+    package let size: Int64?
+    package let checksum: ContentDigest?
+    package let expectedTypes: ExpectedTypes?
+    package let headerLines: [String]
+    package let mirrors: [Address]
+    package let provenance: Provenance
 
     fileprivate static let none = Wishes()
 
-    public init(
+    package init(
       outputName: String? = nil, folder: String? = nil, size: Int64? = nil, checksum: ContentDigest? = nil,
       expectedTypes: ExpectedTypes? = nil, headerLines: [String] = [], mirrors: [Address] = [],
       provenance: Provenance = .user
@@ -109,7 +109,7 @@ public struct DownloadRequest: Sendable, Identifiable {
       (self.headerLines, self.mirrors, self.provenance) = (headerLines, mirrors, provenance)
     }
 
-    public static func == (left: Wishes, right: Wishes) -> Bool { left === right }
+    package static func == (left: Wishes, right: Wishes) -> Bool { left === right }
 
     /// How the file is asked for makes no other file of it.
     fileprivate func isOfSameFile(as other: Wishes) -> Bool {
@@ -120,13 +120,13 @@ public struct DownloadRequest: Sendable, Identifiable {
 }
 
 /// The media types that a file may have (`--expect`, or the line's own `expect=`).
-public struct ExpectedTypes: Sendable, Equatable, CustomStringConvertible {
+package struct ExpectedTypes: Sendable, Equatable, CustomStringConvertible {
   /// Such as `image/*`, in lower case.
   package let types: [String]
-  public var description: String { types.joined(separator: ",") }
+  package var description: String { types.joined(separator: ",") }
 
   /// - Parameter text: types, with commas between them; nil for what are none.
-  public init?(argument text: String) {
+  package init?(argument text: String) {
     types = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.name($0) }
     guard types.allSatisfy({ $0.wholeMatch(of: /[^\/ ]+\/[^\/ ]+/) != nil }) else { return nil }
   }
@@ -143,7 +143,7 @@ public struct ExpectedTypes: Sendable, Equatable, CustomStringConvertible {
 
 /// Who named an address: that decides what of the user's is sent there (HTTP rule 42), and whether its file may be
 /// hidden (HTTP rule 45).
-public enum Provenance: String, Sendable, Comparable {
+package enum Provenance: String, Sendable, Comparable {
   /// The user: on the command line, or in a list of theirs.
   case user
   /// A list at an address, for the origin of the address that the user wrote.
@@ -152,12 +152,12 @@ public enum Provenance: String, Sendable, Comparable {
   case stranger
 
   /// The less the user has to do with it, the greater.
-  public static func < (left: Provenance, right: Provenance) -> Bool {
+  package static func < (left: Provenance, right: Provenance) -> Bool {
     left != right && (left == .user || right == .stranger)
   }
 
   /// - Parameter list: the address of the list as the user wrote it; nil for a list of the user's own.
-  public init(of address: Address, listedAt list: Address?) {
+  package init(of address: Address, listedAt list: Address?) {
     self = list.map { $0.isSameOrigin(as: address) ? .home : .stranger } ?? .user
   }
 }
@@ -182,29 +182,29 @@ extension RequestSource {
 /// What a source can say of requests that it has not given yet.
 public struct SourceOutlook: Sendable, Equatable {
   /// Whether `next` would give more, or the end, without waiting for whoever writes the list.
-  public var goesOn: Bool
+  package var goesOn: Bool
   /// Whether a request that goes first has been read.
-  public var hasFirst: Bool
+  package var hasFirst: Bool
   /// How many requests it has; nil until its end has been read.
-  public var left: Int?
+  package var left: Int?
 
-  public init(goesOn: Bool = true, hasFirst: Bool = false, left: Int? = nil) {
+  package init(goesOn: Bool = true, hasFirst: Bool = false, left: Int? = nil) {
     (self.goesOn, self.hasFirst, self.left) = (goesOn, hasFirst, left)
   }
 }
 
 /// A source over a lazy sequence that is in memory and never blocks, such as the addresses of a command line.
-public final class RequestList: RequestSource {
+package final class RequestList: RequestSource {
   private let rest: Lock<(iterator: AnyIterator<DownloadRequest>, left: Int?)>
 
   /// The sequence is moved in, so that nothing else can still read from it.
-  public init(_ requests: sending some Sequence<DownloadRequest>, count: Int? = nil) {
+  package init(_ requests: sending some Sequence<DownloadRequest>, count: Int? = nil) {
     rest = Lock((AnyIterator(requests.makeIterator()), count))
   }
 
-  public nonisolated(nonsending) func next() async -> DownloadRequest? { Task.isCancelled ? nil : takeAtOnce() }
+  package nonisolated(nonsending) func next() async -> DownloadRequest? { Task.isCancelled ? nil : takeAtOnce() }
 
-  public func takeAtOnce() -> DownloadRequest? {
+  package func takeAtOnce() -> DownloadRequest? {
     rest.withLock { rest in
       let request = rest.iterator.next()
       if request != nil { rest.left? -= 1 }
@@ -212,11 +212,11 @@ public final class RequestList: RequestSource {
     }
   }
 
-  public var outlook: SourceOutlook { SourceOutlook(left: rest.withLock { $0.left }) }
+  package var outlook: SourceOutlook { SourceOutlook(left: rest.withLock { $0.left }) }
 }
 
 /// How one file ended.
-public typealias DownloadResult = Result<DownloadOutcome, DownloadError>
+package typealias DownloadResult = Result<DownloadOutcome, DownloadError>
 
 /// How one file ended without a failure.
 public struct DownloadOutcome: Sendable, Equatable {
@@ -267,11 +267,11 @@ public struct DownloadOutcome: Sendable, Equatable {
   /// The path that it should have had, where something else stood; `path` itself where it has replaced that since.
   public var renamedFrom: String?
   /// Whether it was given a number, because its name was taken: by a file of another address, or of the user's.
-  public var isNumbered = false
+  package var isNumbered = false
   /// Content-Type of a file that was renamed, for a user who decides between the two files.
-  public var mediaType: String?
+  package var mediaType: String?
 
-  public init(
+  package init(
     kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0,
     proof: Proof? = nil, renamedFrom: String? = nil
   ) {
@@ -279,17 +279,17 @@ public struct DownloadOutcome: Sendable, Equatable {
     (self.resumed, self.proof, self.renamedFrom) = (resumed, proof, renamedFrom)
   }
 
-  public var hasReplaced: Bool { renamedFrom == path }
+  package var hasReplaced: Bool { renamedFrom == path }
 
   /// Of its bytes, those that this run had to fetch: none of earlier runs, and none that came twice or for nothing. Nil
   /// for a file of which no body came.
-  public var bodyBytes: Int64? { kind == .fetched || transferred > 0 ? size - resumed : nil }
+  package var bodyBytes: Int64? { kind == .fetched || transferred > 0 ? size - resumed : nil }
 
   /// The last component of `path`: the name in the output folder.
   public var name: String { Self.lastSegment(path) }
 
   /// The name that it should have had: that of `renamedFrom`, or its own.
-  public var wantedName: String { Self.lastSegment(renamedFrom ?? path) }
+  package var wantedName: String { Self.lastSegment(renamedFrom ?? path) }
 
   /// By bytes, because a combining mark after the slash would form one `Character` with it.
   private static func lastSegment(_ path: String) -> String {

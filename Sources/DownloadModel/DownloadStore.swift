@@ -1,6 +1,6 @@
 /// Stores finished files and the parts of unfinished ones: `open` answers a request or returns a download, transfers
 /// fill it, `commit` verifies it and gives it its name. Every download must be committed or closed exactly once.
-public protocol DownloadStore: Sendable {
+package protocol DownloadStore: Sendable {
   associatedtype Download: DownloadTarget
 
   /// Answers a request from memory or from disk, or begins its download. Equal requests at one time are coalesced: one
@@ -24,14 +24,14 @@ public protocol DownloadStore: Sendable {
   ) async -> DownloadOutcome?
 }
 
-public enum OpenedDownload<Download: DownloadTarget>: Sendable {
+package enum OpenedDownload<Download: DownloadTarget>: Sendable {
   case answered(DownloadOutcome)
   /// Must be filled, and then committed or closed.
   case missing(Download)
 }
 
 /// What one transfer at a time fills: a whole file, or a segment of it.
-public protocol SegmentTarget: ByteSink {
+package protocol SegmentTarget: ByteSink {
   /// The request that the next attempt must send: whole, ranged or conditional, by what is on disk now.
   /// - Returns: nil if no bytes are left to request.
   func nextTransfer() throws(DownloadError) -> TransferRequest?
@@ -43,7 +43,7 @@ public protocol SegmentTarget: ByteSink {
 
 /// A download in flight, which knows which bytes it lacks. As a target it is the file's first segment; further ones can
 /// be filled at the same time.
-public protocol DownloadTarget: SegmentTarget, AnyObject {
+package protocol DownloadTarget: SegmentTarget, AnyObject {
   /// Returns, once, a transfer that outlived the task that began it; it must be awaited instead of starting another.
   func takeRunning() -> RunningTransfer?
 
@@ -67,45 +67,45 @@ public protocol DownloadTarget: SegmentTarget, AnyObject {
 }
 
 /// A segment of a file, with the bytes that are still to arrive.
-public struct OpenSegment: Sendable, Equatable, Identifiable {
+package struct OpenSegment: Sendable, Equatable, Identifiable {
   /// The number of the segment at the start of the file, which the download's own target fills.
-  public static let first = 0
+  package static let first = 0
 
-  public let id: Int
+  package let id: Int
   /// Offset in the file of the next byte to come.
-  public var position: Int64
+  package var position: Int64
   /// Offset behind the last byte.
-  public var end: Int64
-  public var isTaken: Bool
+  package var end: Int64
+  package var isTaken: Bool
   /// Offset behind the bytes that the current request must bring: another transfer can take what lies behind it. The
   /// first request of a file has no end, so for the first segment this is `position`.
-  public var asked: Int64
+  package var asked: Int64
 
-  public init(id: Int, position: Int64, end: Int64, isTaken: Bool, asked: Int64? = nil) {
+  package init(id: Int, position: Int64, end: Int64, isTaken: Bool, asked: Int64? = nil) {
     (self.id, self.position, self.end, self.isTaken) = (id, position, end, isTaken)
     self.asked = asked ?? position
   }
 
-  public var length: Int64 { end - position }
+  package var length: Int64 { end - position }
 }
 
 /// How much of a segment one request asks for. While much is missing it is never all, so that a transfer that becomes
 /// free can take what no other has asked for, and no connection is broken off with bytes on their way.
-public struct RequestSize: Sendable, Equatable {
+package struct RequestSize: Sendable, Equatable {
   /// The segment's missing bytes are divided by this: a half, a quarter.
-  public var divisor: Int64
+  package var divisor: Int64
   /// In bytes. If less than twice as many are missing, one request asks for all of them.
-  public var least: Int64
+  package var least: Int64
 
-  public static let smallest: Int64 = 1 << 20
+  package static let smallest: Int64 = 1 << 20
 
-  public init(divisor: Int64, least: Int64) {
+  package init(divisor: Int64, least: Int64) {
     self.divisor = max(1, divisor)
     self.least = max(Self.smallest, least)
   }
 
   /// Offset behind the last byte to ask for.
-  public func end(from position: Int64, to end: Int64) -> Int64 {
+  package func end(from position: Int64, to end: Int64) -> Int64 {
     let size = max(least, (end - position) / divisor)
     return end - position - size < least ? end : position + size
   }

@@ -1,5 +1,5 @@
 /// A value of RFC 8259, for programs: a line of progress, or what a command says with `--json`.
-public enum JSONValue: Sendable, Equatable {
+package enum JSONValue: Sendable, Equatable {
   case null
   case flag(Bool)
   case number(Int64)
@@ -8,10 +8,10 @@ public enum JSONValue: Sendable, Equatable {
   case list([JSONValue])
   case object([String: JSONValue])
 
-  public init(_ fields: JSONFields) { self = .object(fields.mapValues { $0.json }) }
+  package init(_ fields: JSONFields) { self = .object(fields.mapValues { $0.json }) }
 
   /// The value as it is written, an object's fields in the order of their names.
-  public var text: String {
+  package var text: String {
     switch self {
     case .null: "null"
     case .flag(let flag): flag ? "true" : "false"
@@ -49,27 +49,27 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 /// What may be a field of an object: Swift's own values as they are; nil is null.
-public protocol JSONRepresentable: Sendable {
+package protocol JSONRepresentable: Sendable {
   var json: JSONValue { get }
 }
 
-public typealias JSONFields = [String: any JSONRepresentable]
+package typealias JSONFields = [String: any JSONRepresentable]
 
-extension JSONValue: JSONRepresentable { public var json: JSONValue { self } }
-extension String: JSONRepresentable { public var json: JSONValue { .text(self) } }
-extension Bool: JSONRepresentable { public var json: JSONValue { .flag(self) } }
-extension Double: JSONRepresentable { public var json: JSONValue { .decimal(self) } }
-extension JSONRepresentable where Self: BinaryInteger { public var json: JSONValue { .number(Int64(self)) } }
+extension JSONValue: JSONRepresentable { package var json: JSONValue { self } }
+extension String: JSONRepresentable { package var json: JSONValue { .text(self) } }
+extension Bool: JSONRepresentable { package var json: JSONValue { .flag(self) } }
+extension Double: JSONRepresentable { package var json: JSONValue { .decimal(self) } }
+extension JSONRepresentable where Self: BinaryInteger { package var json: JSONValue { .number(Int64(self)) } }
 extension Int: JSONRepresentable {}
 extension Int32: JSONRepresentable {}
 extension Int64: JSONRepresentable {}
 
 extension Optional: JSONRepresentable where Wrapped: JSONRepresentable {
-  public var json: JSONValue { self?.json ?? .null }
+  package var json: JSONValue { self?.json ?? .null }
 }
 
 extension Array: JSONRepresentable where Element: JSONRepresentable {
-  public var json: JSONValue { .list(map(\.json)) }
+  package var json: JSONValue { .list(map(\.json)) }
 }
 
 extension Unicode.Scalar {

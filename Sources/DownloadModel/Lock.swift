@@ -1,14 +1,14 @@
 #if DLM_POSIX_LOCK
-  public import Glibc
+  package import Glibc
 
   /// A value that one thread at a time reads and changes, where the thread sanitizer runs: it knows a POSIX mutex, but
   /// not `Synchronization.Mutex`, whose library is not instrumented. Sendable although it holds pointers, since nothing
   /// else has them, and what they point at is used between lock and unlock only.
-  public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+  package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
 
-    public init(_ value: consuming sending Value) {
+    package init(_ value: consuming sending Value) {
       pthread_mutex_init(mutex, nil)
       self.value.initialize(to: value)
     }
@@ -20,7 +20,7 @@
       mutex.deallocate()
     }
 
-    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
       pthread_mutex_lock(mutex)
@@ -28,7 +28,7 @@
       return try body(&value.pointee)
     }
 
-    public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+    package borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
       guard pthread_mutex_trylock(mutex) == 0 else { return nil }
@@ -37,8 +37,8 @@
     }
   }
 #else
-  public import Synchronization
+  package import Synchronization
 
   /// A value that one thread at a time reads and changes.
-  public typealias Lock<Value: ~Copyable> = Mutex<Value>
+  package typealias Lock<Value: ~Copyable> = Mutex<Value>
 #endif

@@ -1,11 +1,11 @@
 /// The logins of a netrc file, to distinguish the answers that different logins get; libcurl reads the file itself.
-public struct NetrcLogins: Sendable {
+package struct NetrcLogins: Sendable {
   /// By machine; nil for every other (`default`).
   private var machines: [String?: String] = [:]
   /// All entries, for an answer that came through redirects over other hosts. A secret.
   package let all: String
 
-  public init(_ text: [UInt8]) {
+  package init(_ text: [UInt8]) {
     let entries = Self.entries(text)
     for (machine, words) in entries {
       machines[machine, default: ""] += words.joined(separator: "\u{0}") + "\n"
@@ -49,7 +49,7 @@ public struct NetrcLogins: Sendable {
 
   /// Whether the file says something for a host.
   /// - Parameter isHome: whether what it says for every host (`default`) counts too.
-  public func hasLogin(for host: String, isHome: Bool) -> Bool {
+  package func hasLogin(for host: String, isHome: Bool) -> Bool {
     isHome ? login(for: host) != nil : login(for: host) != machines[nil]
   }
 

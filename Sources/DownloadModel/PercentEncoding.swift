@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 /// Percent-encoding (RFC 3986 §2.1); decodes one level.
-public enum PercentEncoding {
+package enum PercentEncoding {
   /// All but unreserved characters (RFC 3986 §2.3), and those that are kept.
-  public static func encode(_ text: some StringProtocol, keeping kept: String = "") -> String {
+  package static func encode(_ text: some StringProtocol, keeping kept: String = "") -> String {
     let plain = "-._~\(kept)".utf8
     return String(decoding: encoded(text.utf8) { !$0.isLetterOrDigit && !plain.contains($0) }, as: UTF8.self)
   }
@@ -13,7 +13,7 @@ public enum PercentEncoding {
   }
 
   /// The octets that a text encodes, with an incomplete `%` as it is; nil if nothing is encoded.
-  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+  package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
   }
 
@@ -56,11 +56,11 @@ package enum Base64 {
 }
 
 /// What a `data:` address holds (RFC 2397): `data:[TYPE][;base64],DATA`.
-public struct DataAddress: Sendable {
-  public let mediaType: String
-  public let bytes: [UInt8]
+package struct DataAddress: Sendable {
+  package let mediaType: String
+  package let bytes: [UInt8]
 
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     // By bytes: a combining mark after the comma forms one `Character` with it.
     guard Self.isMeant(text), let comma = text.utf8.firstIndex(of: UInt8(ascii: ",")) else { return nil }
     let head = Substring(text.utf8[..<comma].dropFirst(5)).lowercased()
@@ -75,10 +75,10 @@ public struct DataAddress: Sendable {
     bytes = data
   }
 
-  public static func isMeant(_ text: some StringProtocol) -> Bool { text.prefix(5).lowercased() == "data:" }
+  package static func isMeant(_ text: some StringProtocol) -> Bool { text.prefix(5).lowercased() == "data:" }
 
   /// `data`, with the usual ending of its type.
-  public var fileName: String {
+  package var fileName: String {
     let type = mediaType.split(separator: "/").last ?? ""
     let usual = ["plain": "txt", "jpeg": "jpg", "svg+xml": "svg", "mpeg": "mp3", "javascript": "js", "x-icon": "ico"]
     let isPlain = type.utf8.count <= 8 && type.utf8.allSatisfy(\.isLetterOrDigit)

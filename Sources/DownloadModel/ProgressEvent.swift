@@ -1,5 +1,5 @@
 /// Behind a reference, because each reader gets a copy.
-public indirect enum ProgressEvent: Sendable {
+package indirect enum ProgressEvent: Sendable {
   case began(DownloadRequest)
   case retry(DownloadRequest, NextAttempt, error: DownloadError)
   /// Another process has the file; only the first such event of a run.
@@ -12,7 +12,7 @@ public indirect enum ProgressEvent: Sendable {
 }
 
 /// Why a file starts over, although a part of it was saved.
-public enum RestartReason: String, Sendable {
+package enum RestartReason: String, Sendable {
   /// Its tag or date is another one than that of the part.
   case otherVersion = "other-version"
   case otherLength = "other-length"
@@ -23,16 +23,16 @@ public enum RestartReason: String, Sendable {
 }
 
 /// A line of a list that cannot be a request.
-public struct Rejection: Sendable, Equatable {
+package struct Rejection: Sendable, Equatable {
   /// The list's file, or "standard input".
-  public var list: String
+  package var list: String
   /// Counted from 1; nil when the failure is of the list itself.
-  public var line: Int?
+  package var line: Int?
   /// The line as written, shortened, with credentials removed.
-  public var text: String
-  public var reason: Reason
+  package var text: String
+  package var reason: Reason
 
-  public enum Reason: Sendable, Equatable {
+  package enum Reason: Sendable, Equatable {
     case malformed(Address.Malformed)
     case notUTF8
     case tooLong
@@ -57,7 +57,7 @@ public struct Rejection: Sendable, Equatable {
     case noList(NoList)
   }
 
-  public enum NoList: Error, Equatable {
+  package enum NoList: Error, Equatable {
     case binary
     /// HTML.
     case page
@@ -82,56 +82,56 @@ public struct Rejection: Sendable, Equatable {
   }
 
   /// Whether it is of a list that the next run may get.
-  public var mayPass: Bool { if case .unfetched(let why) = reason { why.mayPass } else { false } }
+  package var mayPass: Bool { if case .unfetched(let why) = reason { why.mayPass } else { false } }
 
   /// Whether the list itself could not be read to its end.
-  public var isOfList: Bool {
+  package var isOfList: Bool {
     switch reason {
     case .unreadable, .unfetched, .damaged, .noList: true
     case .malformed, .notUTF8, .tooLong, .row, .option, .otherHeaders, .thirdPartyHeader, .field, .foreign: false
     }
   }
 
-  public init(list: String, line: Int?, text: String, reason: Reason) {
+  package init(list: String, line: Int?, text: String, reason: Reason) {
     (self.list, self.line, self.text, self.reason) = (list, line, text, reason)
   }
 }
 
 /// A host that takes no more files for now.
-public struct HostWait: Sendable, Equatable {
+package struct HostWait: Sendable, Equatable {
   /// With its port, where that is not the scheme's.
-  public var host: String
+  package var host: String
   /// How many files it takes at a time.
-  public var limit: Int
+  package var limit: Int
   /// Whether its answers said so, and not the user.
-  public var isLearnt: Bool
-  public var waiting: Int
+  package var isLearnt: Bool
+  package var waiting: Int
   /// Until it is asked again; nil where only the end of another file is waited for.
-  public var pause: Duration?
+  package var pause: Duration?
   /// Whether it said that it takes no more requests until then, and refused none.
-  public var isSpent: Bool
+  package var isSpent: Bool
 
-  public init(host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?, isSpent: Bool = false) {
+  package init(host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?, isSpent: Bool = false) {
     (self.host, self.limit, self.isLearnt) = (host, limit, isLearnt)
     (self.waiting, self.pause, self.isSpent) = (waiting, pause, isSpent)
   }
 }
 
 /// What a run that watches its lists waits for, at one moment.
-public struct WatchStatus: Sendable, Equatable {
-  public var lists: [String]
-  public var files: Int
+package struct WatchStatus: Sendable, Equatable {
+  package var lists: [String]
+  package var files: Int
   /// Until what has come is asked about again; nil where it is not.
-  public var nextLook: Duration?
+  package var nextLook: Duration?
 
-  public init(lists: [String], files: Int, nextLook: Duration? = nil) {
+  package init(lists: [String], files: Int, nextLook: Duration? = nil) {
     (self.lists, self.files, self.nextLook) = (lists, files, nextLook)
   }
 }
 
-public enum WatchNews: Sendable {
+package enum WatchNews: Sendable {
   /// Stands for a list: what `dlm add`, or a pasted link, put in.
-  public static let added = "added URLs"
+  package static let added = "added URLs"
 
   /// A list is not there, yet or any more; what it named goes on.
   case missing(list: String, files: Int)
@@ -144,26 +144,26 @@ public enum WatchNews: Sendable {
   /// Everything listed has ended; the next event is a change of a list, or the next look.
   case waiting(WatchStatus)
 
-  public struct Change: Sendable, Equatable {
-    public var list: String
-    public var started: Int
-    public var removed: Int
+  package struct Change: Sendable, Equatable {
+    package var list: String
+    package var started: Int
+    package var removed: Int
     /// Lines of which something besides the address changed.
-    public var restarted: Int
+    package var restarted: Int
     /// Lines that were no addresses and are gone.
-    public var mended: Int
-    public var files: Int
+    package var mended: Int
+    package var files: Int
 
-    public var isNothing: Bool { started == 0 && removed == 0 && restarted == 0 && mended == 0 }
+    package var isNothing: Bool { started == 0 && removed == 0 && restarted == 0 && mended == 0 }
 
-    public init(list: String, started: Int, removed: Int, restarted: Int, mended: Int, files: Int) {
+    package init(list: String, started: Int, removed: Int, restarted: Int, mended: Int, files: Int) {
       (self.list, self.started, self.removed) = (list, started, removed)
       (self.restarted, self.mended, self.files) = (restarted, mended, files)
     }
   }
 
   /// How far a line had come that was removed.
-  public enum Removed: String, Sendable {
+  package enum Removed: String, Sendable {
     case waiting
     case running
     case done

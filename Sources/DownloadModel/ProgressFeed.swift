@@ -5,8 +5,8 @@ import Synchronization
 /// What happens in a run: transfers write to it, and several readers read it, each at its own pace. Each reader of
 /// events gets all of them after its arrival, once and in order: memory grows with what they have not taken.
 /// Without a reader, neither events nor files in flight are kept.
-public final class ProgressFeed: Sendable {
-  public enum Detail: Sendable {
+package final class ProgressFeed: Sendable {
+  package enum Detail: Sendable {
     /// Files counted, and bytes received. The feed keeps nothing for such a reader.
     case totals
     /// Also the files in flight.
@@ -15,7 +15,7 @@ public final class ProgressFeed: Sendable {
     case events
   }
 
-  public let counter = TransferCounter()
+  package let counter = TransferCounter()
   private let state = Lock(State())
   /// Whether a reader wants more than totals; read without the lock, so that otherwise a file costs nothing here.
   private let isRead = Atomic<Bool>(false)
@@ -69,12 +69,12 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  public init() {}
+  package init() {}
 
   // MARK: Writing
 
   /// The list has `count` requests as far as it was read or counted; `complete` once its end was reached.
-  public func listed(_ count: Int, complete: Bool) {
+  package func listed(_ count: Int, complete: Bool) {
     state.withLock { state in
       // What was counted ahead may have changed since.
       state.tally.listed = max(complete ? 0 : state.tally.listed, count + state.added)
@@ -83,7 +83,7 @@ public final class ProgressFeed: Sendable {
   }
 
   /// As many requests came while the run went on.
-  public func add(_ count: Int) {
+  package func add(_ count: Int) {
     state.withLock { state in
       state.added += count
       state.tally.listed += count
@@ -91,16 +91,16 @@ public final class ProgressFeed: Sendable {
   }
 
   /// What the list is waited for; nil once more of it can be read.
-  public func awaits(_ text: String?) { state.withLock { $0.awaited = text } }
+  package func awaits(_ text: String?) { state.withLock { $0.awaited = text } }
 
   /// Takes sizes that are known of more files than before.
-  public func expect(_ sizes: ExpectedSizes) {
+  package func expect(_ sizes: ExpectedSizes) {
     state.withLock { if sizes.files > 0, sizes.files >= $0.tally.expected.files { $0.tally.expected = sizes } }
   }
 
   /// A file begins; its transfers add to the meter.
   /// - Parameter meter: of a file that begins its next attempt.
-  public func start(_ request: DownloadRequest, with meter: TransferMeter? = nil) -> TransferMeter {
+  package func start(_ request: DownloadRequest, with meter: TransferMeter? = nil) -> TransferMeter {
     let meter = meter ?? TransferMeter(counter: counter)
     change { state in
       let mirror = request.isAtMirror ? request.source : nil
@@ -110,25 +110,25 @@ public final class ProgressFeed: Sendable {
     return meter
   }
 
-  public func retry(_ request: DownloadRequest, _ next: NextAttempt, error: DownloadError) {
+  package func retry(_ request: DownloadRequest, _ next: NextAttempt, error: DownloadError) {
     change { $0.log.append(.retry(request, next, error: error)) }
   }
 
   /// A file's host refused it for now: it is no longer in flight, and begins anew later.
   /// - Parameter next: nil for a file that only waits for its turn; that is no event.
-  public func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
+  package func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     change { state in
       state.active[request.id] = nil
       if let next, next.delay > .zero { state.log.append(.retry(request, next, error: error)) }
     }
   }
 
-  public func restart(_ request: DownloadRequest, _ reason: RestartReason) {
+  package func restart(_ request: DownloadRequest, _ reason: RestartReason) {
     change { $0.log.append(.restarted(request, reason)) }
   }
 
   /// Another process has the file. One event a run, because that process may fetch the whole list.
-  public func waits(_ request: DownloadRequest, forProcess process: Int?) {
+  package func waits(_ request: DownloadRequest, forProcess process: Int?) {
     change { state in
       if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request, process)) }
       state.hasWaited = true
@@ -136,7 +136,7 @@ public final class ProgressFeed: Sendable {
   }
 
   /// - Parameter kept: bytes of an unfinished file that wait for the next run.
-  public func end(
+  package func end(
     _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0
   ) {
     state.withLock { state in
@@ -150,11 +150,11 @@ public final class ProgressFeed: Sendable {
   }
 
   /// From now on ends of which that is true wait for `settle`.
-  public func leaveOpen(_ isUndecided: @escaping @Sendable (DownloadOutcome) -> Bool) {
+  package func leaveOpen(_ isUndecided: @escaping @Sendable (DownloadOutcome) -> Bool) {
     state.withLock { $0.isUndecided = isUndecided }
   }
 
-  public func settle(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  package func settle(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     state.withLock { state in
       // A watched line may have gone meanwhile.
       guard state.leaveOpen(request.id, nil) else { return }
@@ -163,7 +163,7 @@ public final class ProgressFeed: Sendable {
   }
 
   /// Nobody decides any more: what is undecided is told as it is, and stays counted so.
-  public func leaveUndecided() {
+  package func leaveUndecided() {
     state.withLock { state in
       for (_, (request, outcome)) in state.undecided.sorted(by: { $0.key < $1.key }) {
         state.tally.finishedBytes -= outcome.size
@@ -174,7 +174,7 @@ public final class ProgressFeed: Sendable {
   }
 
   /// A line that is not an address, or a list that broke off; it counts as a failure.
-  public func reject(_ rejection: Rejection) {
+  package func reject(_ rejection: Rejection) {
     state.withLock { state in
       state.tally.reject(mayPass: rejection.mayPass)
       state.log.append(.rejected(rejection))
@@ -182,25 +182,25 @@ public final class ProgressFeed: Sendable {
   }
 
   /// Who says which hosts keep files waiting, and how many connections split files have beside their first.
-  public typealias HostLook = @Sendable () -> (waits: [HostWait], further: Int)
+  package typealias HostLook = @Sendable () -> (waits: [HostWait], further: Int)
 
   /// Asked for each sample of a reader of events; nil once the run is over.
-  public func hosts(from look: HostLook?) { state.withLock { $0.lookAtHosts = look } }
+  package func hosts(from look: HostLook?) { state.withLock { $0.lookAtHosts = look } }
 
   // MARK: Watching
 
   /// From now on lines may come and go (`--watch`): what each of them came to is kept.
   /// - Parameter look: what the run waits for; asked for each sample of a reader of events.
-  public func watch(_ look: @escaping @Sendable () -> WatchStatus) {
+  package func watch(_ look: @escaping @Sendable () -> WatchStatus) {
     state.withLock { ($0.lines, $0.lookAtWatch) = ([:], look) }
   }
 
-  public func relist(_ count: Int) {
+  package func relist(_ count: Int) {
     state.withLock { ($0.tally.listed, $0.tally.listIsComplete) = (count, true) }
   }
 
   /// A line is in no watched list any more, and nothing of it is under way.
-  public func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
+  package func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
     state.withLock { state in
       let last = state.lines?.removeValue(forKey: request.id)
       state.leaveOpen(request.id, nil)
@@ -213,7 +213,7 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  public func tell(_ news: WatchNews) {
+  package func tell(_ news: WatchNews) {
     state.withLock { state in
       if case .changed(let change) = news { state.tally.reject(by: -change.mended) }
       state.log.append(.watch(news))
@@ -221,9 +221,9 @@ public final class ProgressFeed: Sendable {
   }
 
   /// Lines to show below all others while a question waits for its answer; none once it is answered.
-  public func prompt(_ lines: [String]) { state.withLock { $0.prompt = lines } }
+  package func prompt(_ lines: [String]) { state.withLock { $0.prompt = lines } }
 
-  public func width(_ count: Int) { state.withLock { $0.width = count } }
+  package func width(_ count: Int) { state.withLock { $0.width = count } }
 
   /// Changes what is kept for readers only.
   private func change(_ body: (inout State) -> Void) {
@@ -233,10 +233,10 @@ public final class ProgressFeed: Sendable {
 
   // MARK: Reading
 
-  public var tally: ProgressTally { state.withLock { $0.tally } }
+  package var tally: ProgressTally { state.withLock { $0.tally } }
 
   /// A reader that takes samples whenever it wants to, from now on until it is released.
-  public func reader(of detail: Detail) -> ProgressReader {
+  package func reader(of detail: Detail) -> ProgressReader {
     let share = state.withLock { state -> Int? in
       guard detail != .totals else { return nil }
       state.readers += 1
@@ -299,7 +299,7 @@ private struct EventLog {
 }
 
 /// The feed keeps its events until it takes them or is released.
-public final class ProgressReader: Sendable {
+package final class ProgressReader: Sendable {
   private let feed: ProgressFeed
   private let detail: ProgressFeed.Detail
   private let share: Int?
@@ -310,78 +310,78 @@ public final class ProgressReader: Sendable {
 
   deinit { feed.leave(detail, share) }
 
-  public func take() -> ProgressSample { feed.take(detail, share) }
+  package func take() -> ProgressSample { feed.take(detail, share) }
 }
 
 /// Counts of files; the files themselves are not kept, so memory does not grow with the list.
-public struct ProgressTally: Sendable, Equatable {
-  public var listed = 0
-  public var listIsComplete = false
+package struct ProgressTally: Sendable, Equatable {
+  package var listed = 0
+  package var listIsComplete = false
   /// What is known of the files before any of them is asked for.
-  public var expected = ExpectedSizes()
+  package var expected = ExpectedSizes()
   /// Files whose bodies came over the network, also those whose bytes were here already.
-  public var bodies = 0
+  package var bodies = 0
   /// The bytes of those that this run had to fetch: none of earlier runs, and none that came twice or for nothing.
-  public var bodyBytes: Int64 = 0
+  package var bodyBytes: Int64 = 0
   /// Body bytes that finished files took from the network.
-  public var transferredBytes: Int64 = 0
-  public var resumedBytes: Int64 = 0
+  package var transferredBytes: Int64 = 0
+  package var resumedBytes: Int64 = 0
   /// Bytes of the finished files that this run fetched, copied, confirmed or left in place.
-  public var finishedBytes: Int64 = 0
+  package var finishedBytes: Int64 = 0
   /// Files that were given a number, because their names were taken, and what the first of them are called.
-  public var numbered = 0
-  public private(set) var numberedNames: [String] = []
+  package var numbered = 0
+  package private(set) var numberedNames: [String] = []
   /// What the first of `pages` are called.
-  public private(set) var pageNames: [String] = []
+  package private(set) var pageNames: [String] = []
   /// Bytes of unfinished files that wait for the next run.
-  public var keptBytes: Int64 = 0
+  package var keptBytes: Int64 = 0
 
   // How files ended: each counts once.
-  public var fetched = 0
-  public var unchanged = 0
-  public var fresh = 0
-  public var copied = 0
-  public var skipped = 0
-  public var failed = 0
-  public var cancelled = 0
+  package var fetched = 0
+  package var unchanged = 0
+  package var fresh = 0
+  package var copied = 0
+  package var skipped = 0
+  package var failed = 0
+  package var cancelled = 0
   /// Complete files that wait for the user's decision.
-  public var undecided = 0
+  package var undecided = 0
 
   // Remarks on them.
   /// Of `fetched`, those whose bytes were here already.
-  public var sameAsHere = 0
+  package var sameAsHere = 0
   /// Of `fetched`, those that are empty because the server has nothing to send.
-  public var withoutContent = 0
+  package var withoutContent = 0
   /// Those that were used although they are no longer fresh.
-  public var stale = 0
-  public var decoded = 0
+  package var stale = 0
+  package var decoded = 0
   /// HTML under names of other types.
-  public var pages = 0
-  public var notCoded = 0
+  package var pages = 0
+  package var notCoded = 0
   /// Of `failed`, those that a retry cannot help, and the lines that were no request.
-  public var failedForGood = 0
-  public var rejected = 0
+  package var failedForGood = 0
+  package var rejected = 0
   /// Of `cancelled`, those that the user gave up while the run went on.
-  public var givenUp = 0
-  public var provenByDigest = 0
+  package var givenUp = 0
+  package var provenByDigest = 0
   /// Of these, those by a checksum that finds no forgery.
-  public var provenWeakly = 0
+  package var provenWeakly = 0
   /// Files whose end only the closing connection marked.
-  public var unproven = 0
+  package var unproven = 0
   /// Those that the user had take the place of another file.
-  public var replaced = 0
+  package var replaced = 0
 
-  public init() {}
+  package init() {}
 
   /// Files that no server had to send.
-  public var asBefore: Int { unchanged + fresh + copied }
+  package var asBefore: Int { unchanged + fresh + copied }
 
-  public var done: Int { fetched + asBefore + skipped }
+  package var done: Int { fetched + asBefore + skipped }
   /// Requests that are no longer under way, and rejected lines, which never were.
-  public var ended: Int { done + failed + cancelled + undecided }
+  package var ended: Int { done + failed + cancelled + undecided }
 
   /// Requests that never began, or were under way at the end.
-  public var notBegun: Int { max(0, listed - (ended - rejected)) }
+  package var notBegun: Int { max(0, listed - (ended - rejected)) }
 
   /// - Parameter one: -1 takes back what was counted for a file that is not of the run any more.
   mutating func count(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0, by one: Int = 1) {
@@ -444,14 +444,14 @@ public struct ProgressTally: Sendable, Equatable {
 }
 
 /// How many files have a size that their list, the index or the last run of the list gives, and these sizes together.
-public struct ExpectedSizes: Sendable, Equatable {
-  public var files: Int
-  public var bytes: Int64
+package struct ExpectedSizes: Sendable, Equatable {
+  package var files: Int
+  package var bytes: Int64
 
-  public init(files: Int = 0, bytes: Int64 = 0) { (self.files, self.bytes) = (files, bytes) }
+  package init(files: Int = 0, bytes: Int64 = 0) { (self.files, self.bytes) = (files, bytes) }
 
   /// What lists say of sizes may be anything, so the sum ends at the greatest number (HTTP rule 51).
-  public mutating func add(_ size: Int64) {
+  package mutating func add(_ size: Int64) {
     let (sum, isBeyond) = bytes.addingReportingOverflow(max(0, size))
     bytes = isBeyond ? .max : sum
     files += 1
@@ -459,35 +459,35 @@ public struct ExpectedSizes: Sendable, Equatable {
 }
 
 /// The state of a run at one moment.
-public struct ProgressSample: Sendable {
-  public var tally: ProgressTally
+package struct ProgressSample: Sendable {
+  package var tally: ProgressTally
   /// Body bytes received by the whole run so far, those of files in flight included.
-  public var received: Int64
+  package var received: Int64
   /// In no order, without files that began while the feed had no reader; empty for a reader of totals.
-  public var active: [ActiveDownload] = []
+  package var active: [ActiveDownload] = []
   /// Since the reader's last sample.
-  public var events: [ProgressEvent] = []
+  package var events: [ProgressEvent] = []
   /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
-  public var hosts: [HostWait] = []
+  package var hosts: [HostWait] = []
   /// Connections of split files beside the first of each; 0 for a reader without events.
-  public var further = 0
+  package var further = 0
   /// Nil for a run that watches no lists, and for a reader without events.
-  public var watch: WatchStatus?
-  public var prompt: [String] = []
+  package var watch: WatchStatus?
+  package var prompt: [String] = []
   /// How many files at a time the user wants by now; nil where nobody has said so during the run.
-  public var width: Int?
+  package var width: Int?
   /// What the list is waited for, in words.
-  public var awaited: String?
+  package var awaited: String?
 }
 
 extension ProgressSample {
-  public init(tally: ProgressTally, received: Int64) { self.init(tally: tally, received: received, active: []) }
+  package init(tally: ProgressTally, received: Int64) { self.init(tally: tally, received: received, active: []) }
 }
 
-public struct ActiveDownload: Sendable, Identifiable {
-  public let id: Int
-  public let address: Address
-  public let meter: TransferMeter
+package struct ActiveDownload: Sendable, Identifiable {
+  package let id: Int
+  package let address: Address
+  package let meter: TransferMeter
   /// Which one is asked; nil for its own address.
-  public var mirror: Address?
+  package var mirror: Address?
 }

@@ -1,12 +1,12 @@
 /// Removes logins (RFC 3986 §3.2.1) and the parameters that sign or unlock an address from texts for users. The gates
 /// of the front door and of TerminalProgress apply it; texts from which something is fetched again (the wire, the
 /// index, `--failed`) stay whole.
-public enum Redaction {
-  public static let mark = "…"
+package enum Redaction {
+  package static let mark = "…"
 
   /// A text that may contain addresses, without their logins and the values of their secret parameters:
   /// `https://u:p@host/x?X-Amz-Signature=1f&part=2` becomes `https://host/x?X-Amz-Signature=…&part=2`.
-  public static func redacted(_ text: some StringProtocol) -> String {
+  package static func redacted(_ text: some StringProtocol) -> String {
     // Most texts contain neither an @ nor a =.
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "=") }) else { return String(text) }
     return scan(Array(text.utf8)) { $0 <= 0x20 || "\"'<>".utf8.contains($0) }
@@ -14,13 +14,13 @@ public enum Redaction {
 
   /// A text that is meant as one address, which may have a login without a well-formed scheme: a text that is none
   /// loses everything from its scheme's end to its last `@`.
-  public static func redactedAddress(_ text: some StringProtocol) -> String {
+  package static func redactedAddress(_ text: some StringProtocol) -> String {
     if let address = try? Address(text) { return address.redacted }
     return scan(Array(withoutLogin(text).utf8)) { _ in false }
   }
 
   /// A text without what stands between its scheme, if it has one, and its last `@`.
-  public static func withoutLogin(_ text: some StringProtocol) -> String {
+  package static func withoutLogin(_ text: some StringProtocol) -> String {
     var bytes = Array(text.utf8)
     let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
     if let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) { bytes.removeSubrange(start...at) }
@@ -28,12 +28,12 @@ public enum Redaction {
   }
 
   /// A `data:` address as messages show it, any other as it is.
-  public static func shortened(_ address: String) -> String {
+  package static func shortened(_ address: String) -> String {
     DataAddress.isMeant(address) && address.utf8.count > 60 ? address.prefix(59) + mark : address
   }
 
   /// Whether a text looks like an address with a login and without a scheme: `user:secret@host/x`.
-  public static func isLoginWithoutScheme(_ text: some StringProtocol) -> Bool {
+  package static func isLoginWithoutScheme(_ text: some StringProtocol) -> Bool {
     let bytes = text.utf8
     guard let end = bytes.firstIndex(where: { ":/".utf8.contains($0) }), bytes[end] == UInt8(ascii: ":"),
       end != bytes.startIndex
@@ -44,7 +44,7 @@ public enum Redaction {
   /// Whether the value of a parameter signs the address or unlocks what it names: the parameters of AWS, Google
   /// (`X-Goog-…`), Azure (`sig`), CloudFront (`Policy`, `Key-Pair-Id`) and Akamai (`hdnts`, `hdnea`), and the usual
   /// names of tokens and keys. Of `auth[token]` each part is a name.
-  public static func isSecret(parameter name: some StringProtocol) -> Bool {
+  package static func isSecret(parameter name: some StringProtocol) -> Bool {
     (PercentEncoding.decode(name) ?? Array(name.utf8)).split { "[]".utf8.contains($0) }.contains { part in
       let plain = String(decoding: part.filter { !"-_.".utf8.contains($0) }, as: UTF8.self).lowercased()
       return names.contains(plain) || endings.contains { plain.hasSuffix($0) }
@@ -101,7 +101,7 @@ public enum Redaction {
 
 extension Address {
   /// `key` without the values of its secret parameters.
-  public var redacted: String {
+  package var redacted: String {
     if scheme == .data { return Redaction.shortened(key) }
     return key.utf8.contains(UInt8(ascii: "=")) ? Redaction.scan(Array(key.utf8)) { _ in false } : key
   }
@@ -109,9 +109,9 @@ extension Address {
 
 /// The parameters by which storage services sign addresses (HTTP rules 27 and 30). They say who may ask and until when,
 /// and differ from one list to the next; which file is meant, the rest of the address says.
-public enum SignedQuery {
+package enum SignedQuery {
   /// An address without the parameters of a known signature.
-  public static func unsigned(_ address: String) -> String {
+  package static func unsigned(_ address: String) -> String {
     guard let mark = address.utf8.firstIndex(of: UInt8(ascii: "?")),
       case let query = address[address.utf8.index(after: mark)...], mayBeSigned(query)
     else { return address }

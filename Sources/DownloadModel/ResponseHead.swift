@@ -1,22 +1,22 @@
 /// Status and header fields of a final response, as the bytes that arrived: a field costs nothing until it is read.
-public struct ResponseHead: Sendable {
-  public let status: Int
+package struct ResponseHead: Sendable {
+  package let status: Int
   /// The address that answered, without credentials, where redirects led away from the requested one.
-  public var effectiveURL: String?
+  package var effectiveURL: String?
   /// Whether the host throttles with this status (`ThrottlingStatuses`).
-  public var isRefusal = false
+  package var isRefusal = false
   /// Of a 401, whether the request carried a login.
-  public var sentLogin = false
+  package var sentLogin = false
   /// What the body shows of its last coding, where it has one (`bodyCoding`).
-  public var seenCoding = SeenCoding.once
+  package var seenCoding = SeenCoding.once
   private let block: [UInt8]
   private let starts: [Int]
   /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values. Read
   /// once, as the framing and the file both need it.
-  public private(set) var contentLength: Int64?
+  package private(set) var contentLength: Int64?
 
   /// - Parameter block: header lines separated by LF or CRLF, without the status line; `starts` says where each begins.
-  public init(status: Int, block: [UInt8], starts: [Int]) {
+  package init(status: Int, block: [UInt8], starts: [Int]) {
     (self.status, self.block, self.starts) = (status, block, starts)
     contentLength = self["content-length"].flatMap(Self.length)
   }
@@ -24,7 +24,7 @@ public struct ResponseHead: Sendable {
   /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil if there
   /// is none. A value that is not UTF-8 is read as ISO-8859-1, as older servers mean it (RFC 9110 §5.5).
   /// - Parameter name: lower case.
-  public subscript(_ name: StaticString) -> String? {
+  package subscript(_ name: StaticString) -> String? {
     var found: String?
     forEachValue(of: name) { value in
       let text = Self.text(value)
@@ -42,7 +42,7 @@ public struct ResponseHead: Sendable {
 
   /// Whether the body is all that the server has to give: unknown codes of the class 2xx are as 200 (RFC 9110 §15), and
   /// 203 is a 200 that a proxy changed. A 202 with Retry-After is a notice that the file is not ready yet.
-  public var isWhole: Bool {
+  package var isWhole: Bool {
     switch status {
     case _ where isRefusal: false
     case 202: self["retry-after"] == nil
@@ -52,7 +52,7 @@ public struct ResponseHead: Sendable {
   }
 
   /// Bytes: 1 PiB, longer than any file. What a server claims beyond is no length.
-  public static let longestFile: Int64 = 1 << 50
+  package static let longestFile: Int64 = 1 << 50
 
   private static func length(_ field: String) -> Int64? {
     if !field.utf8.contains(UInt8(ascii: ",")) { return number(field[...]) }
@@ -66,7 +66,7 @@ public struct ResponseHead: Sendable {
   }
 
   /// What follows this answer, as its `Link` says (`rel="next"`, RFC 8288 §3): relative to its own address.
-  public var next: String? {
+  package var next: String? {
     for link in self["link"]?.split(separator: "<") ?? [] {
       guard let end = link.firstIndex(of: ">") else { continue }
       for parameter in link[end...].dropFirst().split(whereSeparator: { ";,".contains($0) }) {
@@ -80,7 +80,7 @@ public struct ResponseHead: Sendable {
 
   /// How many more requests the host takes, and for how long no others, if it says so: by `RateLimit`, in its present
   /// and earlier forms (draft-ietf-httpapi-ratelimit-headers), or `X-RateLimit-Remaining`. Of several the strictest.
-  public var allowance: RequestAllowance? {
+  package var allowance: RequestAllowance? {
     func item(_ left: String?, _ reset: @autoclosure () -> String?) -> String? {
       left.map { "r=\($0);t=\(reset() ?? "")" }
     }
@@ -113,10 +113,10 @@ public struct ResponseHead: Sendable {
     }
   }
 
-  public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
+  package var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
 
   /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
-  public enum BodyCoding: Sendable, Equatable {
+  package enum BodyCoding: Sendable, Equatable {
     case none
     /// The codings, in the order in which they were applied.
     case known([ContentCoding])
@@ -124,7 +124,7 @@ public struct ResponseHead: Sendable {
   }
 
   /// What the first bytes of a body show of the coding that its head names (HTTP rule 35).
-  public enum SeenCoding: Sendable {
+  package enum SeenCoding: Sendable {
     /// They are not in it.
     case absent
     case once
@@ -133,7 +133,7 @@ public struct ResponseHead: Sendable {
   }
 
   /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
-  public var bodyCoding: BodyCoding {
+  package var bodyCoding: BodyCoding {
     guard let field = self["content-encoding"] else { return .none }
     let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
     guard !tokens.isEmpty else { return .none }
@@ -168,13 +168,13 @@ public struct ResponseHead: Sendable {
 }
 
 /// Content-Range (RFC 9110 §14.4) of unit `bytes`: `bytes 0-9/100`, `bytes 0-9/*`, `bytes */100`.
-public struct ContentRange: Sendable, Equatable {
+package struct ContentRange: Sendable, Equatable {
   /// First to last byte; nil in a 416, which gives only the complete length.
-  public let range: ClosedRange<Int64>?
+  package let range: ClosedRange<Int64>?
   /// Length of the whole file in bytes; nil if the server does not give it.
-  public let completeLength: Int64?
+  package let completeLength: Int64?
 
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     let parts = text.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
     let sides = parts[1].split(separator: "/", omittingEmptySubsequences: false)
@@ -195,30 +195,30 @@ public struct ContentRange: Sendable, Equatable {
 }
 
 /// What distinguishes one version of a file from the next (RFC 9110 §8.8).
-public struct Validator: Sendable, Equatable, Codable {
+package struct Validator: Sendable, Equatable, Codable {
   /// The entity tag as sent, with quotes and a possible `W/`.
-  public var etag: String?
-  public var lastModified: String?
+  package var etag: String?
+  package var lastModified: String?
   /// Date as sent: it decides whether Last-Modified is strong.
-  public var date: String?
+  package var date: String?
 
-  public init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
+  package init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
     (self.etag, self.lastModified, self.date) = (etag, lastModified, date)
   }
 
-  public init(_ head: ResponseHead) {
+  package init(_ head: ResponseHead) {
     self.init(etag: head["etag"], lastModified: head["last-modified"], date: head["date"])
   }
 
   /// An entity tag that promises equal bytes (RFC 9110 §8.8.3).
-  public var strongETag: String? {
+  package var strongETag: String? {
     etag.flatMap { $0.hasPrefix("\"") && $0.count >= 2 && $0.hasSuffix("\"") ? $0 : nil }
   }
 
-  public var isEmpty: Bool { etag == nil && lastModified == nil }
+  package var isEmpty: Bool { etag == nil && lastModified == nil }
 
   /// Without values that a header line must not have: a server may send a bare CR, and others write to the disk.
-  public var fitForHeaders: Validator {
+  package var fitForHeaders: Validator {
     func clean(_ text: String?) -> String? {
       text.flatMap { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? nil : $0 }
     }
@@ -227,7 +227,7 @@ public struct Validator: Sendable, Equatable, Codable {
 }
 
 /// A content coding (RFC 9110 §8.4.1) that dlm can remove.
-public enum ContentCoding: Sendable, Equatable {
+package enum ContentCoding: Sendable, Equatable {
   case gzip
   /// The zlib format; some servers send bare DEFLATE data under this name.
   case deflate
@@ -245,10 +245,10 @@ public enum ContentCoding: Sendable, Equatable {
   }
 }
 
-public enum HTTPStatus {
+package enum HTTPStatus {
   /// Whether a retry may help (RFC 9110 §15, HTTP rule 11). Cloudflare's 520 to 525 say that it did not reach the
   /// origin for now, or not in time; its 526, that the origin's certificate is refused, which no retry mends.
-  public static func isTransient(_ status: Int) -> Bool {
+  package static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 202, 408, 425, 429: true
     case 501, 505, 526: false
@@ -257,21 +257,21 @@ public enum HTTPStatus {
   }
 
   /// Whether the host refuses, and not only this file fails.
-  public static func isRefusal(_ status: Int) -> Bool { status == 429 || status == 503 }
+  package static func isRefusal(_ status: Int) -> Bool { status == 429 || status == 503 }
 }
 
 /// How many more requests a host takes, and for how long it takes no others.
-public typealias RequestAllowance = (left: Int, time: Duration)
+package typealias RequestAllowance = (left: Int, time: Duration)
 
 /// Statuses with which a host throttles: they are a refusal of the host, as 429 and 503 are (`--retry-on`).
-public struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {
-  public let description: String
+package struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {
+  package let description: String
   /// With its port, where that is given; nil for every host.
   private let host: String?
   private var statuses: [ClosedRange<Int>] = []
 
   /// - Parameter text: `403,5xx`, or `HOST=202`; nil for a status that cannot end a download.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     description = text
     let parts = text.lowercased().split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     host = parts.count == 2 ? String(parts[0]) : nil
@@ -286,23 +286,23 @@ public struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  public func contains(_ status: Int, of address: Address) -> Bool {
+  package func contains(_ status: Int, of address: Address) -> Bool {
     statuses.contains { $0.contains(status) } && (host == nil || host == address.host || host == address.hostAndPort)
   }
 }
 
 /// Blanks and tabs, which may stand around the parts of a field's value (OWS, RFC 9110 §5.6.3).
-public enum OptionalWhiteSpace {
+package enum OptionalWhiteSpace {
   @inlinable
-  public static func contains(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+  package static func contains(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
   @inlinable
-  public static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+  package static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
     guard let start = bytes.firstIndex(where: { !contains($0) }), let last = bytes.lastIndex(where: { !contains($0) })
     else { return bytes[bytes.endIndex...] }
     return bytes[start...last]
   }
 
   @inlinable
-  public static func trimmed(_ text: Substring) -> Substring { Substring(trimmed(text.utf8)) }
+  package static func trimmed(_ text: Substring) -> Substring { Substring(trimmed(text.utf8)) }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Fetches one response and passes its body to a sink.
-public protocol Transport: Sendable {
+package protocol Transport: Sendable {
   /// Begins one transfer. Returns when it has ended, or as soon as the sink has called its body `.splittable`; then the
   /// task that began it must await it (`RunningTransfer.receipt`). Cancelling that task removes the transfer at once,
   /// unless the sink keeps it (`ByteSink.keep`).
@@ -17,11 +17,11 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
-  public var isAtLimit: Bool { false }
-  public func cancel(_ meter: TransferMeter) async -> Bool { false }
+  package var isAtLimit: Bool { false }
+  package func cancel(_ meter: TransferMeter) async -> Bool { false }
 
   /// Runs one transfer to its end; throws what `run` throws.
-  public nonisolated(nonsending) func fetch(
+  package nonisolated(nonsending) func fetch(
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferReceipt {
     switch try await run(transfer, into: sink) {
@@ -32,70 +32,70 @@ extension Transport {
 }
 
 /// One GET (RFC 9110 §9.3.1) that the transport is to send, or a HEAD (§9.3.2).
-public struct TransferRequest: Sendable {
-  public var address: Address
+package struct TransferRequest: Sendable {
+  package var address: Address
   /// Asks for the head alone. The sink must drain the answer.
-  public var isHead = false
+  package var isHead = false
   /// First byte wanted (`Range: bytes=N-`, RFC 9110 §14.2); nil asks for the whole file.
-  public var rangeStart: Int64?
+  package var rangeStart: Int64?
   /// The offset behind the last byte wanted (`Range: bytes=N-M`); nil asks for all that follows.
-  public var rangeEnd: Int64?
+  package var rangeEnd: Int64?
   /// Further header lines (`If-Range: "v1"`), in addition to those of every request.
-  public var headerLines: [String]
+  package var headerLines: [String]
   /// How long it stayed unanswered before it was returned (`DownloadError.overtaken`); nil for the first time.
-  public var waited: Duration?
+  package var waited: Duration?
   /// Is told what the transfer waits for.
-  public var meter: TransferMeter?
+  package var meter: TransferMeter?
   /// Called for each answer of the address's own host, with the number of further requests that the host allows; nil
   /// if the answer gives none.
-  public var onAnswer: (@Sendable (RequestAllowance?) -> Void)?
+  package var onAnswer: (@Sendable (RequestAllowance?) -> Void)?
   /// Of a further segment: the meter of its file.
-  public var segmentOf: TransferMeter?
+  package var segmentOf: TransferMeter?
   /// Whether a redirect may lead from https to http, because a digest of the user's proves the bytes (HTTP rule 57).
-  public var mayLeaveTLS = false
+  package var mayLeaveTLS = false
   private let provenance: Provenance
   private var ownLines: [String] = []
 
-  public init(
+  package init(
     address: Address, headerLines: [String] = [], meter: TransferMeter? = nil, provenance: Provenance = .user
   ) {
     (self.address, self.headerLines, self.meter, self.provenance) = (address, headerLines, meter, provenance)
   }
 
   /// For a request, with the header lines that its line has for it alone.
-  public init(for request: DownloadRequest) {
+  package init(for request: DownloadRequest) {
     self.init(address: request.source, provenance: request.sourceProvenance)
     if request.source.isSameOrigin(as: request.address) { ownLines = request.headerLines }
   }
 
   /// The header lines that a list's line has for this address alone: for its own origin, whoever wrote the list.
-  public func ownLines(for destination: Address) -> [String] {
+  package func ownLines(for destination: Address) -> [String] {
     ownLines.isEmpty || !destination.isSameOrigin(as: address) ? [] : ownLines
   }
 
   /// Whether what the user gave goes with this request to a destination: header lines, cookies, client certificate, a
   /// login that names no host. Not to another origin, and not where only a list at an address names it (HTTP rule 42).
-  public func isHome(_ destination: Address) -> Bool {
+  package func isHome(_ destination: Address) -> Bool {
     provenance != .stranger && destination.isSameOrigin(as: address)
   }
 }
 
-public struct TransferReceipt: Sendable, Equatable {
-  public var status: Int
+package struct TransferReceipt: Sendable, Equatable {
+  package var status: Int
   /// Body bytes that arrived for the sink, as the server sent them: for a decoded body, the coded bytes.
-  public var bodyBytes: Int64
+  package var bodyBytes: Int64
   /// What the end of the body proves (RFC 9112 §6.3).
-  public var proof: Proof
+  package var proof: Proof
   /// The address that answered, where redirects led to another one.
-  public var effectiveURL: String?
+  package var effectiveURL: String?
 
-  public init(status: Int, bodyBytes: Int64, proof: Proof, effectiveURL: String? = nil) {
+  package init(status: Int, bodyBytes: Int64, proof: Proof, effectiveURL: String? = nil) {
     (self.status, self.bodyBytes, self.proof, self.effectiveURL) = (status, bodyBytes, proof, effectiveURL)
   }
 }
 
 /// Receives a response. Called on the transport's own thread, so it must not wait for anything but the disk.
-public protocol ByteSink: Sendable {
+package protocol ByteSink: Sendable {
   /// Judges status, headers and range before a byte of the body is delivered.
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition
   /// Takes the next bytes of the body, in order; the pointer is valid during the call only.
@@ -110,13 +110,13 @@ public protocol ByteSink: Sendable {
 }
 
 extension ByteSink {
-  public func keep(_ running: RunningTransfer) -> Bool { false }
-  public func save() {}
+  package func keep(_ running: RunningTransfer) -> Bool { false }
+  package func save() {}
 }
 
-public enum SinkDemand: Sendable, Equatable { case more, enough }
+package enum SinkDemand: Sendable, Equatable { case more, enough }
 
-public enum BodyDisposition: Sendable, Equatable {
+package enum BodyDisposition: Sendable, Equatable {
   case write
   /// The body is long, so that other transfers could fetch segments of it meanwhile.
   case splittable
@@ -129,16 +129,16 @@ public enum BodyDisposition: Sendable, Equatable {
 }
 
 /// How far a transfer has come when `Transport.run` returns.
-public enum TransferStage: Sendable {
+package enum TransferStage: Sendable {
   case ended(TransferReceipt)
   /// The sink called its body `.splittable`: the task that began the transfer must now await it.
   case underWay(RunningTransfer)
 }
 
 /// The live numbers of one file: transfers add to it and renderers sample it, and neither waits for the other.
-public final class TransferMeter: Sendable {
+package final class TransferMeter: Sendable {
   /// What a file waits for, as long as no bytes come.
-  public enum Phase: UInt8, Sendable {
+  package enum Phase: UInt8, Sendable {
     /// Nothing was asked yet: for the disk, another request, or a connection.
     case idle
     /// The name of the host is looked up, or a connection is chosen.
@@ -165,34 +165,34 @@ public final class TransferMeter: Sendable {
   }
   private let networkBytes: TransferCounter
 
-  public init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
+  package init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
 
   /// Bytes of the file that are there, those of earlier runs included.
-  public var position: Int64 { receivedBytes.load(ordering: .relaxed) }
+  package var position: Int64 { receivedBytes.load(ordering: .relaxed) }
   /// The offset at which this attempt began: bytes before it do not count for the speed.
-  public var start: Int64 { startBytes.load(ordering: .relaxed) }
+  package var start: Int64 { startBytes.load(ordering: .relaxed) }
   /// Length of the whole file; nil while unknown.
-  public var total: Int64? {
+  package var total: Int64? {
     let value = totalBytes.load(ordering: .relaxed)
     return value < 0 ? nil : value
   }
 
   /// Bytes of an unfinished file that wait for the next run; 0 while it is under way.
-  public var kept: Int64 { keptBytes.load(ordering: .relaxed) }
-  public var phase: Phase { Phase(rawValue: currentPhase.load(ordering: .relaxed)) ?? .idle }
+  package var kept: Int64 { keptBytes.load(ordering: .relaxed) }
+  package var phase: Phase { Phase(rawValue: currentPhase.load(ordering: .relaxed)) ?? .idle }
 
   /// Whether the user gave a checksum that the file must have.
-  public var hasDigest: Bool { expectsDigest.load(ordering: .relaxed) }
+  package var hasDigest: Bool { expectsDigest.load(ordering: .relaxed) }
 
-  public func expectDigest() { expectsDigest.store(true, ordering: .relaxed) }
+  package func expectDigest() { expectsDigest.store(true, ordering: .relaxed) }
 
-  public func enter(_ phase: Phase) { currentPhase.store(phase.rawValue, ordering: .relaxed) }
+  package func enter(_ phase: Phase) { currentPhase.store(phase.rawValue, ordering: .relaxed) }
 
   /// The file is put away unfinished, with so many bytes.
-  public func keep(_ bytes: Int64) { keptBytes.store(bytes, ordering: .relaxed) }
+  package func keep(_ bytes: Int64) { keptBytes.store(bytes, ordering: .relaxed) }
 
   /// An attempt begins at this offset. For a retry that is less than had arrived, so no byte counts twice.
-  public func begin(at offset: Int64, total: Int64?) {
+  package func begin(at offset: Int64, total: Int64?) {
     receivedBytes.store(offset, ordering: .relaxed)
     startBytes.store(offset, ordering: .relaxed)
     totalBytes.store(total ?? -1, ordering: .relaxed)
@@ -201,37 +201,37 @@ public final class TransferMeter: Sendable {
 
   /// - Parameter parts: which bytes are there, in the order of the file; nil where that cannot be told without waiting.
   ///   Must not hold what holds the meter.
-  public func split(_ parts: @escaping @Sendable () -> [Range<Int64>]?) { split.withLock { $0.parts = parts } }
+  package func split(_ parts: @escaping @Sendable () -> [Range<Int64>]?) { split.withLock { $0.parts = parts } }
 
   /// What earlier attempts of this run received of the file, and went on with from an earlier run; nil for nothing.
-  public var earlier: (received: Int64, resumed: Int64)? { split.withLock { $0.earlier } }
+  package var earlier: (received: Int64, resumed: Int64)? { split.withLock { $0.earlier } }
 
-  public func carry(received: Int64, resumed: Int64) { split.withLock { $0.earlier = (received, resumed) } }
+  package func carry(received: Int64, resumed: Int64) { split.withLock { $0.earlier = (received, resumed) } }
 
   /// How the addresses of the file failed, in the order in which they were asked; none where it has only one.
-  public var tried: [DownloadError] { split.withLock { $0.tried } }
+  package var tried: [DownloadError] { split.withLock { $0.tried } }
 
   /// - Parameter mirror: `DownloadRequest.mirror`.
-  public func note(_ error: DownloadError, of mirror: Int) {
+  package func note(_ error: DownloadError, of mirror: Int) {
     split.withLock { $0.tried = $0.tried.prefix(mirror) + [error] }
   }
 
   /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
-  public var parts: [Range<Int64>]? { split.withLock { $0.parts }() }
+  package var parts: [Range<Int64>]? { split.withLock { $0.parts }() }
 
   /// Subtracts bytes that were added but are not this segment's, such as those behind its end.
-  public func subtract(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
+  package func subtract(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
 
-  public func add(_ bytes: Int) {
+  package func add(_ bytes: Int) {
     receivedBytes.wrappingAdd(Int64(bytes), ordering: .relaxed)
     networkBytes.add(bytes)
   }
 }
 
 /// A count of body bytes received, over all files of a run.
-public final class TransferCounter: Sendable {
+package final class TransferCounter: Sendable {
   private let bytes = Atomic<Int64>(0)
-  public init() {}
-  public var value: Int64 { bytes.load(ordering: .relaxed) }
-  public func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
+  package init() {}
+  package var value: Int64 { bytes.load(ordering: .relaxed) }
+  package func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
 }

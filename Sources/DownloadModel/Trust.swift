@@ -1,30 +1,30 @@
 /// What makes an answer this user's: what requests carry that can select or unlock one, and how servers are checked
 /// (HTTP rules 18, 29 and 30). The cache keeps a hash of it beside each answer; connection settings on which no answer
 /// depends are in `TransportOptions`.
-public struct Trust: Sendable {
+package struct Trust: Sendable {
   /// How dlm names itself, unless a header line does.
-  public var userAgent: String
+  package var userAgent: String
   /// Sent to the origin of a request's address only, and not to a proxy.
-  public var headerLines: [String] = []
+  package var headerLines: [String] = []
   /// CURLOPT_NETRC_FILE.
-  public var netrcFile: String?
-  public var logins: NetrcLogins?
+  package var netrcFile: String?
+  package var logins: NetrcLogins?
   /// Lines of Netscape's format, as they were when the run began.
-  public var cookies: [String] = []
+  package var cookies: [String] = []
   /// CURLOPT_CAINFO; nil for libcurl's default.
-  public var caFile: String?
+  package var caFile: String?
   /// CURLOPT_CAPATH, searched where the file does not know an issuer; nil for libcurl's default.
-  public var caFolder: String?
+  package var caFolder: String?
   /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
-  public var isInsecure = false
-  public var tls = TLSOptions()
+  package var isInsecure = false
+  package var tls = TLSOptions()
   /// A hash of a file of authorities, keys or revoked certificates. Read only for requests over TLS.
-  public var fileDigest: @Sendable (_ path: String) -> String = { $0 }
+  package var fileDigest: @Sendable (_ path: String) -> String = { $0 }
 
-  public init(userAgent: String = "") { self.userAgent = userAgent }
+  package init(userAgent: String = "") { self.userAgent = userAgent }
 
   /// Whether anybody may answer over TLS: no certificate is verified, and no key is pinned.
-  public var isUnchecked: Bool { isInsecure && tls.pinnedKeys == nil }
+  package var isUnchecked: Bool { isInsecure && tls.pinnedKeys == nil }
 
   /// The domain of a cookie's line, without the dot that says that its subdomains get it too.
   package static func cookieDomain(_ line: String) -> String {
@@ -35,20 +35,20 @@ public struct Trust: Sendable {
 }
 
 /// The user's settings for TLS, except which authorities to trust.
-public struct TLSOptions: Sendable {
-  public struct Identity: Sendable {
+package struct TLSOptions: Sendable {
+  package struct Identity: Sendable {
     /// Its path (CURLOPT_SSLCERT).
-    public var certificate: String
+    package var certificate: String
     /// A hash of what stands there, because a renewed certificate may have the same path.
-    public var digest: String
+    package var digest: String
     /// Whether the certificate is PKCS #12, with its key, and not PEM.
-    public var isPKCS12: Bool
+    package var isPKCS12: Bool
     /// The key's path in PEM (CURLOPT_SSLKEY); nil if the key is in the certificate's file.
-    public var key: String?
+    package var key: String?
     /// CURLOPT_KEYPASSWD, a secret. Empty for none; unset, OpenSSL would ask at the terminal, on a loop's thread.
-    public var passphrase: String
+    package var passphrase: String
 
-    public init(
+    package init(
       certificate: String, digest: String, isPKCS12: Bool, key: String? = nil, passphrase: String = ""
     ) {
       (self.certificate, self.digest, self.isPKCS12) = (certificate, digest, isPKCS12)
@@ -56,27 +56,27 @@ public struct TLSOptions: Sendable {
     }
   }
 
-  public enum Version: String, Sendable, Comparable, CaseIterable {
+  package enum Version: String, Sendable, Comparable, CaseIterable {
     case tls12 = "1.2"
     case tls13 = "1.3"
 
     /// CURL_SSLVERSION_TLSv1_2 and its like.
-    public var number: Int { self == .tls12 ? 6 : 7 }
+    package var number: Int { self == .tls12 ? 6 : 7 }
 
-    public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
   }
 
   /// Shown to the origins of the requested addresses only.
-  public var identity: Identity?
+  package var identity: Identity?
   /// Nil for libcurl's default.
-  public var oldest: Version?
-  public var newest: Version?
+  package var oldest: Version?
+  package var newest: Version?
   /// CURLOPT_PINNEDPUBLICKEY: `sha256//…;sha256//…` or a path.
-  public var pinnedKeys: String?
+  package var pinnedKeys: String?
   /// CURLOPT_CRLFILE, in PEM.
-  public var revocationList: String?
+  package var revocationList: String?
 
-  public init() {}
+  package init() {}
 }
 
 /// A header line as users write it: `Name: value`, or, as for curl, `Name;` for a field without a value.
@@ -93,11 +93,11 @@ package struct HeaderLine: Sendable, Equatable {
 }
 
 /// The subjects on which only dlm itself may send header lines: with a user's `Range`, half a file would pass for all.
-public enum ReservedMatter: Sendable, Equatable {
+package enum ReservedMatter: Sendable, Equatable {
   case proxyLogin, range, condition, coding, body
 
   /// Nil for a field, in lower case, that anybody may send.
-  public init?(field: some StringProtocol) {
+  package init?(field: some StringProtocol) {
     switch field {
     case "proxy-authorization": self = .proxyLogin
     case "range", "if-range": self = .range

@@ -88,12 +88,12 @@ package final class Waiters<Value: Sendable>: Sendable {
 private final class Cancellation: Sendable { let hasCome = Atomic(false) }
 
 /// A serial executor for work that blocks on the disk or a pipe, so that nothing holds up the cooperative pool.
-public final class BlockingExecutor: SerialExecutor {
+package final class BlockingExecutor: SerialExecutor {
   private let queue: DispatchQueue
 
-  public init(label: String) { queue = DispatchQueue(label: label) }
+  package init(label: String) { queue = DispatchQueue(label: label) }
 
-  public func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }

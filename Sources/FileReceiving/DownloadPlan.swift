@@ -1,4 +1,4 @@
-public import DownloadModel
+package import DownloadModel
 
 /// All that is decided about one file before its download begins. A class, because it is handed on from step to step.
 package final class DownloadPlan: Sendable {
@@ -189,33 +189,33 @@ package struct FileOwners: Sendable {
 }
 
 /// What every file of a run must meet, and how it gets its name. Each of its Bools is an option of the user's.
-public struct ReceivingRules: Sendable {
+package struct ReceivingRules: Sendable {
   /// Nil for `fail` where the user or the list gives the name, otherwise `rename`.
-  public var conflictPolicy: ConflictPolicy?
+  package var conflictPolicy: ConflictPolicy?
   /// Whether a server may choose a file's name (RFC 6266).
-  public var useContentDisposition = true
+  package var useContentDisposition = true
   /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
-  public var names: NameNumbers?
+  package var names: NameNumbers?
   /// Checksums that files must meet, by name.
-  public var checksums: ChecksumList?
-  public var requiredProof = Proof.nothing
-  public var expectedTypes: ExpectedTypes?
+  package var checksums: ChecksumList?
+  package var requiredProof = Proof.nothing
+  package var expectedTypes: ExpectedTypes?
   /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
-  public var maxSize: Int64?
+  package var maxSize: Int64?
   /// Fetch even what is known to be unchanged.
-  public var refresh = false
+  package var refresh = false
   /// Whether a large file may be filled by several transfers at a time.
-  public var splits = true
+  package var splits = true
   /// Whether files get the server's Last-Modified (`--remote-time`).
-  public var usesRemoteTime = false
+  package var usesRemoteTime = false
   /// Who reads the file while it comes; then nothing of it is kept.
-  public var reader: FileReader?
+  package var reader: FileReader?
   /// Told when bytes that a file has are dropped, as the server no longer continues them.
-  public var onRestart: (@Sendable (DownloadRequest, RestartReason) -> Void)?
+  package var onRestart: (@Sendable (DownloadRequest, RestartReason) -> Void)?
   /// Seconds since 1970: the wall clock, except in tests.
-  public var now: @Sendable () -> Int64 = WallClock.seconds
+  package var now: @Sendable () -> Int64 = WallClock.seconds
 
-  public init() {}
+  package init() {}
 
   package func conflictPolicy(of request: DownloadRequest) -> ConflictPolicy {
     conflictPolicy ?? (request.outputName == nil ? .rename : .fail)
@@ -238,7 +238,7 @@ package final class SharedRules: Sendable {
 }
 
 /// What to do with a file under the wanted name that dlm did not write, or no longer finds as it wrote it.
-public enum ConflictPolicy: String, Sendable, CaseIterable {
+package enum ConflictPolicy: String, Sendable, CaseIterable {
   /// The new file takes another name: `x.1.tar.gz`.
   case rename
   /// The file that stands there stays, and nothing is fetched.

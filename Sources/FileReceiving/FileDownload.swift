@@ -1,10 +1,10 @@
-public import DownloadModel
+package import DownloadModel
 import Synchronization
 import SystemPackage
 
 /// One file that is being downloaded, as scheduler and transfers see it: a lock around `Reception`, for which the
 /// loop's thread and a worker for slow disk work do not contend.
-public final class FileDownload: DownloadTarget, FilledSegment {
+package final class FileDownload: DownloadTarget, FilledSegment {
   package let plan: DownloadPlan
   private let reception: Lock<Reception>
   /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes may hold.
@@ -39,9 +39,9 @@ public final class FileDownload: DownloadTarget, FilledSegment {
   var download: FileDownload { self }
   var id: Int { Segment.first }
 
-  public var openSegments: [OpenSegment] { look { $0.openSegments } }
+  package var openSegments: [OpenSegment] { look { $0.openSegments } }
 
-  public func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
+  package func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
     id: Int, target: any SegmentTarget
   )? {
     let taken = try access { reception throws(DownloadError) in try reception.takeSegment(of: id, from: offset) }
@@ -52,11 +52,11 @@ public final class FileDownload: DownloadTarget, FilledSegment {
   /// Nil while another thread has the lock, because a frame does not wait for the disk.
   private var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
 
-  public func ask(for size: RequestSize) { look { $0.ask(for: size) } }
+  package func ask(for size: RequestSize) { look { $0.ask(for: size) } }
 
-  public func refuseSegments() { look { $0.refuseSegments() } }
+  package func refuseSegments() { look { $0.refuseSegments() } }
 
-  public func release(_ segment: Int) throws(DownloadError) {
+  package func release(_ segment: Int) throws(DownloadError) {
     try access { reception throws(DownloadError) in try reception.release(segment) }
   }
 
@@ -111,16 +111,16 @@ public final class FileDownload: DownloadTarget, FilledSegment {
     set { waitingCount.store(newValue, ordering: .relaxed) }
   }
 
-  public func keep(_ running: RunningTransfer) -> Bool { waiting > 0 && look { $0.keep(running) } }
+  package func keep(_ running: RunningTransfer) -> Bool { waiting > 0 && look { $0.keep(running) } }
 
-  public func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
+  package func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
 }
 
 /// Reads a file while it comes, from its start on. A checksum is compared before anything is read.
-public final class FileReader: Sendable {
+package final class FileReader: Sendable {
   private let state = Lock<(download: FileDownload?, taken: Int64)>((nil, 0))
 
-  public init() {}
+  package init() {}
 
   var taken: Int64 { state.withLock { $0.taken } }
 
@@ -128,7 +128,7 @@ public final class FileReader: Sendable {
   func begin(_ download: FileDownload) { state.withLock { $0.download = download } }
 
   /// The next bytes; none while none are there. From now on the file cannot start over.
-  public func next() throws(DownloadError) -> [UInt8] {
+  package func next() throws(DownloadError) -> [UInt8] {
     guard let download = state.withLock({ $0.download }) else { return [] }
     return try download.access { reception throws(DownloadError) in
       let bytes = try reception.bytes(behind: taken)
@@ -169,23 +169,23 @@ protocol FilledSegment: SegmentTarget {
 }
 
 extension FilledSegment {
-  public func nextTransfer() throws(DownloadError) -> TransferRequest? {
+  package func nextTransfer() throws(DownloadError) -> TransferRequest? {
     try download.access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
   }
 
-  public func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+  package func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
     try download.access { reception throws(DownloadError) in try reception.accept(head, for: id) }
   }
 
-  public func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
     try download.access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
   }
 
-  public func save() throws(DownloadError) {
+  package func save() throws(DownloadError) {
     try download.access { reception throws(DownloadError) in try reception.save() }
   }
 
-  public func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
+  package func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
     try download.access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
   }
 }

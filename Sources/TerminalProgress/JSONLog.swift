@@ -1,4 +1,4 @@
-public import DownloadModel
+package import DownloadModel
 
 /// Progress as JSON lines for programs; the summary is the last one, also of an interrupted run. As logs keep them, a
 /// `url` is without what signs it (`Redaction`): `id`, the place in the list from 0, says which it is.
@@ -150,7 +150,7 @@ struct JSONLog: ProgressLog {
 
 extension ProgressMessages {
   /// A run's JSON summary line, with its end; `more` stands only here.
-  public func summary(
+  package func summary(
     _ tally: ProgressTally, transferred: Int64, elapsed: Duration, more: JSONFields
   ) -> String {
     let sample = ProgressSample(tally: tally, received: transferred)

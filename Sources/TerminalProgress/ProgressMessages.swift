@@ -1,18 +1,18 @@
-public import DownloadModel
+package import DownloadModel
 
 /// Words that others make: what went wrong, said for a person.
-public struct ProgressMessages: Sendable {
+package struct ProgressMessages: Sendable {
   /// A short reason, without the address, such as "HTTP 404 Not Found".
-  public var failure: @Sendable (DownloadError) -> String
+  package var failure: @Sendable (DownloadError) -> String
   /// The same without what the reader might do about it, where dlm itself does something.
-  public var cause: @Sendable (DownloadError) -> String
+  package var cause: @Sendable (DownloadError) -> String
   /// The whole line, list and line number included.
-  public var rejection: @Sendable (Rejection) -> String
+  package var rejection: @Sendable (Rejection) -> String
 
   /// The moment as in RFC 3339, for JSON lines.
-  public var timestamp: @Sendable () -> String
+  package var timestamp: @Sendable () -> String
 
-  public init(
+  package init(
     failure: @escaping @Sendable (DownloadError) -> String, cause: (@Sendable (DownloadError) -> String)? = nil,
     rejection: @escaping @Sendable (Rejection) -> String, timestamp: @escaping @Sendable () -> String = { "" }
   ) {
@@ -24,9 +24,9 @@ public struct ProgressMessages: Sendable {
 }
 
 /// What dlm does about a failure that may pass, in the same words wherever it is told.
-public enum RetryMessages {
+package enum RetryMessages {
   /// A sentence: `503 Service Unavailable; again in 4.0 s, 2 of 5`.
-  public static func text(_ cause: String, _ next: NextAttempt) -> String {
+  package static func text(_ cause: String, _ next: NextAttempt) -> String {
     if let source = next.source { return "\(cause); now from \(source.redacted)" }
     return (cause.isEmpty ? "" : "\(cause); ")
       + (next.delay > .zero ? "again in \(Quantity.duration(next.delay))" : "again at once")

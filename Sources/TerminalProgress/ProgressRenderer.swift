@@ -1,10 +1,10 @@
-public import DownloadModel
+package import DownloadModel
 import Synchronization
 
 /// The shell around bars or a log: it reads the feed at their pace, has frames made and writes them. It has a thread of
 /// its own, as a terminal can be slow or stopped (Ctrl-S).
-public actor ProgressRenderer {
-  public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+package actor ProgressRenderer {
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.progress")
   /// Nil once nothing can be written any more, so that the events of a long run do not pile up.
@@ -13,7 +13,7 @@ public actor ProgressRenderer {
   private let time: Time
   private let cursor = CursorGuard()
   /// What gives the terminal back from any state at all; empty for a style that never takes it.
-  public nonisolated let restoring: [UInt8]
+  package nonisolated let restoring: [UInt8]
   private let ended = AsyncStream<Never>.makeStream()
   /// Lines of others for the next frame; nil when none will come.
   private let notes = Lock<[String]?>([])
@@ -25,7 +25,7 @@ public actor ProgressRenderer {
   private var isFinished = false
   private var isSuspended = false
   /// Why nothing is written any more: the terminal, the pipe or the file is gone.
-  public private(set) var lost: OutputLost?
+  package private(set) var lost: OutputLost?
 
   private struct Time {
     let elapsed: @Sendable () -> Duration
@@ -35,7 +35,7 @@ public actor ProgressRenderer {
 
   /// Nil for a style that shows nothing, which costs neither a thread nor a timer.
   /// - Parameter clock: monotonic; its `now` is the start of the run.
-  public init?(
+  package init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
     style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,
     words: @autoclosure @escaping @Sendable () -> ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
@@ -69,7 +69,7 @@ public actor ProgressRenderer {
   }
 
   /// Draws until `finish()` is called or the task is cancelled. To be called once.
-  public func run() async {
+  package func run() async {
     await withTaskGroup { group in
       group.addTask { await self.drawUntilFinished() }
       // Ends the sleep of the other at once, so that a short run is not held up by a frame's length.
@@ -80,7 +80,7 @@ public actor ProgressRenderer {
   }
 
   /// Writes what is left to say, removes the region, and gives the terminal back. Nothing is drawn afterwards.
-  public func finish() {
+  package func finish() {
     guard !isFinished else { return }
     isFinished = true
     ended.continuation.finish()
@@ -99,14 +99,14 @@ public actor ProgressRenderer {
   }
 
   /// Before the process stops (SIGTSTP): gives the terminal and its keys back. Nothing is drawn until `resume()`.
-  public func suspend() {
+  package func suspend() {
     guard !isSuspended, !isFinished else { return }
     isSuspended = true
     giveBack(erases: output.isInForeground)
   }
 
   /// After the process goes on (SIGCONT): draws anew at the cursor's line. Also right without `suspend()` (SIGSTOP).
-  public func resume() {
+  package func resume() {
     guard !isFinished else { return }
     if !isSuspended { giveBack(erases: output.isInForeground) }
     isSuspended = false
@@ -114,29 +114,29 @@ public actor ProgressRenderer {
   }
 
   /// Takes a key; what it changes of the screen is in the next frame.
-  public func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: time.elapsed()) }
+  package func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: time.elapsed()) }
 
   /// Shows for a moment what the run has to say to a key.
-  public func answer(_ note: String) { bars?.answer(note, at: time.elapsed()) }
+  package func answer(_ note: String) { bars?.answer(note, at: time.elapsed()) }
 
   /// The meter of a file under way.
-  public func meter(of id: Int) -> TransferMeter? { bars?.meter(of: id) }
+  package func meter(of id: Int) -> TransferMeter? { bars?.meter(of: id) }
 
   /// The file that a panel describes; nil for none.
-  public var described: TransferMeter? { bars?.described }
+  package var described: TransferMeter? { bars?.described }
 
   /// Has that panel show the transfers of its file.
-  public func describe(_ meter: TransferMeter, by details: [TransferDetails]) { bars?.describe(meter, by: details) }
+  package func describe(_ meter: TransferMeter, by details: [TransferDetails]) { bars?.describe(meter, by: details) }
 
   /// Gives the terminal back from any thread, at once and for good; for a process that is about to end.
-  public nonisolated func restoreNow() {
+  package nonisolated func restoreNow() {
     if cursor.seal(), !restoring.isEmpty, output.isInForeground { output.writeAtOnce(restoring) }
     output.giveKeysBack(isForGood: true)
   }
 
   /// Writes whole lines above the region with the next frame; from any thread.
   /// - Returns: false once nothing is drawn any more: the caller writes them itself.
-  public nonisolated func say(_ lines: [String]) -> Bool {
+  package nonisolated func say(_ lines: [String]) -> Bool {
     notes.withLock { notes in
       notes?.append(contentsOf: lines)
       return notes != nil
@@ -201,14 +201,14 @@ public actor ProgressRenderer {
 }
 
 /// How progress is shown, as the user asks for it (`--progress`).
-public enum ProgressStyle: String, Sendable, CaseIterable {
+package enum ProgressStyle: String, Sendable, CaseIterable {
   case auto, bars, plain, json, none
 
   /// How progress is shown in the end.
-  public enum Resolved: Sendable, Equatable { case bars, plain, json, none }
+  package enum Resolved: Sendable, Equatable { case bars, plain, json, none }
 
   /// Bars need a terminal whose cursor moves, even if asked for by name. A CI's terminal is a log.
-  public func resolved(in environment: TerminalEnvironment) -> Resolved {
+  package func resolved(in environment: TerminalEnvironment) -> Resolved {
     switch self {
     case .none: .none
     case .plain: .plain
@@ -220,13 +220,13 @@ public enum ProgressStyle: String, Sendable, CaseIterable {
 }
 
 /// Which of several runs it is.
-public struct RunHeading: Sendable {
+package struct RunHeading: Sendable {
   /// With bars, what stands above its files.
   let lines: [String]
   /// What the plan line of JSON adds.
   let fields: JSONFields
 
-  public init(_ lines: [String], fields: JSONFields) { (self.lines, self.fields) = (lines, fields) }
+  package init(_ lines: [String], fields: JSONFields) { (self.lines, self.fields) = (lines, fields) }
 }
 
 /// A way to show progress as lines: numbers in, bytes out. It neither waits nor writes, and never takes the terminal.
@@ -240,7 +240,7 @@ protocol ProgressLog: Sendable {
 }
 
 /// What has been had of the processor so far: by the thread that draws, and by all threads of the process.
-public typealias ProcessorTime = (drawing: Duration, process: Duration)
+package typealias ProcessorTime = (drawing: Duration, process: Duration)
 
 /// The pause between frames: drawing takes at most a fiftieth of a core's time, and of a run that mostly waits a
 /// fiftieth of what that takes, unless fewer than ten frames a second would do.

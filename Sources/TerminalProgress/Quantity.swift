@@ -1,7 +1,7 @@
 /// Numbers as people read them, the same everywhere.
-public enum Quantity {
+package enum Quantity {
   /// Binary units: `0 B`, `812 B`, `4.0 KiB`, `390 GiB`. Never wider than 8 cells, but for a sign.
-  public static func bytes(_ count: Int64) -> String {
+  package static func bytes(_ count: Int64) -> String {
     let sign = count < 0 ? "-" : ""
     let magnitude = count.magnitude
     if magnitude < 1024 { return "\(sign)\(magnitude) B" }
@@ -20,13 +20,13 @@ public enum Quantity {
   }
 
   /// Bytes a second: `12.3 MiB/s`. Never wider than 10 cells.
-  public static func rate(_ bytesPerSecond: Double) -> String {
+  package static func rate(_ bytesPerSecond: Double) -> String {
     guard bytesPerSecond.isFinite, bytesPerSecond >= 0 else { return "0 B/s" }
     return bytes(Int64(min(bytesPerSecond.rounded(), 9e18))) + "/s"
   }
 
   /// A span of time: `45 ms`, `1.2 s`, `1 min 05 s`, `2 h 03 min`, `3 d 04 h`.
-  public static func duration(_ duration: Duration) -> String {
+  package static func duration(_ duration: Duration) -> String {
     let seconds = max(0, duration.inSeconds)
     let tenths = Int((seconds * 10).rounded())
     if tenths < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
@@ -38,7 +38,7 @@ public enum Quantity {
   }
 
   /// A measured time with three digits: `0.42 ms`, `41.2 ms`, `3.41 s`; from a minute on as `duration`.
-  public static func measurement(_ duration: Duration) -> String {
+  package static func measurement(_ duration: Duration) -> String {
     let seconds = max(0, duration.inSeconds)
     // Rounding must not reach a fourth digit: that is the next form's.
     if seconds < 0.009_995 { return "\(decimal(seconds * 1000, 100)) ms" }
@@ -49,14 +49,14 @@ public enum Quantity {
   }
 
   /// A decimal with as many digits behind the point as `parts` has zeros: 10 or 100.
-  public static func decimal(_ value: Double, _ parts: Int) -> String {
+  package static func decimal(_ value: Double, _ parts: Int) -> String {
     let whole = Int((min(max(value, 0), 1e12) * Double(parts)).rounded())
     let rest = whole % parts
     return "\(whole / parts).\(parts == 100 ? twoDigits(rest) : String(rest))"
   }
 
   /// Time that is left, for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, as 0:00 means done.
-  public static func countdown(_ duration: Duration) -> String {
+  package static func countdown(_ duration: Duration) -> String {
     let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
     if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }
     if seconds < 100 * 3600 { return "\(seconds / 3600):\(twoDigits(seconds % 3600 / 60)):\(twoDigits(seconds % 60))" }
@@ -64,14 +64,14 @@ public enum Quantity {
   }
 
   /// A wait in a sentence: `4 s`, `2:05`. Rounded down for time that has passed, and up for time to come.
-  public static func wait(_ duration: Duration, isLeft: Bool) -> String {
+  package static func wait(_ duration: Duration, isLeft: Bool) -> String {
     let seconds = min(max(0, duration.inSeconds), 1e15)
     let whole = Int(isLeft ? seconds.rounded(.up) : seconds.rounded(.down))
     return whole < 100 ? "\(whole) s" : countdown(.seconds(whole))
   }
 
   /// Thousands separated: `1,000`.
-  public static func count(_ number: Int) -> String {
+  package static func count(_ number: Int) -> String {
     let digits = String(number.magnitude).utf8
     var text = number < 0 ? "-" : ""
     for (index, digit) in digits.enumerated() {
@@ -82,9 +82,9 @@ public enum Quantity {
   }
 
   /// `1 file`, `1,000 files`.
-  public static func files(_ number: Int) -> String { count(number, "file", "files") }
+  package static func files(_ number: Int) -> String { count(number, "file", "files") }
 
-  public static func count(_ number: Int, _ one: String, _ more: String) -> String {
+  package static func count(_ number: Int, _ one: String, _ more: String) -> String {
     "\(count(number)) \(number == 1 ? one : more)"
   }
 
@@ -92,11 +92,11 @@ public enum Quantity {
 }
 
 /// Lines of a table that is printed as a whole, with at least one blank between columns.
-public enum TextColumns {
+package enum TextColumns {
   /// - Parameter widths: negative where texts stand at the right edge; 0 for a last column.
-  public static func lines(_ rows: [[String]], _ widths: [Int]) -> [String] { rows.map { line($0, widths) } }
+  package static func lines(_ rows: [[String]], _ widths: [Int]) -> [String] { rows.map { line($0, widths) } }
 
-  public static func line(_ texts: [String], _ widths: [Int]) -> String {
+  package static func line(_ texts: [String], _ widths: [Int]) -> String {
     zip(texts, widths).map { text, width in
       let blanks = String(repeating: " ", count: width == 0 ? 0 : max(1, abs(width) - text.count))
       return width < 0 ? blanks + text : text + blanks

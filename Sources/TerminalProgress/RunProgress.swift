@@ -1,4 +1,4 @@
-public import DownloadModel
+package import DownloadModel
 import Glibc
 import HeapModule
 
@@ -145,16 +145,16 @@ struct RunTotal: Sendable {
 }
 
 /// The progress of a run, by the rule of the total line; for other processes.
-public struct RunOutlook: Sendable {
+package struct RunOutlook: Sendable {
   private var total = RunTotal()
   /// How much is done, from 0 to 1; nil while unknown.
-  public private(set) var fraction: Double?
-  public private(set) var timeLeft: Duration?
+  package private(set) var fraction: Double?
+  package private(set) var timeLeft: Duration?
 
-  public init() {}
+  package init() {}
 
   /// - Parameter now: since the start.
-  public mutating func update(_ sample: ProgressSample, at now: Duration) {
+  package mutating func update(_ sample: ProgressSample, at now: Duration) {
     let content = total.update(sample, active: sample.active.map { FileProgress($0.meter) }, at: now)
     fraction = content.progress.fraction
     timeLeft = content.timeLeft

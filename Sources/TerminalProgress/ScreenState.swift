@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// What a key means while bars stand and no question is asked.
-public enum ScreenKey: String, Sendable, CaseIterable {
+package enum ScreenKey: String, Sendable, CaseIterable {
   case help = "?", pause = "p", more = "+", fewer = "-", skip = "s", details = "d", failures = "f", stop = "q"
   case up, down
   /// Escape: closes what is open.
@@ -10,7 +10,7 @@ public enum ScreenKey: String, Sendable, CaseIterable {
 }
 
 /// What a key asks of the run.
-public enum ScreenCommand: Sendable, Equatable {
+package enum ScreenCommand: Sendable, Equatable {
   case pause, goOn
   /// One file at a time more, or one less.
   case width(change: Int)

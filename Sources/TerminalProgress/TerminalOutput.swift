@@ -1,7 +1,7 @@
 import Glibc
 
 /// Where progress is written to. `TerminalOutput` is the real one; tests read the characters.
-public protocol ProgressOutput: Sendable {
+package protocol ProgressOutput: Sendable {
   /// Whether bytes would be taken at once. A stopped terminal (Ctrl-S) or a full pipe is not ready.
   var isReady: Bool { get }
 
@@ -25,55 +25,55 @@ public protocol ProgressOutput: Sendable {
 }
 
 /// Output is no longer taken: the terminal hung up, the pipe was closed, or the disk of the log is full.
-public struct OutputLost: Error, Sendable, Equatable {
-  public var errno: Int32
-  public init(errno: Int32) { self.errno = errno }
+package struct OutputLost: Error, Sendable, Equatable {
+  package var errno: Int32
+  package init(errno: Int32) { self.errno = errno }
 }
 
 /// Standard error, or another descriptor. It stays blocking or not as it was found: other processes share it.
-public struct TerminalOutput: ProgressOutput {
+package struct TerminalOutput: ProgressOutput {
   private let descriptor: Int32
   /// Nil where keys are left as they are.
   private let mode: TerminalMode?
 
   /// - Parameter takesKeys: whether what is typed is unseen while bars stand.
   /// - Parameter keepsInput: whether it is left for the program that reads next.
-  public init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: @autoclosure () -> Bool = false) {
+  package init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: @autoclosure () -> Bool = false) {
     let descriptor = descriptor ?? STDERR_FILENO
     self.descriptor = descriptor
     mode = takesKeys && isatty(descriptor) == 1 ? TerminalMode(descriptor, keepsInput: keepsInput()) : nil
   }
 
-  public var isTerminal: Bool { isatty(descriptor) == 1 }
+  package var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  public var isReady: Bool { canWrite(within: 0) }
+  package var isReady: Bool { canWrite(within: 0) }
 
   /// True also for what is no terminal, or not the one that controls this process.
-  public var isInForeground: Bool {
+  package var isInForeground: Bool {
     let group = tcgetpgrp(descriptor)
     return group < 0 || group == getpgrp()
   }
 
-  public var size: TerminalSize? {
+  package var size: TerminalSize? {
     var window = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else { return nil }
     return TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))
   }
 
-  public func takeKeys() {
+  package func takeKeys() {
     // What is left for the next program is left as it was typed, without marks.
     if mode?.take() == true, mode?.keepsInput == false { writeAtOnce(TerminalMode.pasteOn) }
   }
 
-  public func giveKeysBack(isForGood: Bool) {
+  package func giveKeysBack(isForGood: Bool) {
     if mode?.giveBack(isForGood: isForGood) == true { writeAtOnce(TerminalMode.pasteOff) }
   }
 
-  public func write(_ bytes: [UInt8]) throws(OutputLost) { try write(bytes) { true } }
+  package func write(_ bytes: [UInt8]) throws(OutputLost) { try write(bytes) { true } }
 
   /// Also to a descriptor that does not block.
   /// - Parameter waits: asked after each second in which nothing is taken.
-  public func write(_ bytes: [UInt8], while waits: () -> Bool) throws(OutputLost) {
+  package func write(_ bytes: [UInt8], while waits: () -> Bool) throws(OutputLost) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -87,7 +87,7 @@ public struct TerminalOutput: ProgressOutput {
     }
   }
 
-  public func writeAtOnce(_ bytes: [UInt8]) {
+  package func writeAtOnce(_ bytes: [UInt8]) {
     guard isReady else { return }
     // The process is about to end: what was not taken, or failed, cannot be mended.
     _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -102,11 +102,11 @@ public struct TerminalOutput: ProgressOutput {
 }
 
 /// Whether progress is written to a terminal, and the environment variables that tell which.
-public struct TerminalEnvironment: Sendable {
-  public var isTerminal: Bool
+package struct TerminalEnvironment: Sendable {
+  package var isTerminal: Bool
   private var variables: [String: String]
 
-  public init(isTerminal: Bool, variables: [String: String]) {
+  package init(isTerminal: Bool, variables: [String: String]) {
     (self.isTerminal, self.variables) = (isTerminal, variables)
   }
 
@@ -123,7 +123,7 @@ public struct TerminalEnvironment: Sendable {
   }
 
   /// The first of the three that is set decides (POSIX.1 §8.2).
-  public var isUTF8: Bool {
+  package var isUTF8: Bool {
     let locale = (self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? "").lowercased()
     return locale.contains("utf-8") || locale.contains("utf8")
   }
@@ -132,10 +132,10 @@ public struct TerminalEnvironment: Sendable {
   var glyphs: Glyphs { isUTF8 && self["TERM"] != "linux" ? .unicode : .ascii }
 
   /// Whether bars may be drawn with blocks.
-  public var drawsBlocks: Bool { glyphs == .unicode }
+  package var drawsBlocks: Bool { glyphs == .unicode }
 
   /// Strongest first: `NO_COLOR` (no-color.org), `CLICOLOR_FORCE` or `FORCE_COLOR` (not empty, not 0), the terminal.
-  public var isColored: Bool {
+  package var isColored: Bool {
     self["NO_COLOR"] == nil && (isOn("CLICOLOR_FORCE") || isOn("FORCE_COLOR") || movesCursor)
   }
 
@@ -153,12 +153,12 @@ public struct TerminalEnvironment: Sendable {
 }
 
 /// A window's size in character cells.
-public struct TerminalSize: Sendable, Equatable {
-  public var columns: Int
-  public var rows: Int
+package struct TerminalSize: Sendable, Equatable {
+  package var columns: Int
+  package var rows: Int
 
-  public init(columns: Int, rows: Int) { (self.columns, self.rows) = (columns, rows) }
+  package init(columns: Int, rows: Int) { (self.columns, self.rows) = (columns, rows) }
 
   /// What a terminal has that does not say (POSIX.1: 80 by 24).
-  public static let usual = TerminalSize(columns: 80, rows: 24)
+  package static let usual = TerminalSize(columns: 80, rows: 24)
 }

@@ -1,11 +1,11 @@
 import DownloadModel
 
 /// Text from outside (names, server messages, lines of a list), made harmless for a terminal.
-public enum TerminalText {
+package enum TerminalText {
   /// Every text for a person passes this function. It takes out secrets (`Redaction`) and every character that acts on
   /// a terminal or hides from the eye: controls (C0, DEL, C1), bidi controls, and what has no width. Tabs and line ends
   /// become one blank, so that words stay apart and no text forges a line.
-  public static func sanitized(_ text: some StringProtocol) -> String {
+  package static func sanitized(_ text: some StringProtocol) -> String {
     let text = Redaction.redacted(text)
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
     var scalars = String.UnicodeScalarView()
@@ -20,7 +20,7 @@ public enum TerminalText {
   }
 
   /// For a locale without Unicode: the signs of dlm's own texts have stand-ins, and the rest becomes question marks.
-  public static func inASCII(_ text: String) -> String {
+  package static func inASCII(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
     let standIns: [Character: String] = ["×": "x", "…": "...", "≥": ">=", "–": "-", "±": "+-", "·": ","]
     return text.map { $0.isASCII ? String($0) : standIns[$0] ?? "?" }.joined()
@@ -38,7 +38,7 @@ public enum TerminalText {
 }
 
 /// Cutting a text to a number of cells, never through a character.
-public enum TextCut {
+package enum TextCut {
   /// Keeps the beginning; `ellipsis` stands for the rest.
   static func atEnd(_ text: String, to width: Int, ellipsis: String) -> String {
     if CellWidth.of(text) <= width { return text }
@@ -80,7 +80,7 @@ public enum TextCut {
   }
 
   /// Short names of addresses: their ends, but the whole of those that end alike, cut so that they stay apart.
-  public static func ends(of addresses: [String], to width: Int, ellipsis: String) -> [String: String] {
+  package static func ends(of addresses: [String], to width: Int, ellipsis: String) -> [String: String] {
     let texts = Dictionary(addresses.map { ($0, TerminalText.sanitized($0)) }) { $1 }
     func end(_ text: String) -> String { text.split(separator: "/").last.map { String($0) } ?? text }
     let alike = Dictionary(grouping: Set(texts.values), by: end)
@@ -100,11 +100,11 @@ public enum TextCut {
 
 /// Messages broken between words for a narrow window. What is to be copied (a command, an address below its cause)
 /// stands alone on a line that is set in, which stays as it is.
-public enum TextWrap {
+package enum TextWrap {
   private static let indent = "    "
 
   /// `text` alone if it fits into so many columns.
-  public static func lines(_ text: String, columns: Int) -> [String] {
+  package static func lines(_ text: String, columns: Int) -> [String] {
     guard columns > 0, CellWidth.of(text) > columns, !text.hasPrefix(indent) else { return [text] }
     return wrapped(text, columns)
   }
@@ -124,7 +124,7 @@ public enum TextWrap {
 
   /// - Parameter label: what the first line begins with, and as wide as the margin of the others; without one those are
   ///   indented.
-  public static func wrapped(_ text: String, _ columns: Int, behind label: String? = nil) -> [String] {
+  package static func wrapped(_ text: String, _ columns: Int, behind label: String? = nil) -> [String] {
     let start = label ?? String(text.prefix { $0 == " " })
     let margin = label.map { String(repeating: " ", count: $0.count) } ?? indent
     var lines: [String] = []

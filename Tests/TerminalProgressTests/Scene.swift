@@ -2,7 +2,7 @@
 @testable import TerminalProgress
 
 extension CellLine: ExpressibleByStringLiteral {
-  public init(stringLiteral text: String) { self.init(text) }
+  package init(stringLiteral text: String) { self.init(text) }
 
   /// A line of text in which SGR sequences of one parameter are tones.
   init(_ text: String) {

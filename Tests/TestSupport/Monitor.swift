@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// `NSCondition` is the lock; the mutex inside it is never contended and is there so that the compiler, too,
 /// sees that nobody reaches the state without locking. ThreadSanitizer understands the former only.
-public final class Monitor<State: Sendable>: Sendable {
+package final class Monitor<State: Sendable>: Sendable {
   private struct Waiter {
     let isMet: @Sendable (State) -> Bool
     let continuation: CheckedContinuation<Result<Void, SupportFailure>, Never>
@@ -25,12 +25,12 @@ public final class Monitor<State: Sendable>: Sendable {
   private let condition = NSCondition()
   private let guarded: Lock<Guarded>
 
-  public init(_ state: State) { guarded = Lock(Guarded(state: state)) }
+  package init(_ state: State) { guarded = Lock(Guarded(state: state)) }
 
   /// Reads or changes the state, then wakes whoever waited for what it has become.
   /// - Parameter body: runs under the lock, so it must not call this monitor.
   @discardableResult
-  public func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+  package func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
     let (value, ready) = locked { guarded -> (Value, [Waiter]) in
       let value = body(&guarded.state)
       let ready = guarded.waiters.filter { $0.value.isMet(guarded.state) }
@@ -62,7 +62,7 @@ public final class Monitor<State: Sendable>: Sendable {
   ///   - what: said in the failure.
   ///   - limit: only a safety net against hanging for ever, so it is generous.
   /// - Throws: when the limit has passed or the task is cancelled.
-  public func wait(
+  package func wait(
     for what: String, within limit: Duration = safetyLimit, until isMet: @escaping @Sendable (State) -> Bool
   ) async throws(SupportFailure) {
     let id = locked { guarded in
@@ -114,17 +114,17 @@ public final class Monitor<State: Sendable>: Sendable {
 }
 
 /// How long a test waits for an event before it is called a failure. Never the measure of anything.
-public let safetyLimit = Duration.seconds(180)
+package let safetyLimit = Duration.seconds(180)
 
 extension Duration {
   var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }
 
 /// Why the test support itself could not do its part: never a verdict on the code under test.
-public struct SupportFailure: Error, Equatable, CustomStringConvertible {
-  public let description: String
+package struct SupportFailure: Error, Equatable, CustomStringConvertible {
+  package let description: String
 
-  public init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 
   /// A failed system call, with errno's words.
   static func systemCall(_ name: String, errno code: Int32) -> SupportFailure {

@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 
 /// A folder of the test's own, removed with everything in it when the object goes.
-public final class TemporaryFolder: Sendable {
+package final class TemporaryFolder: Sendable {
   /// Absolute, without symbolic links and without a slash at its end.
-  public let path: String
+  package let path: String
 
   /// - Parameter parent: where it is made; nil for the system's temporary folder.
   /// - Throws: when that cannot be written.
-  public init(in parent: String? = nil) throws(SupportFailure) {
+  package init(in parent: String? = nil) throws(SupportFailure) {
     let parent = URL(filePath: parent ?? NSTemporaryDirectory()).resolvingSymlinksInPath().path
     var template = Array("\(parent)/dlm-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw .systemCall("mkdtemp in \(parent)", errno: errno) }
@@ -25,12 +25,12 @@ public final class TemporaryFolder: Sendable {
     }
   }
 
-  public func path(_ name: String) -> String { "\(path)/\(name)" }
+  package func path(_ name: String) -> String { "\(path)/\(name)" }
 
   /// Writes a file, making the folders on its way.
   /// - Returns: its absolute path.
   @discardableResult
-  public func write(_ bytes: [UInt8], to name: String) throws -> String {
+  package func write(_ bytes: [UInt8], to name: String) throws -> String {
     let file = path(name)
     let folder = URL(filePath: file).deletingLastPathComponent()
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -38,36 +38,36 @@ public final class TemporaryFolder: Sendable {
     return file
   }
 
-  public func read(_ name: String) throws -> [UInt8] {
+  package func read(_ name: String) throws -> [UInt8] {
     try [UInt8](Data(contentsOf: URL(filePath: path(name))))
   }
 
   /// The names directly in the folder, or in one of its folders, sorted.
-  public func names(in subfolder: String = "") throws -> [String] {
+  package func names(in subfolder: String = "") throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: path(subfolder)).sorted()
   }
 
-  public func write(_ text: String, to name: String) throws { try write(Array(text.utf8), to: name) }
+  package func write(_ text: String, to name: String) throws { try write(Array(text.utf8), to: name) }
 
-  public func text(_ name: String) throws -> String { String(decoding: try read(name), as: UTF8.self) }
+  package func text(_ name: String) throws -> String { String(decoding: try read(name), as: UTF8.self) }
 
   /// Makes a folder in it.
-  public func makeFolder(_ name: String) throws(SupportFailure) {
+  package func makeFolder(_ name: String) throws(SupportFailure) {
     if mkdir(path(name), 0o755) != 0 { throw .systemCall("mkdir \(name)", errno: errno) }
   }
 
   /// Makes a symbolic link in it.
   /// - Parameter target: as it will be read: relative to the link's folder, or absolute.
-  public func link(_ name: String, to target: String) throws(SupportFailure) {
+  package func link(_ name: String, to target: String) throws(SupportFailure) {
     if symlink(target, path(name)) != 0 { throw .systemCall("symlink \(name)", errno: errno) }
   }
 
-  public func hardLink(_ name: String, as other: String) throws(SupportFailure) {
+  package func hardLink(_ name: String, as other: String) throws(SupportFailure) {
     if Glibc.link(path(name), path(other)) != 0 { throw .systemCall("link \(name)", errno: errno) }
   }
 
   /// Removes a file, not a folder.
-  public func remove(_ name: String) throws(SupportFailure) {
+  package func remove(_ name: String) throws(SupportFailure) {
     if unlink(path(name)) != 0 { throw .systemCall("unlink \(name)", errno: errno) }
   }
 }

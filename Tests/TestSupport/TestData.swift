@@ -2,12 +2,12 @@ import Glibc
 
 /// A small, fast generator with a seed (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators):
 /// equal seeds give equal test data on every machine.
-public struct SplitMix64: RandomNumberGenerator, Sendable {
+package struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  public init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -16,7 +16,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
   }
 
   /// Bytes of a test file. A shorter file of the same seed is a prefix of a longer one.
-  public static func bytes(count: Int, seed: UInt64) -> [UInt8] {
+  package static func bytes(count: Int, seed: UInt64) -> [UInt8] {
     var generator = SplitMix64(seed: seed)
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       let raw = UnsafeMutableRawBufferPointer(buffer)
@@ -38,7 +38,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
 
 /// Bytes that differ from place to place, so that a shifted or repeated part is noticed: a block of a prime
 /// length again and again, which a debug build makes much faster than `SplitMix64.bytes`.
-public func pattern(_ count: Int, seed: UInt8 = 0) -> [UInt8] {
+package func pattern(_ count: Int, seed: UInt8 = 0) -> [UInt8] {
   let block = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) &+ seed }
   var bytes: [UInt8] = []
   bytes.reserveCapacity(count + block.count)
@@ -49,7 +49,7 @@ public func pattern(_ count: Int, seed: UInt8 = 0) -> [UInt8] {
 extension [UInt8] {
   /// As the standard library's, whose code compares a byte at a time where tests are built without optimization:
   /// for whole files that takes as long as fetching them.
-  public static func == (one: Self, other: Self) -> Bool {
+  package static func == (one: Self, other: Self) -> Bool {
     one.count == other.count
       && one.withUnsafeBytes { one in
         other.withUnsafeBytes { other in
@@ -64,7 +64,7 @@ extension Sequence<UInt8> {
   /// Where these bytes first differ from others, in words; nil if they are equal.
   ///
   /// For whole files: `#expect(a == b)` on megabytes spends minutes on describing what is different.
-  public func firstDifference(from expected: some Sequence<UInt8>) -> String? {
+  package func firstDifference(from expected: some Sequence<UInt8>) -> String? {
     var offset = 0
     var others = expected.makeIterator()
     for byte in self {

@@ -1,25 +1,25 @@
-public import DownloadModel
+package import DownloadModel
 
 /// Which mode runs when: interleaved, the order moving on by one each round, so that a network that gets faster favours
 /// none. After as many rounds as there are modes the order is drawn anew, so that none always follows the same other.
-public struct ComparisonPlan: Sendable, Equatable {
-  public struct Step: Sendable, Hashable {
-    public let mode: ComparedMode
+package struct ComparisonPlan: Sendable, Equatable {
+  package struct Step: Sendable, Hashable {
+    package let mode: ComparedMode
     /// From 1, among the warm-up rounds or among the others.
-    public let round: Int
+    package let round: Int
     /// Its time is not counted; its files must be right all the same.
-    public let isWarmUp: Bool
+    package let isWarmUp: Bool
 
-    public init(mode: ComparedMode, round: Int, isWarmUp: Bool = false) {
+    package init(mode: ComparedMode, round: Int, isWarmUp: Bool = false) {
       (self.mode, self.round, self.isWarmUp) = (mode, round, isWarmUp)
     }
   }
 
-  public let modes: [ComparedMode]
-  public let steps: [Step]
+  package let modes: [ComparedMode]
+  package let steps: [Step]
 
   /// - Parameter seed: of the order; nil for that of `modes`.
-  public init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
+  package init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
     self.modes = modes.distinct
     var draw = seed.map { SeededGenerator($0) }
     steps =
@@ -44,31 +44,31 @@ public struct ComparisonPlan: Sendable, Equatable {
 }
 
 /// What is measured side by side: a mode, and where several widths of it are asked for, one of those.
-public struct ComparedMode: Sendable, Hashable, Comparable {
-  public let mode: DownloadMode
+package struct ComparedMode: Sendable, Hashable, Comparable {
+  package let mode: DownloadMode
   /// Files at a time; nil for the run's own setting, and for sequential, which has one.
-  public let jobs: Int?
+  package let jobs: Int?
 
-  public init(_ mode: DownloadMode, jobs: Int? = nil) {
+  package init(_ mode: DownloadMode, jobs: Int? = nil) {
     self.mode = mode
     self.jobs = mode == .sequential ? nil : jobs
   }
 
-  public static let sequential = ComparedMode(.sequential)
-  public static let asyncLet = ComparedMode(.asyncLet)
-  public static let parallel = ComparedMode(.parallel)
+  package static let sequential = ComparedMode(.sequential)
+  package static let asyncLet = ComparedMode(.asyncLet)
+  package static let parallel = ComparedMode(.parallel)
 
   /// As its options are typed: `parallel`, `parallel -j 16`.
-  public var name: String { jobs.map { "\(mode.rawValue) -j \($0)" } ?? mode.rawValue }
+  package var name: String { jobs.map { "\(mode.rawValue) -j \($0)" } ?? mode.rawValue }
 
   /// Every mode at every width, sequential once; nil is a width that a run finds out. With one width no mode names it.
-  public static func all(_ modes: [DownloadMode], widths: [Int?]) -> [ComparedMode] {
+  package static func all(_ modes: [DownloadMode], widths: [Int?]) -> [ComparedMode] {
     let named = widths.count < 2 ? [nil] : widths
     return modes.flatMap { mode in named.map { ComparedMode(mode, jobs: $0) } }.distinct
   }
 
   /// As a report lists them: by mode, then by width, a run's own width last.
-  public static func < (left: ComparedMode, right: ComparedMode) -> Bool {
+  package static func < (left: ComparedMode, right: ComparedMode) -> Bool {
     func rank(_ mode: ComparedMode) -> (Int, Int) {
       (DownloadMode.allCases.firstIndex(of: mode.mode) ?? 0, mode.jobs ?? .max)
     }

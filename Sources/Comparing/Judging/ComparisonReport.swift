@@ -1,20 +1,20 @@
-public import DownloadModel
+package import DownloadModel
 import TerminalProgress
 
 /// What a comparison found; the front door makes the words of it.
-public struct ComparisonReport: Sendable, Equatable {
+package struct ComparisonReport: Sendable, Equatable {
   /// A mode each, sequential first, then by their names in the order of `DownloadMode.allCases`, then by width.
-  public let results: [ModeResult]
+  package let results: [ModeResult]
   /// nil with fewer than two modes.
-  public let conclusion: Conclusion?
+  package let conclusion: Conclusion?
   /// Least and most bytes that a run moved over the network, when they differ by more than a hundredth: a cache helped
   /// one, or another fetched something twice, and the times are not of equal work.
-  public let unequalBytes: ClosedRange<Int64>?
+  package let unequalBytes: ClosedRange<Int64>?
   /// Files that failed, and are no part of any of these runs.
-  public let leftOut: [DownloadError]
+  package let leftOut: [DownloadError]
 
   /// - Parameter measurements: in any order.
-  public init(measurements: [RunMeasurement], leftOut: [DownloadError] = []) {
+  package init(measurements: [RunMeasurement], leftOut: [DownloadError] = []) {
     self.leftOut = leftOut
     let runs = Dictionary(grouping: measurements.sorted { $0.round < $1.round }, by: \.mode)
     results = runs.keys.sorted().compactMap { ModeResult(mode: $0, runs: runs[$0] ?? []) }
@@ -25,37 +25,37 @@ public struct ComparisonReport: Sendable, Equatable {
     unequalBytes = most - least > least / 100 ? least...most : nil
   }
 
-  public func result(of mode: ComparedMode) -> ModeResult? { results.first { $0.mode == mode } }
+  package func result(of mode: ComparedMode) -> ModeResult? { results.first { $0.mode == mode } }
 
   /// How many times as fast `mode` is as `reference`; nil when either was not measured.
-  public func speed(of mode: ComparedMode, against reference: ComparedMode) -> RelativeSpeed? {
+  package func speed(of mode: ComparedMode, against reference: ComparedMode) -> RelativeSpeed? {
     guard let own = result(of: mode), let other = result(of: reference) else { return nil }
     return RelativeSpeed(of: own, against: other)
   }
 }
 
-public struct ModeResult: Sendable, Equatable {
-  public let mode: ComparedMode
+package struct ModeResult: Sendable, Equatable {
+  package let mode: ComparedMode
   /// In the order of their rounds.
-  public let runs: [RunMeasurement]
-  public let times: SampleSummary
-  public let warnings: [MeasurementWarning]
+  package let runs: [RunMeasurement]
+  package let times: SampleSummary
+  package let warnings: [MeasurementWarning]
 
   /// - Parameter runs: all of `mode`; nil comes of none.
-  public init?(mode: ComparedMode, runs: [RunMeasurement]) {
+  package init?(mode: ComparedMode, runs: [RunMeasurement]) {
     guard let times = SampleSummary(runs.map(\.wall)) else { return nil }
     (self.mode, self.runs, self.times) = (mode, runs, times)
     warnings = MeasurementWarning.all(for: runs, times: times)
   }
 
   /// The run whose time is nearest to the median, the earlier of two.
-  public var medianRun: RunMeasurement {
+  package var medianRun: RunMeasurement {
     // There is at least one run.
     runs.min { $0.wall.distance(to: times.median) < $1.wall.distance(to: times.median) } ?? runs[0]
   }
 
   /// Bytes a second over the network at the median time; nil when that is no time at all.
-  public var bytesPerSecond: Double? {
+  package var bytesPerSecond: Double? {
     guard times.median > .zero else { return nil }
     let bytes = runs.reduce(0.0) { $0 + Double($1.bytes) } / Double(runs.count)
     return bytes / (times.median / .seconds(1))
@@ -63,16 +63,16 @@ public struct ModeResult: Sendable, Equatable {
 }
 
 /// One run of a mode.
-public struct RunMeasurement: Sendable, Equatable {
-  public let mode: ComparedMode
-  public let round: Int
-  public let wall: Duration
-  public let files: Int
+package struct RunMeasurement: Sendable, Equatable {
+  package let mode: ComparedMode
+  package let round: Int
+  package let wall: Duration
+  package let files: Int
   /// Body bytes that came over the network.
-  public let bytes: Int64
-  public let details: RunDetails
+  package let bytes: Int64
+  package let details: RunDetails
 
-  public init(
+  package init(
     mode: ComparedMode, round: Int, wall: Duration, files: Int, bytes: Int64, details: RunDetails = RunDetails()
   ) {
     (self.mode, self.round, self.wall) = (mode, round, wall)
@@ -81,17 +81,17 @@ public struct RunMeasurement: Sendable, Equatable {
 }
 
 /// "parallel is 5.2 ± 0.3 times as fast as sequential", as data.
-public struct Conclusion: Sendable, Equatable {
+package struct Conclusion: Sendable, Equatable {
   /// The mode with the smallest median time; where other medians tie with it, the one with the smallest mean.
-  public let winner: ComparedMode
+  package let winner: ComparedMode
   /// What it is compared with: sequential, or, when that won, the next fastest.
-  public let reference: ComparedMode
+  package let reference: ComparedMode
   /// Modes that are as fast as the winner, as far as these runs can tell.
-  public let equals: [ComparedMode]
-  public let speed: RelativeSpeed
-  public let certainty: Certainty
+  package let equals: [ComparedMode]
+  package let speed: RelativeSpeed
+  package let certainty: Certainty
 
-  public enum Certainty: String, Sendable {
+  package enum Certainty: String, Sendable {
     /// The factor is above 1 by more than two standard deviations, which chance alone hardly does, or all runs of the
     /// one were before all of the other.
     case clear
@@ -105,7 +105,7 @@ public struct Conclusion: Sendable, Equatable {
     case tooShort = "too-short"
 
     /// Below this factor two times are called equal.
-    public static let leastFactor = 1.05
+    package static let leastFactor = 1.05
 
     var hasNoWinner: Bool { self != .clear && self != .unknown }
 
@@ -143,14 +143,14 @@ public struct Conclusion: Sendable, Equatable {
 }
 
 /// How many times as fast one thing is as another.
-public struct RelativeSpeed: Sendable, Equatable {
+package struct RelativeSpeed: Sendable, Equatable {
   /// Ratio of the median times: above 1 is faster.
-  public let factor: Double
+  package let factor: Double
   /// One standard deviation of the ratios of the rounds; nil with fewer than two.
-  public let deviation: Double?
+  package let deviation: Double?
 
   /// `5.2 ± 0.3`, or `5.2` of one run; with two decimals where one would say little: `0.48 ± 0.02`.
-  public var text: String {
+  package var text: String {
     let parts = factor < 0.95 || deviation.map { $0 < 0.05 } == true ? 100 : 10
     return Quantity.decimal(factor, parts) + (deviation.map { " ± \(Quantity.decimal(max($0, 0.01), parts))" } ?? "")
   }
@@ -171,20 +171,20 @@ extension RelativeSpeed {
 }
 
 /// What the times of one mode say.
-public struct SampleSummary: Sendable, Equatable {
-  public let count: Int
-  public let minimum: Duration
-  public let maximum: Duration
+package struct SampleSummary: Sendable, Equatable {
+  package let count: Int
+  package let minimum: Duration
+  package let maximum: Duration
   /// The slowest but for odd ones: one run in four, and one of three. Of fewer, all count.
   let usualMaximum: Duration
   /// The middle time, or the mean of the two middle ones.
-  public let median: Duration
-  public let mean: Duration
+  package let median: Duration
+  package let mean: Duration
   /// Of the sample (divided by n − 1); nil for a single run.
-  public let standardDeviation: Duration?
+  package let standardDeviation: Duration?
 
   /// - Parameter samples: in any order; nil comes of none.
-  public init?(_ samples: [Duration]) {
+  package init?(_ samples: [Duration]) {
     let sorted = samples.sorted()
     guard let first = sorted.first, let last = sorted.last else { return nil }
     let median = (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
@@ -197,13 +197,13 @@ public struct SampleSummary: Sendable, Equatable {
   }
 
   /// Half the way from the fastest to the slowest run, as a part of the median: 0.1 is ±10 %.
-  public var spread: Double { median > .zero ? (maximum - minimum) / 2 / median : 0 }
+  package var spread: Double { median > .zero ? (maximum - minimum) / 2 / median : 0 }
 
   /// `± 4 %`; nil for a single run.
-  public var spreadText: String? { count > 1 ? "± \(Int(min(spread * 100, 1e6).rounded())) %" : nil }
+  package var spreadText: String? { count > 1 ? "± \(Int(min(spread * 100, 1e6).rounded())) %" : nil }
 
   /// More, and a mode's runs are not alike.
-  public var isUneven: Bool { spread > 0.10 }
+  package var isUneven: Bool { spread > 0.10 }
 }
 
 extension Duration {
@@ -211,7 +211,7 @@ extension Duration {
 }
 
 /// A reason to trust the numbers of a mode less.
-public enum MeasurementWarning: Sendable, Equatable {
+package enum MeasurementWarning: Sendable, Equatable {
   /// Fewer than three runs: no scatter to speak of.
   case fewRuns(Int)
   /// The spread, as a part of the median, is above a tenth. With the run that lies farthest from the median.
@@ -240,7 +240,7 @@ public enum MeasurementWarning: Sendable, Equatable {
 }
 
 /// Why the modes came out as they did, as far as their runs show it.
-public enum Explanation: Sendable, Equatable {
+package enum Explanation: Sendable, Equatable {
   /// One after the other, this part of the files' time was waiting, and the rest was receiving at the rate of one
   /// connection. Side by side, files wait together, and each connection brings its own.
   case sideBySide(waiting: Double, bytesPerConnection: Double)
@@ -254,7 +254,7 @@ public enum Explanation: Sendable, Equatable {
   case hostLimit(host: String, connections: Int)
 
   /// - Returns: what gains, then what limits; empty where the runs do not show it.
-  public static func all(_ report: ComparisonReport) -> [Explanation] {
+  package static func all(_ report: ComparisonReport) -> [Explanation] {
     guard let conclusion = report.conclusion, let narrow = report.result(of: .sequential),
       let wide = report.results.filter({ $0.mode != .sequential }).min(by: { $0.times.median < $1.times.median }),
       let one = Facts(narrow), let many = Facts(wide)

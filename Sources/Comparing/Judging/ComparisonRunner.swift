@@ -1,14 +1,14 @@
-public import DownloadModel
+package import DownloadModel
 
 /// Carries out a plan: one run at a time, because two at once would measure each other.
-public struct ComparisonRunner: Sendable {
+package struct ComparisonRunner: Sendable {
   /// Runs a mode once over the whole list, into an empty folder, with an empty cache and no open connection, so that no
   /// run profits from another. What is thrown kept the run from being made; files that fail are in the observation.
   /// - Parameter leftOut: the addresses that are no part of it, without credentials.
-  public typealias Execute =
+  package typealias Execute =
     @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> RunObservation
 
-  public enum News: Sendable {
+  package enum News: Sendable {
     /// A valid run has ended, a warm-up too; with what has been measured so far.
     case ran(ComparisonPlan.Step, RunObservation, measured: [RunMeasurement])
     /// These files failed. The comparison begins anew, without them.
@@ -23,12 +23,12 @@ public struct ComparisonRunner: Sendable {
 
   /// - Parameter isStrict: whether a file that fails ends the comparison. Else the comparison begins anew without it,
   ///   because times of a list of which some fail are not times of the rest.
-  public init(plan: ComparisonPlan, isStrict: Bool = true, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
+  package init(plan: ComparisonPlan, isStrict: Bool = true, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
     (self.plan, self.isStrict, self.onNews) = (plan, isStrict, onNews)
   }
 
   /// Runs the whole plan, until a run makes it worthless or the task is cancelled.
-  public func compare(execute: Execute) async throws(ComparisonError) -> ComparisonReport {
+  package func compare(execute: Execute) async throws(ComparisonError) -> ComparisonReport {
     var leftOut: [DownloadError] = []
     var beginnings = 1
     while true {
@@ -75,14 +75,14 @@ public struct ComparisonRunner: Sendable {
   }
 }
 
-public enum ComparisonError: Error, Sendable, Equatable {
+package enum ComparisonError: Error, Sendable, Equatable {
   /// With what had been measured by then.
   case cancelled([RunMeasurement])
   /// A run downloaded something else, or not all of it: times are comparable only when the work was the same.
   case invalid(ComparisonPlan.Step, Objection)
   case broken(ComparisonPlan.Step, DownloadError)
 
-  public enum Objection: Sendable, Equatable {
+  package enum Objection: Sendable, Equatable {
     case failed([DownloadError])
     /// No file was downloaded, and none failed.
     case nothingDownloaded
@@ -91,26 +91,26 @@ public enum ComparisonError: Error, Sendable, Equatable {
   }
 }
 
-public struct RunObservation: Sendable {
+package struct RunObservation: Sendable {
   /// Its time is from before the first request to after the last file stood under its name, without hashing and
   /// clearing up.
-  public let measurement: RunMeasurement
+  package let measurement: RunMeasurement
   /// Each with its address.
-  public let failures: [DownloadError]
-  public let manifest: ContentManifest
+  package let failures: [DownloadError]
+  package let manifest: ContentManifest
 
-  public init(_ measurement: RunMeasurement, failures: [DownloadError] = [], manifest: ContentManifest) {
+  package init(_ measurement: RunMeasurement, failures: [DownloadError] = [], manifest: ContentManifest) {
     (self.measurement, self.failures, self.manifest) = (measurement, failures, manifest)
   }
 }
 
 /// What came for each request, and not under each name, because names may depend on the order of the answers.
-public struct ContentManifest: Sendable {
+package struct ContentManifest: Sendable {
   /// By the position of the request in the list: its address without credentials, and a digest in a form that the
   /// caller chooses; compared, never read.
   private let files: [Int: (address: String, digest: String)]
 
-  public init(files: [Int: (address: String, digest: String)]) { self.files = files }
+  package init(files: [Int: (address: String, digest: String)]) { self.files = files }
 
   /// The first file, in the list's order, in which this manifest differs from another.
   func firstDifference(from reference: ContentManifest) -> ContentDifference? {
@@ -127,7 +127,7 @@ public struct ContentManifest: Sendable {
 }
 
 /// How the files of one run differ from those of another.
-public enum ContentDifference: Sendable, Equatable {
+package enum ContentDifference: Sendable, Equatable {
   case bytes(address: String)
   /// The other run had it.
   case missing(address: String)

@@ -1,30 +1,30 @@
-public import DownloadModel
+package import DownloadModel
 
 /// What is known of a run beside its time.
-public struct RunDetails: Sendable, Equatable {
+package struct RunDetails: Sendable, Equatable {
   /// Those that ended.
-  public var transfers: [Transfer] = []
+  package var transfers: [Transfer] = []
   /// When each file stood under its name, since the start of the run, by its address without credentials.
-  public var ends: [String: Duration] = [:]
+  package var ends: [String: Duration] = [:]
   /// How many bytes of each file were fetched, by its address: transfers also bring some twice, or for nothing.
-  public var bytes: [String: Int64] = [:]
+  package var bytes: [String: Int64] = [:]
   /// All threads of the process.
-  public var processorTime = Duration.zero
+  package var processorTime = Duration.zero
   /// Bytes of the process at their peak; nil where the kernel does not tell.
-  public var peakMemory: Int64?
-  public var retries = 0
+  package var peakMemory: Int64?
+  package var retries = 0
   /// For a host that refused all requests.
-  public var waited = Duration.zero
+  package var waited = Duration.zero
   /// Files under way at a time, at most.
-  public var mostAtOnce = 0
+  package var mostAtOnce = 0
   /// How many connections hosts were found to take, where they take fewer than were asked of them.
-  public var hostLimits: [String: Int] = [:]
+  package var hostLimits: [String: Int] = [:]
 
-  public init() {}
+  package init() {}
 
-  public struct Transfer: Sendable, Equatable {
-    public let begin: Duration
-    public var times: TransferTimes
+  package struct Transfer: Sendable, Equatable {
+    package let begin: Duration
+    package var times: TransferTimes
 
     fileprivate init(_ times: TransferTimes, since start: UInt64) {
       self.times = times
@@ -34,21 +34,21 @@ public struct RunDetails: Sendable, Equatable {
     var end: Duration { begin + times.end }
   }
 
-  public var connections: Int { transfers.reduce(0) { $0 + $1.times.connections } }
-  public var requests: Int { transfers.reduce(0) { $0 + $1.times.requests } }
+  package var connections: Int { transfers.reduce(0) { $0 + $1.times.connections } }
+  package var requests: Int { transfers.reduce(0) { $0 + $1.times.requests } }
 
   /// The median time from the start of a transfer to its first byte; nil without an answer.
-  public var timeToFirstByte: Duration? { SampleSummary(transfers.compactMap(\.times.firstByte))?.median }
+  package var timeToFirstByte: Duration? { SampleSummary(transfers.compactMap(\.times.firstByte))?.median }
 
   /// - Parameter start: of the run, in nanoseconds of the clock of the transfers.
-  public init(transfers: [TransferTimes], since start: UInt64, ends: [String: Duration] = [:]) {
+  package init(transfers: [TransferTimes], since start: UInt64, ends: [String: Duration] = [:]) {
     self.transfers = transfers.map { Transfer($0, since: start) }.sorted { $0.begin < $1.begin }
     self.ends = ends
   }
 }
 
 /// What a file does at a time.
-public enum FilePhase: String, Sendable, CaseIterable {
+package enum FilePhase: String, Sendable, CaseIterable {
   /// It waits for its turn, or between two attempts.
   case queued
   case lookingUp = "lookup"
@@ -61,26 +61,26 @@ public enum FilePhase: String, Sendable, CaseIterable {
 }
 
 /// The way of one file through a run: a row of the waterfall.
-public struct FileTimeline: Sendable, Equatable {
-  public struct Span: Sendable, Equatable {
-    public let phase: FilePhase
-    public let begin: Duration
-    public let end: Duration
+package struct FileTimeline: Sendable, Equatable {
+  package struct Span: Sendable, Equatable {
+    package let phase: FilePhase
+    package let begin: Duration
+    package let end: Duration
 
     var length: Duration { end - begin }
   }
 
-  public let address: String
+  package let address: String
   /// One behind the other, from the start of the run to the end of the file.
-  public private(set) var spans: [Span] = []
-  public let bytes: Int64
-  public let hasFailed: Bool
+  package private(set) var spans: [Span] = []
+  package let bytes: Int64
+  package let hasFailed: Bool
 
-  public var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
-  public var end: Duration { spans.last?.end ?? .zero }
+  package var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
+  package var end: Duration { spans.last?.end ?? .zero }
 
   /// Every file of a run, in the order in which they began, without further segments: they come while it is received.
-  public static func all(_ details: RunDetails) -> [FileTimeline] {
+  package static func all(_ details: RunDetails) -> [FileTimeline] {
     let byAddress = Dictionary(grouping: details.transfers, by: \.times.address)
     return byAddress.map { address, transfers in
       FileTimeline(address, transfers, bytes: details.bytes[address], end: details.ends[address])
@@ -110,14 +110,14 @@ public struct FileTimeline: Sendable, Equatable {
 }
 
 /// Sums over all files, so that files side by side count each.
-public struct TimeShares: Sendable, Equatable {
-  public private(set) var times: [FilePhase: Duration] = [:]
+package struct TimeShares: Sendable, Equatable {
+  package private(set) var times: [FilePhase: Duration] = [:]
 
-  public init(_ timelines: [FileTimeline]) {
+  package init(_ timelines: [FileTimeline]) {
     for span in timelines.lazy.flatMap(\.spans) { times[span.phase, default: .zero] += span.length }
   }
 
-  public subscript(phase: FilePhase) -> Duration { times[phase] ?? .zero }
+  package subscript(phase: FilePhase) -> Duration { times[phase] ?? .zero }
 
   /// All but the queue: what the files took themselves.
   var ofFiles: Duration { times.reduce(.zero) { $0 + ($1.key == .queued ? .zero : $1.value) } }

@@ -259,7 +259,7 @@ extension FilePhase {
   /// Its class in the style sheet.
   var style: String { "p-\(rawValue)" }
 
-  public var name: String {
+  package var name: String {
     switch self {
     case .lookingUp: "looking up"
     case .connecting: "connecting"

@@ -1,18 +1,18 @@
-public import DownloadModel
+package import DownloadModel
 
 /// A report of a comparison, or of a single run, in all its forms. A page needs no network and no script. All texts
 /// lose their secrets here (`Redaction`), and in the forms for people what hides from the eye.
-public struct ReportPages: Sendable {
+package struct ReportPages: Sendable {
   private let contents: ReportContents
   private let facts: ReportFacts
 
   /// - Parameter report: with a single mode and run, the pages show that one, and compare nothing.
-  public init(_ report: ComparisonReport, _ facts: ReportFacts) {
+  package init(_ report: ComparisonReport, _ facts: ReportFacts) {
     (contents, self.facts) = (ReportContents(report), facts)
   }
 
   /// One HTML page with all drawings and tables.
-  public var html: String { ReportPage(contents: contents, facts: facts).html }
+  package var html: String { ReportPage(contents: contents, facts: facts).html }
 
   /// One document of RFC 8259, without an end of line. Fields may be added; what is not known is null.
   ///
@@ -29,10 +29,10 @@ public struct ReportPages: Sendable {
   ///
   /// Phases are `queued`, `lookup`, `connect`, `tls`, `waiting`, `receiving`, `finishing`. All times are milliseconds,
   /// those of spans since the start of the run; all sizes are bytes.
-  public var json: String { value.text }
+  package var json: String { value.text }
 
   /// The same, as part of another.
-  public var value: JSONValue {
+  package var value: JSONValue {
     JSONValue([
       "version": 1, "list": text(facts.list), "command": text(facts.command), "date": text(facts.date),
       "headline": text(facts.headline), "notes": facts.notes.map(text),
@@ -97,7 +97,7 @@ public struct ReportPages: Sendable {
   }
 
   /// For an issue or a chat: the headline, the table and the notes, as GitHub-flavoured Markdown.
-  public var markdown: String {
+  package var markdown: String {
     let blocks = [
       "# \(Self.escaped(facts.headline))",
       Self.escaped([facts.list, contents.scope, facts.date].filter { !$0.isEmpty }.joined(separator: " · ")),
@@ -139,20 +139,20 @@ public struct ReportPages: Sendable {
 }
 
 /// What a page says that is not in its report. Each text may come from outside.
-public struct ReportFacts: Sendable {
-  public var list: String
+package struct ReportFacts: Sendable {
+  package var list: String
   /// As typed.
-  public var command: String
+  package var command: String
   /// ISO 8601.
-  public var date: String
+  package var date: String
   /// The judgement in one sentence.
-  public var headline: String
+  package var headline: String
   /// Reasons to trust the numbers less, a sentence each.
-  public var notes: [String]
+  package var notes: [String]
   /// What it was measured on: kernel, cores, versions.
-  public var machine: [(name: String, value: String)]
+  package var machine: [(name: String, value: String)]
 
-  public init(
+  package init(
     list: String, command: String, date: String, headline: String, notes: [String] = [],
     machine: [(name: String, value: String)] = []
   ) {

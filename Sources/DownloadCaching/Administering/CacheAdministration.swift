@@ -1,10 +1,10 @@
-public import DownloadModel
-public import FileReceiving
-public import SystemPackage
+package import DownloadModel
+import FileReceiving
+package import SystemPackage
 
 /// What `dlm cache …` and `dlm clear-cache` do with the index, also beside downloads. All calls throw `.cache`, with
 /// the system's or the database's message as the cause. Addresses are given as `Address.key`, nil for all.
-public struct CacheAdministration: Sendable {
+package struct CacheAdministration: Sendable {
   private let secret: UserSecret
   private let worker = DiskWorker("cache-reader")
   private let index: Result<CacheIndex, DownloadError>
@@ -14,7 +14,7 @@ public struct CacheAdministration: Sendable {
   /// - Parameters:
   ///   - folder: where the index is kept; nil for none.
   ///   - here: a folder of the user's, to clear no files but those in it and below.
-  public init(_ folder: FilePath?, here: FilePath? = nil, now: @escaping @Sendable () -> Int64 = WallClock.seconds) {
+  package init(_ folder: FilePath?, here: FilePath? = nil, now: @escaping @Sendable () -> Int64 = WallClock.seconds) {
     let secret = UserSecret(in: folder)
     self.here = here.map { path in (try? Folder(standing: path).canonicalPath()) ?? path.string }
     self.secret = secret
@@ -36,7 +36,7 @@ public struct CacheAdministration: Sendable {
     }
   }
 
-  public func status() async throws(DownloadError) -> CacheStatus {
+  package func status() async throws(DownloadError) -> CacheStatus {
     try await asking { try $0.status() }
   }
 
@@ -79,17 +79,17 @@ public struct CacheAdministration: Sendable {
 
   /// Forgets files that are gone or touched.
   /// - Parameter limit: seconds since 1970; what was last used before is forgotten too. Nil for no limit.
-  public func prune(usedBefore limit: Int64? = nil) async throws(DownloadError) -> Freed {
+  package func prune(usedBefore limit: Int64? = nil) async throws(DownloadError) -> Freed {
     try await asking("pruning the index") { try $0.prune(usedBefore: limit) }
   }
 
   /// Removes files of the store, least recently used first, until they take no more than so many bytes.
-  public func prune(storeTo bytes: Int64) async throws(DownloadError) -> Freed {
+  package func prune(storeTo bytes: Int64) async throws(DownloadError) -> Freed {
     try await asking("pruning the store") { try $0.prune(storeTo: bytes) }
   }
 
   /// Forgets files; removes no downloaded one. A `get` at the same time goes on, and writes its next batch.
-  public func clear(_ addresses: [String]? = nil) async throws(DownloadError) -> Freed {
+  package func clear(_ addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     if here == nil { return try await asking("clearing the index") { try $0.clear(addresses) } }
     var freed = Freed()
     try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
@@ -111,7 +111,7 @@ public struct CacheAdministration: Sendable {
   }
 
   /// The unfinished files in these folders and in those that the index knows, as far as they can be read.
-  public func unfinished(
+  package func unfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> [UnfinishedFile] {
     let meant = addresses.map { Set($0) }
@@ -124,7 +124,7 @@ public struct CacheAdministration: Sendable {
   }
 
   /// Removes unfinished files that are dlm's own and that no living process has in use, and rejected ones.
-  public func removeUnfinished(
+  package func removeUnfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> Freed {
     let meant = addresses.map { Set($0) }
@@ -146,7 +146,7 @@ public struct CacheAdministration: Sendable {
   }
 
   /// How many finished files stand untouched as dlm wrote them, and what they take on the disk.
-  public func written(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
+  package func written(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     var written = Freed()
     try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
       for row in rows where !row.key.isStored && row.isIntact {
@@ -160,7 +160,7 @@ public struct CacheAdministration: Sendable {
   }
 
   /// Removes finished files that stand untouched as dlm wrote them, and forgets all others.
-  public func removeWritten(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
+  package func removeWritten(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     try await remove(addresses) { _ in true }
   }
 
@@ -208,7 +208,7 @@ public struct CacheAdministration: Sendable {
 
   /// Must be called once, at the end.
   /// - Returns: what went wrong with the cache without failing a call.
-  public func close() async -> [CacheWarning] {
+  package func close() async -> [CacheWarning] {
     guard case .success(let index) = index else { return [] }
     await index.close()
     return [secret.takeFailure().map { CacheWarning(secret, $0) }].compactMap(\.self) + (await index.takeWarnings())
@@ -216,8 +216,8 @@ public struct CacheAdministration: Sendable {
 }
 
 /// Something about the cache that the user should know, although every download went on without it.
-public struct CacheWarning: Sendable, Equatable {
-  public enum Kind: String, Sendable, Equatable {
+package struct CacheWarning: Sendable, Equatable {
+  package enum Kind: String, Sendable, Equatable {
     /// The index was damaged; it was renamed to `path`, and a new one begins empty.
     case damagedIndexSetAside = "damaged-index-set-aside"
     /// The same of an index that another version of dlm made.
@@ -234,10 +234,10 @@ public struct CacheWarning: Sendable, Equatable {
     case unseen
   }
 
-  public var kind: Kind
-  public var path: FilePath
+  package var kind: Kind
+  package var path: FilePath
   /// What the system or the database said; empty if it said nothing.
-  public var detail: String
+  package var detail: String
 
   init(_ kind: Kind = .unusable, path: FilePath, detail: String = "") {
     (self.kind, self.path, self.detail) = (kind, path, detail)

@@ -1,7 +1,7 @@
-public import DownloadModel
+package import DownloadModel
 package import FileReceiving
 import Glibc
-public import SystemPackage
+package import SystemPackage
 
 /// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`), with the fields of its row.
 @dynamicMemberLookup
@@ -49,42 +49,42 @@ package struct CacheEntry: Sendable, Equatable {
   package var digest: String? { row.checksum }
 }
 
-public struct CacheStatus: Sendable, Equatable {
+package struct CacheStatus: Sendable, Equatable {
   /// Files that the index knows.
-  public var entries: Int
+  package var entries: Int
   /// What index, its log and journals take on the disk, as du(1) counts.
-  public var indexBytes: Int64
+  package var indexBytes: Int64
   /// The same for the bodies that the cache owns itself.
-  public var storeBytes: Int64
+  package var storeBytes: Int64
   /// Bytes of the files that the index knows, wherever they stand; touched or missing ones included.
-  public var fileBytes: Int64
-  public var folder: FilePath
+  package var fileBytes: Int64
+  package var folder: FilePath
 }
 
 /// What clearing or pruning the cache has freed, and what it had to leave.
-public struct Freed: Sendable, Equatable {
+package struct Freed: Sendable, Equatable {
   /// Files that the index no longer knows.
-  public var entries = 0
+  package var entries = 0
   /// By how many bytes the cache folder has shrunk, as du(1) counts.
-  public var bytes: Int64 = 0
+  package var bytes: Int64 = 0
   /// Journals of ended processes that were removed.
-  public var journals = 0
+  package var journals = 0
   /// Finished files that were removed, and what they took on the disk.
-  public var files = 0
-  public var fileBytes: Int64 = 0
+  package var files = 0
+  package var fileBytes: Int64 = 0
   /// Where files that could be removed stand.
-  public var folders: Set<String> = []
+  package var folders: Set<String> = []
   /// Finished files that stay, because they are no longer as dlm wrote them.
-  public var filesKept = 0
+  package var filesKept = 0
   /// Unfinished files that were removed, and what they took on the disk.
-  public var parts = 0
-  public var partBytes: Int64 = 0
+  package var parts = 0
+  package var partBytes: Int64 = 0
   /// Unfinished files that stay, because a running dlm has them in use.
-  public var partsInUse = 0
+  package var partsInUse = 0
   /// What could not be removed, or not be looked at.
-  public var failures: [DownloadError] = []
+  package var failures: [DownloadError] = []
 
-  public mutating func add(_ more: Freed) {
+  package mutating func add(_ more: Freed) {
     for count in [\Freed.entries, \.journals, \.files, \.filesKept, \.parts, \.partsInUse] {
       self[keyPath: count] += more[keyPath: count]
     }
@@ -94,16 +94,16 @@ public struct Freed: Sendable, Equatable {
 }
 
 /// A file that is not whole yet, as it waits in its folder for the next run (`StagedFile`).
-public struct UnfinishedFile: Sendable, Equatable {
-  public var address: String
+package struct UnfinishedFile: Sendable, Equatable {
+  package var address: String
   /// Whether it was asked for with a login or with header lines of its own.
-  public var isKeyed: Bool
-  public var path: FilePath
+  package var isKeyed: Bool
+  package var path: FilePath
   /// Bytes of the body that are there.
-  public var bytes: Int64
+  package var bytes: Int64
   /// Length of the whole file in bytes; nil if the server did not say.
-  public var total: Int64?
-  public var validator: Validator
+  package var total: Int64?
+  package var validator: Validator
 }
 
 /// The unfinished files in one folder that are this user's dlm's own, by the seal of their metadata (`ResumeMetadata`),

@@ -1,6 +1,6 @@
-public import DownloadModel
+package import DownloadModel
 import FileReceiving
-public import SystemPackage
+package import SystemPackage
 
 /// One cache actor's own connection to the index, for lookups on the network loop's thread: to ask the index's actor
 /// would take ten times as long, for the change of threads.
@@ -96,12 +96,12 @@ final class IndexReader {
 
 /// How long files were when they were last fetched, which is good only for the order of a run, since they may have
 /// changed. It never waits: what cannot be had at once is unknown.
-public final class IndexedSizes {
+package final class IndexedSizes {
   private let connection: Connection
   private let lookup: Statement
 
   /// - Returns: nil if there is no index yet, or none that can be read.
-  public init?(in folder: FilePath) {
+  package init?(in folder: FilePath) {
     guard let own = try? Folder(own: folder), (try? own.standing(IndexDatabase.fileName))?.isUsers == true,
       let connection = try? Connection(folder.appending(IndexDatabase.fileName).string, writes: false),
       let lookup = try? connection.statement(CacheSchema.sizeOfAddress)
@@ -110,7 +110,7 @@ public final class IndexedSizes {
   }
 
   /// - Returns: bytes; nil if unknown.
-  public func size(of address: Address) -> Int64? {
+  package func size(of address: Address) -> Int64? {
     let found = try? lookup.rows([.text(address.resource)]) { $0.number(0) }.first
     guard let size = found ?? nil, CacheRow.sizes.contains(size) else { return nil }
     return size

@@ -5,7 +5,7 @@ import SystemPackage
 import Synchronization
 
 /// How the cache keeps bytes of its own, so that what was fetched outlives the user's files (`store`).
-public enum StoreKind: String, Sendable, CaseIterable {
+package enum StoreKind: String, Sendable, CaseIterable {
   /// As `clone` where the file system can; elsewhere `none`.
   case auto
   /// Shares the blocks of the user's file, which takes no space.

@@ -1,10 +1,10 @@
-public import DownloadModel
+package import DownloadModel
 import Synchronization
 
 /// A scope for each download, so that one can be cancelled while the others go on, also in a strategy that runs all in
 /// one task. Each download is a child beside another that waits for its cancellation: whichever ends first ends the
 /// other. Only a run whose lines may be removed has scopes, since two tasks a file are not free.
-public final class DownloadScopes: Sendable {
+package final class DownloadScopes: Sendable {
   private let state = Lock(State())
 
   private struct State {
@@ -16,16 +16,16 @@ public final class DownloadScopes: Sendable {
     var withdraw: @Sendable (Set<Int>) -> Void = { _ in }
   }
 
-  public init() {}
+  package init() {}
 
   /// - Parameter onWithdraw: told of a cancelled request that ended in the queue, where nothing was under way.
-  public func attach(_ queue: RequestQueue, onWithdraw: @escaping @Sendable (DownloadRequest) -> Void) {
+  package func attach(_ queue: RequestQueue, onWithdraw: @escaping @Sendable (DownloadRequest) -> Void) {
     state.withLock { $0.withdraw = { for request in queue.withdraw($0) { onWithdraw(request) } } }
   }
 
   /// Cancels downloads: under way, held in the queue, or about to be given out. Each ends as cancelled, unless it has
   /// just ended otherwise.
-  public func cancel(_ ids: Set<Int>) {
+  package func cancel(_ ids: Set<Int>) {
     let (running, withdraw) = state.withLock { state in
       state.cancelled.formUnion(ids)
       return (ids.compactMap { state.running[$0] }, state.withdraw)
@@ -35,7 +35,7 @@ public final class DownloadScopes: Sendable {
   }
 
   /// A download has ended; its number may be given out anew.
-  public func forget(_ id: Int) { state.withLock { _ = $0.cancelled.remove(id) } }
+  package func forget(_ id: Int) { state.withLock { _ = $0.cancelled.remove(id) } }
 
   func run(_ request: DownloadRequest, _ download: @escaping DownloadStrategy.Download) async {
     let (stream, scope) = AsyncStream<Never>.makeStream()

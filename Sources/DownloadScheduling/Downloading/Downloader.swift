@@ -1,12 +1,12 @@
-public import DownloadModel
+package import DownloadModel
 
 /// Runs one download: the store opens it, transfers fill it and are retried by the policy, the store commits it. What
 /// its host refuses, and what waits for its next attempt, goes back to the queue. It touches no byte itself.
 ///
 /// An actor on its network loop's thread, as the store and the transport are, so that a file changes no threads.
-public actor Downloader {
+package actor Downloader {
   private nonisolated let executor: any SerialExecutor
-  public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let store: any DownloadStore
   private let transport: any Transport
@@ -19,18 +19,18 @@ public actor Downloader {
   /// Files that were given up and have not ended yet, and how they are to end; mostly none.
   private var givenUp: [Int: DownloadError] = [:]
 
-  public typealias Result = DownloadResult
+  package typealias Result = DownloadResult
 
   /// Callbacks for what happens to files, called at once.
-  public struct News: Sendable {
+  package struct News: Sendable {
     /// A file is to be filled by `count` transfers; the last count brought `rate`, in bytes a second.
-    public var onSplit: @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void
+    package var onSplit: @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void
     /// A failure after which the file is tried again, or requeued.
-    public var onRetry: @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void
+    package var onRetry: @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void
     /// A file ended, well or badly, and does not come again.
-    public var onEnd: @Sendable (DownloadRequest, Result) -> Void
+    package var onEnd: @Sendable (DownloadRequest, Result) -> Void
 
-    public init(
+    package init(
       onSplit: @escaping @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void = { _, _, _ in },
       onRetry: @escaping @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void = { _, _, _ in },
       onEnd: @escaping @Sendable (DownloadRequest, Result) -> Void = { _, _ in }
@@ -40,7 +40,7 @@ public actor Downloader {
   }
 
   /// - Parameter segments: transfers of one large file at a time, at most; 1 for no splitting.
-  public init(
+  package init(
     on executor: any SerialExecutor, store: any DownloadStore, transport: any Transport, feed: ProgressFeed,
     retry: RetryPolicy, clock: any Clock<Duration>, random: @escaping @Sendable () -> Double,
     segments: Int = 1, news: News = News()
@@ -52,20 +52,20 @@ public actor Downloader {
 
   /// Gives one file up for this run: it ends with the error, and keeps what has come. Equal requests go on.
   /// - Returns: whether the file is under way here; if not, it will be given up once it comes here.
-  public func giveUp(_ id: Int, _ meter: TransferMeter, as error: DownloadError = .skipped) async -> Bool {
+  package func giveUp(_ id: Int, _ meter: TransferMeter, as error: DownloadError = .skipped) async -> Bool {
     givenUp[id] = error
     return await transport.cancel(meter)
   }
 
   /// Another downloader has the file.
-  public func forget(givenUp id: Int) { givenUp[id] = nil }
+  package func forget(givenUp id: Int) { givenUp[id] = nil }
 
   // A task keeps memory for its deepest call while it waits, and thousands wait: so what happens before and after the
   // waits is in functions of its own.
 
   /// Downloads one file to its end, or until its host refuses it or its next attempt must wait: then it comes again.
   @inline(never)  // a lane's call of it must stay a tail call
-  public func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
+  package func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
     let advice = share.advice(on: request)
     if !givenUp.isEmpty, let error = givenUp.removeValue(forKey: request.id) {
       return end(request, .failure(error.at(request.address)), share, wasAsked: false)

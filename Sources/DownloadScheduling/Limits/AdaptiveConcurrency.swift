@@ -1,4 +1,4 @@
-public import DownloadModel
+package import DownloadModel
 
 /// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the goodput that
 /// results. It reads no clock; times are since the run began.
@@ -7,10 +7,10 @@ public import DownloadModel
 /// brings a twentieth more than the one before brought, or brings after it: this machine may have slowed. Else it sees
 /// once whether half as many do, and rests, each time longer, before it tries more. A goodput that fell is a reason to
 /// try fewer. Breaks halve it, once a round. Refusals concern only their hosts (`HostLimiter`, HTTP rule 39).
-public struct AdaptiveConcurrency: Sendable, Equatable {
-  public private(set) var ceiling: Int
-  public private(set) var limit: Int
-  public private(set) var lesson = WidthLesson.nothing
+package struct AdaptiveConcurrency: Sendable, Equatable {
+  package private(set) var ceiling: Int
+  package private(set) var limit: Int
+  package private(set) var lesson = WidthLesson.nothing
   /// The width that is kept, and the one that `limit` goes to: another while that is tried.
   private var (base, aim): (Int, Int)
   /// What each width brought when it was last used, smoothed.
@@ -72,7 +72,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     }
   }
 
-  public init(ceiling: Int) {
+  package init(ceiling: Int) {
     self.ceiling = max(1, ceiling)
     limit = min(start, self.ceiling)
     (base, aim) = (limit, limit)

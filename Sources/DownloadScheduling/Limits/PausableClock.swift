@@ -2,14 +2,14 @@ import DownloadModel
 import Synchronization
 
 /// A clock that stands still while its run is paused, and with it every backoff, cooldown and measured rate.
-public final class PausableClock: Clock, Sendable {
-  public struct Instant: InstantProtocol {
+package final class PausableClock: Clock, Sendable {
+  package struct Instant: InstantProtocol {
     /// Since the clock was made, without pauses.
     fileprivate var time: Duration
 
-    public func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }
-    public func duration(to other: Instant) -> Duration { other.time - time }
-    public static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
+    package func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }
+    package func duration(to other: Instant) -> Duration { other.time - time }
+    package static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
   }
 
   private struct State {
@@ -26,11 +26,11 @@ public final class PausableClock: Clock, Sendable {
   /// How often a sleeper looks whether the run goes on.
   private static let lookInterval = Duration.milliseconds(50)
 
-  public init() { start = base.now }
+  package init() { start = base.now }
 
-  public var minimumResolution: Duration { base.minimumResolution }
+  package var minimumResolution: Duration { base.minimumResolution }
 
-  public var now: Instant {
+  package var now: Instant {
     let elapsed = start.duration(to: base.now)
     guard hasPaused.load(ordering: .acquiring) else { return Instant(time: elapsed) }
     return state.withLock { state in
@@ -39,7 +39,7 @@ public final class PausableClock: Clock, Sendable {
     }
   }
 
-  public func pause(_ isPaused: Bool) {
+  package func pause(_ isPaused: Bool) {
     hasPaused.store(true, ordering: .releasing)
     state.withLock { state in
       if isPaused {
@@ -52,7 +52,7 @@ public final class PausableClock: Clock, Sendable {
 
   private var isPaused: Bool { hasPaused.load(ordering: .acquiring) && state.withLock { $0.since != nil } }
 
-  public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+  package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
     while true {
       let left = now.duration(to: deadline)
       guard left > .zero else { return }

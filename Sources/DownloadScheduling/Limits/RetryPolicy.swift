@@ -1,13 +1,13 @@
-public import DownloadModel
+package import DownloadModel
 
 /// When a failed attempt is retried. Pure (HTTP rules 11, 12).
-public struct RetryPolicy: Sendable, Equatable {
+package struct RetryPolicy: Sendable, Equatable {
   /// Attempts after the first.
-  public var retries: Int
+  package var retries: Int
   /// No retry begins later than this after the first attempt; nil for no limit.
-  public var maxTime: Duration?
+  package var maxTime: Duration?
   /// A file that is not whole so long after its first attempt fails for good; nil for no limit.
-  public var fileTime: Duration?
+  package var fileTime: Duration?
 
   /// The longest first pause, doubled at each failure. Half of four such is 8.25 s, which outlives a server's restart.
   private static let base = Duration.milliseconds(1100)
@@ -18,7 +18,7 @@ public struct RetryPolicy: Sendable, Equatable {
   /// A longer pause that a server asks for is only waited for if `maxTime` allows it: that is the user's decision.
   private static let longestPause = Duration.seconds(600)
 
-  public init(retries: Int = 5, maxTime: Duration? = nil, fileTime: Duration? = nil) {
+  package init(retries: Int = 5, maxTime: Duration? = nil, fileTime: Duration? = nil) {
     (self.retries, self.maxTime, self.fileTime) = (retries, maxTime, fileTime)
   }
 
@@ -27,7 +27,7 @@ public struct RetryPolicy: Sendable, Equatable {
   /// - Parameters:
   ///   - failures: attempts in a row without progress; 0 after one that made progress, which waits an eighth.
   ///   - elapsed: since the first attempt began.
-  public func delay(after error: DownloadError, failures: Int, elapsed: Duration, random: Double) -> Duration? {
+  package func delay(after error: DownloadError, failures: Int, elapsed: Duration, random: Double) -> Duration? {
     guard error.isTransient, failures <= retries, retries > 0 else { return nil }
     let isBusy = error.code == .status && HostLimiter.isRefusal(error)
     let base = isBusy ? Self.busyBase : Self.base

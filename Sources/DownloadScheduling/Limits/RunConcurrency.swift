@@ -1,18 +1,18 @@
-public import DownloadModel
+package import DownloadModel
 
 /// How much of a run goes on at a time, by its mode and its settings: decided only here, for every command.
 /// `sequential` is one file over one connection on one loop, never split, whatever the settings say.
-public struct RunConcurrency: Sendable, Equatable {
+package struct RunConcurrency: Sendable, Equatable {
   /// Files at a time on each network loop, at least 1; as many loops as there are widths.
-  public let widths: [Int]
+  package let widths: [Int]
   /// Transfers of one large file at a time, at most; 1 for no splitting.
-  public let segments: Int
+  package let segments: Int
   /// Files at a time of the whole run.
-  public var jobs: Int { widths.reduce(0, +) }
+  package var jobs: Int { widths.reduce(0, +) }
 
   /// - Parameter loops: network loops, at most; no more are used than there are files, or files at a time.
   /// - Parameter files: how many files there are; nil if that is known only at the end of their list.
-  public init(_ mode: DownloadMode, jobs: Int, segments: Int, loops: Int, files: Int? = nil) {
+  package init(_ mode: DownloadMode, jobs: Int, segments: Int, loops: Int, files: Int? = nil) {
     let isOneByOne = mode == .sequential
     // One file has no width to find.
     let jobs = isOneByOne || files == 1 ? 1 : max(1, jobs)

@@ -2,7 +2,7 @@ import DownloadModel
 
 /// What this user's processes tell one another of the hosts they use: a note of eight words each, of which the first is
 /// the host's number, and the second zero while the process uses nothing there.
-public protocol HostNotes: Sendable {
+package protocol HostNotes: Sendable {
   /// The same in every process, and not zero.
   func number(of host: String) -> UInt64
   func tell(_ note: SIMD8<UInt64>)

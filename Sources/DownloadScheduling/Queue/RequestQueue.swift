@@ -1,4 +1,4 @@
-public import DownloadModel
+package import DownloadModel
 import Synchronization
 
 /// Gives requests to lanes as their hosts can take them: a source over a source. What a full host cannot take is held
@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// `RequestQueueState` holds the rules. This class is the lock around it, and does what they cannot: wait, read the
 /// source, tell the transports. It is no actor: while no host is full, a request then costs a lock and no job.
-public final class RequestQueue: Sendable {
+package final class RequestQueue: Sendable {
   fileprivate let source: any RequestSource
   private let shares: Int
   fileprivate let received: @Sendable () -> Int64
@@ -43,7 +43,7 @@ public final class RequestQueue: Sendable {
   ///   - isBackground: whether it leaves hosts to all that are not.
   ///   - connections: how many each share has open to a host, idle ones included; as `received`.
   ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
-  public init(
+  package init(
     _ source: any RequestSource, ceiling: Int, lowered: [String: Int] = [:], opening: Int = .max,
     widths: [Int] = [.max],
     adaptive: AdaptiveConcurrency? = nil, received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy,
@@ -67,7 +67,7 @@ public final class RequestQueue: Sendable {
   /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for
   /// the clock. Shares can be had only here, so that no lane waits for a reader that does not run.
   /// - Parameter lanes: must not use the queue after it returns.
-  public nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
+  package nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     // The children are cancelled and awaited when the lanes have ended, in every case.
@@ -104,7 +104,7 @@ public final class RequestQueue: Sendable {
 
   // MARK: What a display shows, and what the user changes
 
-  public var width: RunWidth {
+  package var width: RunWidth {
     state.withLock {
       var width = RunWidth(peak: $0.run.peak, lesson: $0.run.adaptive?.lesson, connections: $0.run.mostConnections)
       width.waited = $0.hosts.all.map(\.limiter.waited).max() ?? .zero
@@ -125,22 +125,22 @@ public final class RequestQueue: Sendable {
   }
 
   /// Connections of split files beside the first of each.
-  public var further: Int { state.withLock { $0.run.further } }
+  package var further: Int { state.withLock { $0.run.further } }
 
   /// The hosts that keep requests waiting, the one with most of them first.
-  public var waits: [HostWait] {
+  package var waits: [HostWait] {
     let now = stopwatch.elapsed()
     return state.withLock { $0.hosts.waits(at: now) }
   }
 
-  public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
+  package func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
 
   /// No more files begin; those under way end, and with them the run.
-  public func endSoon() { change { $0.run.isEnding = true } }
+  package func endSoon() { change { $0.run.isEnding = true } }
 
   /// Takes more files at a time from now on, or fewer; at least one, and no more than `most`.
   /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
-  public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
+  package func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
     self.change { $0.run.widen(by: change, most: most) }
   }
 
@@ -246,11 +246,11 @@ public final class RequestQueue: Sendable {
 
 /// The source for one loop's lanes, which also report to it how each request ended. What a host takes at a time is
 /// divided among the shares (`QueuedHost`), and its files evenly: four large ones are not all on one core.
-public struct RequestQueueShare: RequestSource {
+package struct RequestQueueShare: RequestSource {
   let queue: RequestQueue
   let index: Int
 
-  public nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
+  package nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
 
   // What follows are the rules of the same names (`RequestQueueState`), for this share and for now.
 

@@ -14,7 +14,7 @@ public protocol DownloadStrategy: Sendable {
 }
 
 extension DownloadMode {
-  public var strategy: any DownloadStrategy {
+  package var strategy: any DownloadStrategy {
     switch self {
     case .sequential: SequentialStrategy()
     case .asyncLet: AsyncLetStrategy()
@@ -90,14 +90,14 @@ extension TaskGroup<Void> {
 /// inherit (SE-0417), and `download` is one tail call into an actor of the loop.
 ///
 /// The strategy is called as `any`: specialised, `async let` costs two jobs more for each file (Swift 6.3).
-public struct Lane: Sendable {
+package struct Lane: Sendable {
   private let executor: (any TaskExecutor)?
   private let share: RequestQueueShare
   private let width: Int
   private let download: DownloadStrategy.Download
 
   /// - Parameter executor: the one of the downloader's loop; nil to run where the caller runs.
-  public init(
+  package init(
     _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int,
     scopes: DownloadScopes? = nil
   ) {
@@ -107,7 +107,7 @@ public struct Lane: Sendable {
   }
 
   /// Downloads all requests that the share gives.
-  public func run(_ strategy: any DownloadStrategy) async {
+  package func run(_ strategy: any DownloadStrategy) async {
     await withTaskExecutorPreference(executor) { await strategy.run(share, width: width, download: download) }
   }
 }

@@ -3,20 +3,20 @@ import Synchronization
 
 /// The checksums of a list such as SHA256SUMS, and which of them a run has used. By file name, without the folders of
 /// `./pool/x.deb`; where two lines give one name different checksums of one algorithm, neither is used.
-public final class ChecksumList: Sendable {
+package final class ChecksumList: Sendable {
   private let entries: [ByteText: ContentDigest]
   /// Of names beyond ASCII by canonical equivalence, where one alone is meant: a list made where names are decomposed
   /// has another form of them.
   private let alike: [String: ByteText]
   private let used = Lock<Set<ByteText>>([])
   /// Numbers, from 1, of lines that are neither checksums, comments nor blank.
-  public let malformedLines: [Int]
+  package let malformedLines: [Int]
   /// Names whose lines contradict each other.
-  public let ambiguousNames: [String]
+  package let ambiguousNames: [String]
   /// An algorithm of its lines that is not known.
   package let unknownAlgorithm: String?
 
-  public init(_ text: [UInt8]) {
+  package init(_ text: [UInt8]) {
     var entries: [ByteText: ContentDigest] = [:]
     var ambiguous: Set<ByteText> = []
     var malformed: [Int] = []
@@ -45,7 +45,7 @@ public final class ChecksumList: Sendable {
     ambiguousNames = ambiguous.sorted().map(\.text)
   }
 
-  public var count: Int { entries.count }
+  package var count: Int { entries.count }
 
   /// The checksum of a file, which counts as used.
   package func digest(of name: String) -> ContentDigest? {
@@ -57,7 +57,7 @@ public final class ChecksumList: Sendable {
   }
 
   /// Names that no file of the run had.
-  public var unusedNames: [String] {
+  package var unusedNames: [String] {
     let used = used.withLock { $0 }
     return entries.keys.filter { !used.contains($0) }.sorted().map(\.text)
   }

@@ -230,11 +230,11 @@ package struct ChangeTime: Sendable, Equatable {
 }
 
 /// The only code of this room and of DownloadCaching that reads the clock.
-public enum WallClock {
+package enum WallClock {
   /// Seconds since 1970.
-  @Sendable public static func seconds() -> Int64 { Int64(time(nil)) }
+  @Sendable package static func seconds() -> Int64 { Int64(time(nil)) }
 
-  public static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
+  package static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
 
   /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
   package static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
@@ -251,12 +251,12 @@ public enum WallClock {
 }
 
 /// Who owns a file or a folder, and who may write it.
-public struct FileOwnership: Sendable, Equatable {
-  public var owner: UInt32
+package struct FileOwnership: Sendable, Equatable {
+  package var owner: UInt32
   /// Kind and permissions (stat(2), st_mode).
-  public var mode: UInt32
+  package var mode: UInt32
 
-  public init(owner: UInt32, mode: UInt32) { (self.owner, self.mode) = (owner, mode) }
+  package init(owner: UInt32, mode: UInt32) { (self.owner, self.mode) = (owner, mode) }
 
   package init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
 
@@ -275,13 +275,13 @@ public struct FileOwnership: Sendable, Equatable {
 ///
 /// A sticky folder (1777) counts as one that others may write, because everybody can add files to it. For dlm's own
 /// files, root is another user unless dlm runs as root.
-public enum Distrust: Sendable, Equatable {
+package enum Distrust: Sendable, Equatable {
   case notRegular, otherUser, othersWrite
 
   /// - Parameter file: the open file, so that the file that is judged is the one that is read.
   /// - Parameter trustsRoot: whether a file of the administrator is believed as well.
   /// - Parameter orPipe: whether it may be no regular file; a named pipe is then judged as a file is.
-  public init?(
+  package init?(
     _ file: FileOwnership, in folder: FileOwnership? = nil, user: UInt32, trustsRoot: Bool = false, orPipe: Bool = false
   ) {
     if let folder, let why = Distrust(folder: folder, user: user, trustsRoot: trustsRoot) {
@@ -298,7 +298,7 @@ public enum Distrust: Sendable, Equatable {
   }
 
   /// The same for a folder: `notRegular` is what is none.
-  public init?(folder: FileOwnership, user: UInt32, trustsRoot: Bool = false) {
+  package init?(folder: FileOwnership, user: UInt32, trustsRoot: Bool = false) {
     guard folder.kind == 0o040000 else {
       self = .notRegular
       return

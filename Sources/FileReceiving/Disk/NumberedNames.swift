@@ -86,7 +86,7 @@ extension Descriptor {
 }
 
 /// What becomes of a finished file, which stands under a numbered name, after the user was asked about it.
-public enum NameDecision: Sendable, Equatable {
+package enum NameDecision: Sendable, Equatable {
   /// It stays where it is.
   case keep
   /// It takes the name that it should have had; what stands there is lost.

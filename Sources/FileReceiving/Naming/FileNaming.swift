@@ -1,9 +1,9 @@
-public import DownloadModel
+package import DownloadModel
 import Glibc
 import Synchronization
 
 /// Rules for file names (RFC 6266, RFC 8187; HTTP rules 21 and 22). Pure.
-public enum FileNaming {
+package enum FileNaming {
   /// Longest name in bytes that dlm gives. Linux allows 255; dlm appends up to ".part.json" (10), and a number (8).
   static let longest = 230
   static let nameless = "index.html"
@@ -12,7 +12,7 @@ public enum FileNaming {
 
   /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot or dash
   /// is kept where the user wrote the address, and so has seen it.
-  public static func name(of address: Address, from provenance: Provenance = .user) -> String {
+  package static func name(of address: Address, from provenance: Provenance = .user) -> String {
     let segment = address.lastPathSegment
     if isPlain(segment) { return String(segment) }
     if let data = address.data { return data.fileName }
@@ -27,7 +27,7 @@ public enum FileNaming {
   }
 
   /// The folders of its path (`--keep-paths`), below its host (`--prefix-host`); nil for none.
-  public static func folder(
+  package static func folder(
     of address: Address, from provenance: Provenance, keepsPath: Bool, prefixesHost: Bool
   ) -> String? {
     let segments =
@@ -38,7 +38,7 @@ public enum FileNaming {
 
   /// A list's path without control characters; and without names that hide a file or look like an option, unless the
   /// user chose them (HTTP rule 50). Nil if nothing is left.
-  public static func cleaned(_ path: String, from provenance: Provenance = .stranger) -> String? {
+  package static func cleaned(_ path: String, from provenance: Provenance = .stranger) -> String? {
     let names = path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
     let isUsersWord = provenance == .user
     return self.path(
@@ -49,7 +49,7 @@ public enum FileNaming {
   }
 
   /// The name that a URL in another program's list gives, if that list may not choose it as a user may; nil for most.
-  public static func cleanedName(of address: Address) -> String? {
+  package static func cleanedName(of address: Address) -> String? {
     let name = name(of: address, from: .stranger)
     return areSame(name, self.name(of: address)) ? nil : name
   }
@@ -63,7 +63,7 @@ public enum FileNaming {
   }
 
   /// The name that its line or its address gives, with its number in the list.
-  public static func name(of request: DownloadRequest) -> String {
+  package static func name(of request: DownloadRequest) -> String {
     alternative(request.outputName ?? name(of: request.address, from: request.provenance), request.nameNumber)
   }
 
@@ -85,17 +85,17 @@ public enum FileNaming {
   }
 
   /// Whether a user's name can be used: one path segment, short enough for dlm's suffixes, and not a name of metadata.
-  public static func isUsable(_ name: String) -> Bool {
+  package static func isUsable(_ name: String) -> Bool {
     isName(name) && name.utf8.count <= longest && !PartialName.isMetadata(name)
   }
 
   /// Whether a name holds control characters, or marks that turn the direction of a text (HTTP rule 21).
-  public static func hasControls(_ name: String) -> Bool {
+  package static func hasControls(_ name: String) -> Bool {
     name.unicodeScalars.contains(where: NameSanitizer.isUnwanted)
   }
 
   /// Whether a list's path can be used: names below a folder, which it does not leave.
-  public static func isUsablePath(_ path: String) -> Bool {
+  package static func isUsablePath(_ path: String) -> Bool {
     let names = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return path.utf8.count <= longestPath && names.allSatisfy { isUsable(String(Substring($0))) }
   }
@@ -161,23 +161,23 @@ public enum FileNaming {
 
 /// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and
 /// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22).
-public final class NameNumbers: Sendable {
+package final class NameNumbers: Sendable {
   /// The number of one line among those that give its name.
-  public struct Place: Sendable, Equatable {
+  package struct Place: Sendable, Equatable {
     /// Different addresses before it that give the same name.
-    public var number: Int
+    package var number: Int
     /// Whether the address itself stood in the list before.
-    public var isRepeat: Bool
+    package var isRepeat: Bool
     /// Whether it stood there with other header lines: two answers would take turns under one name.
     var hasOtherHeaders = false
   }
 
   private let tables = Lock((names: NameTable(), headers: NameTable(), hasOthers: false))
 
-  public init() {}
+  package init() {}
 
   /// The number of the list's next request.
-  public func next(_ request: DownloadRequest) -> Place {
+  package func next(_ request: DownloadRequest) -> Place {
     let name =
       request.outputName.map { Hash.of($0.utf8) }
       ?? FileNaming.hash(ofNameOf: request.address, from: request.provenance)
@@ -210,7 +210,7 @@ public final class NameNumbers: Sendable {
 extension DownloadRequest {
   /// - Returns: false if the list asks for the same file with other header lines before.
   @discardableResult
-  public mutating func number(by names: NameNumbers) -> Bool {
+  package mutating func number(by names: NameNumbers) -> Bool {
     let place = names.next(self)
     (nameNumber, isRepeat) = (place.number, place.isRepeat)
     return !place.hasOtherHeaders

@@ -1,4 +1,4 @@
-public import DownloadModel
+package import DownloadModel
 
 /// The request that the next attempt sends, given what is on disk now.
 package struct TransferPlan: Equatable {
@@ -187,7 +187,7 @@ private struct ResumeAnswer {
 extension ResponseHead {
   /// The failure that an answer without the wanted content means.
   /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
-  public func failure(now: Int64) -> DownloadError {
+  package func failure(now: Int64) -> DownloadError {
     let spent = allowance.flatMap { $0.left == 0 ? $0.time : nil }
     // GitHub says 403 where nothing is left.
     let isRefusal = isRefusal || status == 403 && spent != nil
@@ -199,8 +199,8 @@ extension ResponseHead {
   }
 
   /// Activities of a 401: a login was refused, or only a token (RFC 6750) would do.
-  public static var loggingIn: String { "logging in" }
-  public static var missingToken: String { "asking without a token" }
+  package static var loggingIn: String { "logging in" }
+  package static var missingToken: String { "asking without a token" }
 
   private var loginActivity: String {
     if sentLogin { return Self.loggingIn }

@@ -1,8 +1,8 @@
 public import ArgumentParser
-public import DownloadCaching
+package import DownloadCaching
 public import DownloadModel
-public import FileReceiving
-public import TerminalProgress
+package import FileReceiving
+package import TerminalProgress
 
 // Two groups, although there are more ideas: the parser has the runtime search all conformances five times for each.
 
@@ -129,7 +129,7 @@ extension StoreKind: Choice {}
 extension TLSOptions.Version: Choice {}
 
 extension DownloadMode: Choice {
-  public init?(argument: String) { self.init(rawValue: argument == "task-group" ? "parallel" : argument) }
+  package init?(argument: String) { self.init(rawValue: argument == "task-group" ? "parallel" : argument) }
 }
 
 enum CertificateType: String, Choice {
@@ -143,7 +143,7 @@ extension ContentDigest: ExpressibleByArgument { public init?(argument: String) 
 
 extension ExpectedTypes: ExpressibleByArgument {}
 
-extension ThrottlingStatuses: ExpressibleByArgument { public init?(argument: String) { self.init(argument) } }
+extension ThrottlingStatuses: ExpressibleByArgument { package init?(argument: String) { self.init(argument) } }
 
 /// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
 struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {

@@ -1,8 +1,8 @@
-public import DownloadModel
+package import DownloadModel
 
 /// A sink in memory that judges as the test wants.
-public final class CollectingSink: ByteSink {
-  public typealias Judge = @Sendable (ResponseHead) throws(DownloadError) -> BodyDisposition
+package final class CollectingSink: ByteSink {
+  package typealias Judge = @Sendable (ResponseHead) throws(DownloadError) -> BodyDisposition
 
   private struct State {
     var head: ResponseHead?
@@ -18,7 +18,7 @@ public final class CollectingSink: ByteSink {
   ///   - limit: bytes from which on `write` throws a full disk.
   ///   - wanted: bytes from which on it wants no more.
   ///   - judge: what `accept` answers.
-  public init(
+  package init(
     failsAfter limit: Int = .max, enoughAfter wanted: Int = .max, _ judge: @escaping Judge = { _ in .write }
   ) {
     self.judge = judge
@@ -26,15 +26,15 @@ public final class CollectingSink: ByteSink {
     self.wanted = wanted
   }
 
-  public var head: ResponseHead? { monitor.withState { $0.head } }
-  public var bytes: [UInt8] { monitor.withState { $0.bytes } }
+  package var head: ResponseHead? { monitor.withState { $0.head } }
+  package var bytes: [UInt8] { monitor.withState { $0.bytes } }
 
-  public func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+  package func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
     monitor.withState { $0.head = head }
     return try judge(head)
   }
 
-  public func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
     let piece = Array(bytes)
     let count = monitor.withState { state in
       state.bytes += piece

@@ -1,9 +1,9 @@
-public import DownloadModel
+package import DownloadModel
 
 /// What a fake origin says to one request: `FakeTransport` plays it, and a test can give it to a target by
 /// hand.
-public struct FakeAnswer: Sendable {
-  public enum End: Sendable {
+package struct FakeAnswer: Sendable {
+  package enum End: Sendable {
     case finished(Proof)
     case failed(DownloadError)
     /// Nothing more comes, until the task is cancelled.
@@ -11,33 +11,33 @@ public struct FakeAnswer: Sendable {
   }
 
   /// nil fails before the head.
-  public var head: ResponseHead?
-  public var chunks: [[UInt8]]
-  public var end: End
+  package var head: ResponseHead?
+  package var chunks: [[UInt8]]
+  package var end: End
   /// For the receipt: the address that a redirect of the whole file led to.
-  public var effectiveURL: String?
+  package var effectiveURL: String?
   /// Holds the transfer before its head until it opens.
-  public var gate: Gate?
+  package var gate: Gate?
 
-  public init(head: ResponseHead?, chunks: [[UInt8]] = [], end: End = .finished(.length)) {
+  package init(head: ResponseHead?, chunks: [[UInt8]] = [], end: End = .finished(.length)) {
     self.head = head
     self.chunks = chunks
     self.end = end
   }
 
-  public init(_ status: Int, _ fields: KeyValuePairs<String, String> = [:], body: [UInt8] = []) {
+  package init(_ status: Int, _ fields: KeyValuePairs<String, String> = [:], body: [UInt8] = []) {
     self.init(head: ResponseHead(status: status, fields: fields), chunks: body.isEmpty ? [] : [body])
   }
 
   /// 200 with the whole body in one piece, and its length.
-  public static func ok(
+  package static func ok(
     _ body: [UInt8], etag: String? = "\"v1\"", disposition: String? = nil
   ) -> FakeAnswer {
     FakeAnswer(head: head(200, body.count, etag, disposition), chunks: body.isEmpty ? [] : [body])
   }
 
   /// 206 with the bytes from `start` on, of a file of which `body` is the whole.
-  public static func rest(
+  package static func rest(
     _ body: [UInt8], from start: Int, etag: String? = "\"v1\"", disposition: String? = nil
   ) -> FakeAnswer {
     let range = "Content-Range: bytes \(start)-\(body.count - 1)/\(body.count)\r\n"
@@ -47,7 +47,7 @@ public struct FakeAnswer: Sendable {
 
   /// As a well-behaved origin serves a file: 304 to the same tag, 206 or 416 to a range (RFC 9110 §13, §14),
   /// and 200 without one or when the request's If-Range names another tag.
-  public static func file(
+  package static func file(
     _ body: [UInt8], etag: String? = "\"v1\"", disposition: String? = nil, to request: TransferRequest
   ) -> FakeAnswer {
     if let etag, request.headerLines.contains("If-None-Match: \(etag)") {
@@ -65,16 +65,16 @@ public struct FakeAnswer: Sendable {
   }
 
   /// Fails before the head.
-  public static func failure(_ error: DownloadError) -> FakeAnswer {
+  package static func failure(_ error: DownloadError) -> FakeAnswer {
     FakeAnswer(head: nil, end: .failed(error))
   }
 
   /// A transfer that only a cancellation ends.
-  public static let hanging = FakeAnswer(head: nil, end: .never)
+  package static let hanging = FakeAnswer(head: nil, end: .never)
 
   /// The same answer with no more than so many bytes of its body.
   /// - Parameter error: with which it breaks off there; nil ends it as if that were all.
-  public func cut(after count: Int, error: DownloadError? = nil) -> FakeAnswer {
+  package func cut(after count: Int, error: DownloadError? = nil) -> FakeAnswer {
     var copy = self
     copy.chunks = [Array(body.prefix(count))]
     if let error { copy.end = .failed(error) }
@@ -82,25 +82,25 @@ public struct FakeAnswer: Sendable {
   }
 
   /// The same answer, held before its head.
-  public func held(by gate: Gate) -> FakeAnswer {
+  package func held(by gate: Gate) -> FakeAnswer {
     var copy = self
     copy.gate = gate
     return copy
   }
 
-  public var body: [UInt8] { chunks.reduce(into: []) { $0 += $1 } }
+  package var body: [UInt8] { chunks.reduce(into: []) { $0 += $1 } }
 
   /// Gives it to a target as a transport would, whatever its end.
   /// - Returns: what was asked, and what a transport would report.
   @discardableResult
-  public func give(to target: any SegmentTarget) throws(DownloadError) -> (TransferRequest, TransferReceipt) {
+  package func give(to target: any SegmentTarget) throws(DownloadError) -> (TransferRequest, TransferReceipt) {
     guard let request = try target.nextTransfer() else { throw .nothingToAsk }
     return (request, try deliver(to: target))
   }
 
   /// Gives it to a sink, to the last byte, whatever its end.
   /// - Parameter check: called before each piece.
-  public func deliver(
+  package func deliver(
     to sink: any ByteSink, check: () throws(DownloadError) -> Void = {}
   ) throws(DownloadError) -> TransferReceipt {
     var received: Int64 = 0
@@ -131,7 +131,7 @@ public struct FakeAnswer: Sendable {
 extension ByteSink {
   /// Gives it bytes of a test's own.
   @discardableResult
-  public func write(_ bytes: [UInt8]) throws(DownloadError) -> SinkDemand {
+  package func write(_ bytes: [UInt8]) throws(DownloadError) -> SinkDemand {
     let result = bytes.withUnsafeBytes { buffer in
       Result { () throws(DownloadError) in try self.write(buffer) }
     }
@@ -141,7 +141,7 @@ extension ByteSink {
 
 extension DownloadError {
   /// A target that lacks nothing was asked for its next request.
-  public static let nothingToAsk = DownloadError(.transport, activity: "asking")
+  package static let nothingToAsk = DownloadError(.transport, activity: "asking")
   /// A connection that was lost while a body came, and may come back.
-  public static let lost = DownloadError(.reset, activity: "receiving", isTransient: true)
+  package static let lost = DownloadError(.reset, activity: "receiving", isTransient: true)
 }

@@ -1,10 +1,10 @@
-public import DownloadModel
+package import DownloadModel
 
 /// Files at addresses, served as a well-behaved server does: ranges, If-Range, conditional requests.
 ///
 /// Its answers come at once, on the thread that fetches: nothing here suspends. `FakeTransport` is what a
 /// scheduler fetches through.
-public final class FakeServer: Sendable {
+package final class FakeServer: Sendable {
   private struct File {
     var body: [UInt8]
     var etag: String?
@@ -19,22 +19,22 @@ public final class FakeServer: Sendable {
 
   private let monitor = Monitor(State())
 
-  public init() {}
+  package init() {}
 
-  public func put(_ address: String, _ body: [UInt8], etag: String? = "\"v1\"", disposition: String? = nil) {
+  package func put(_ address: String, _ body: [UInt8], etag: String? = "\"v1\"", disposition: String? = nil) {
     monitor.withState { $0.files[address] = File(body: body, etag: etag, disposition: disposition) }
   }
 
-  public func remove(_ address: String) { monitor.withState { $0.files[address] = nil } }
+  package func remove(_ address: String) { monitor.withState { $0.files[address] = nil } }
 
   /// The next answer with a body breaks off after so many bytes.
-  public func cutNext(after count: Int) { monitor.withState { $0.cuts.append(count) } }
+  package func cutNext(after count: Int) { monitor.withState { $0.cuts.append(count) } }
 
   /// Every request so far, in order.
-  public var requests: [TransferRequest] { monitor.withState { $0.requests } }
+  package var requests: [TransferRequest] { monitor.withState { $0.requests } }
 
   /// One attempt, as a scheduler's fetch makes it.
-  public func fetch(_ target: any SegmentTarget) throws(DownloadError) -> TransferReceipt {
+  package func fetch(_ target: any SegmentTarget) throws(DownloadError) -> TransferReceipt {
     guard let request = try target.nextTransfer() else { throw .nothingToAsk }
     let (answer, cut) = monitor.withState { state -> (FakeAnswer, Int?) in
       state.requests.append(request)

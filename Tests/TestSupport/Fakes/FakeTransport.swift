@@ -1,20 +1,20 @@
-public import DownloadModel
+package import DownloadModel
 import Synchronization
 
 /// A transport without a network: it answers each address as the test has scripted and writes down what was
 /// asked, in which order, and how many at a time.
-public final class FakeTransport: Transport {
+package final class FakeTransport: Transport {
   /// One call of `run`.
-  public struct Attempt: Sendable, Equatable {
+  package struct Attempt: Sendable, Equatable {
     /// `Address.key`.
-    public let address: String
+    package let address: String
     /// Of this address, from 1.
-    public let number: Int
-    public let rangeStart: Int64?
-    public let headerLines: [String]
+    package let number: Int
+    package let rangeStart: Int64?
+    package let headerLines: [String]
   }
 
-  public typealias Rule = @Sendable (_ request: TransferRequest, _ attempt: Int) -> FakeAnswer
+  package typealias Rule = @Sendable (_ request: TransferRequest, _ attempt: Int) -> FakeAnswer
 
   private struct State {
     var rules: [String: Rule] = [:]
@@ -30,56 +30,56 @@ public final class FakeTransport: Transport {
   private let monitor: Monitor<State>
 
   /// - Parameter holds: every transfer waits before its head until `release` lets it go.
-  public init(holds: Bool = false) { monitor = Monitor(State(released: holds ? 0 : nil)) }
+  package init(holds: Bool = false) { monitor = Monitor(State(released: holds ? 0 : nil)) }
 
   /// Scripts an address: an answer an attempt, the last one for ever after.
-  public func answer(_ address: Address, _ answers: FakeAnswer...) {
+  package func answer(_ address: Address, _ answers: FakeAnswer...) {
     answer(address) { [fallback = Self.unscripted(address)] _, attempt in
       answers.dropFirst(attempt - 1).first ?? answers.last ?? fallback
     }
   }
 
   /// Scripts an address by a rule.
-  public func answer(_ address: Address, by rule: @escaping Rule) {
+  package func answer(_ address: Address, by rule: @escaping Rule) {
     monitor.withState { $0.rules[address.key] = rule }
   }
 
   /// Scripts every address that has no script of its own. Without it they fail for good.
-  public func answerOthers(by rule: @escaping Rule) { monitor.withState { $0.fallback = rule } }
+  package func answerOthers(by rule: @escaping Rule) { monitor.withState { $0.fallback = rule } }
 
   /// Lets `count` more held transfers go, the earliest started first; those that have ended by cancellation
   /// count as well.
-  public func release(_ count: Int) { monitor.withState { $0.released = $0.released.map { $0 + count } } }
+  package func release(_ count: Int) { monitor.withState { $0.released = $0.released.map { $0 + count } } }
 
   /// Holds nothing any more.
-  public func releaseAll() { monitor.withState { $0.released = nil } }
+  package func releaseAll() { monitor.withState { $0.released = nil } }
 
   /// Every call of `run`, in order.
-  public var attempts: [Attempt] { monitor.withState { $0.attempts } }
+  package var attempts: [Attempt] { monitor.withState { $0.attempts } }
   /// Addresses in the order in which their transfers ended, well or not.
-  public var ended: [String] { monitor.withState { $0.ended } }
-  public var running: Int { monitor.withState { $0.running } }
-  public var greatestConcurrency: Int { monitor.withState { $0.greatestConcurrency } }
+  package var ended: [String] { monitor.withState { $0.ended } }
+  package var running: Int { monitor.withState { $0.running } }
+  package var greatestConcurrency: Int { monitor.withState { $0.greatestConcurrency } }
 
   /// Suspends until so many transfers run at this moment.
   /// - Throws: after a long safety limit, or when the task is cancelled.
-  public func wait(forRunning count: Int) async throws(SupportFailure) {
+  package func wait(forRunning count: Int) async throws(SupportFailure) {
     try await monitor.wait(for: "\(count) running transfers") { $0.running == count }
   }
 
   /// Suspends until `run` has been called so often.
-  public func wait(forAttempts count: Int) async throws(SupportFailure) {
+  package func wait(forAttempts count: Int) async throws(SupportFailure) {
     try await monitor.wait(for: "\(count) attempts") { $0.attempts.count >= count }
   }
 
   /// Suspends until so many transfers have ended.
-  public func wait(forEnded count: Int) async throws(SupportFailure) {
+  package func wait(forEnded count: Int) async throws(SupportFailure) {
     try await monitor.wait(for: "\(count) ended transfers") { $0.ended.count >= count }
   }
 
   /// A sink that keeps its transfer (`ByteSink.keep`), and one that calls its body splittable, get the rest
   /// of it from a task of the transfer's own; any other from the caller's.
-  public func run(_ transfer: TransferRequest, into sink: any ByteSink) async throws(DownloadError)
+  package func run(_ transfer: TransferRequest, into sink: any ByteSink) async throws(DownloadError)
     -> TransferStage
   {
     let (ticket, attempt, rule) = begin(transfer)

@@ -1,12 +1,12 @@
 /// A clock that stands still until the test moves it: sleepers wake on `advance(by:)` and at no other time.
-public final class ManualClock: Clock {
-  public struct Instant: InstantProtocol {
+package final class ManualClock: Clock {
+  package struct Instant: InstantProtocol {
     /// Time since the clock was made.
-    public let offset: Duration
+    package let offset: Duration
 
-    public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-    public func duration(to other: Instant) -> Duration { other.offset - offset }
-    public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    package func duration(to other: Instant) -> Duration { other.offset - offset }
+    package static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
   }
 
   private struct Sleeper: Sendable {
@@ -25,16 +25,16 @@ public final class ManualClock: Clock {
 
   private let monitor = Monitor(State())
 
-  public init() {}
+  package init() {}
 
-  public var now: Instant { monitor.withState { $0.now } }
-  public let minimumResolution = Duration.nanoseconds(1)
+  package var now: Instant { monitor.withState { $0.now } }
+  package let minimumResolution = Duration.nanoseconds(1)
 
   /// Every sleep that was asked for, in order: what a backoff rule has decided.
-  public var requestedSleeps: [Duration] { monitor.withState { $0.requested } }
+  package var requestedSleeps: [Duration] { monitor.withState { $0.requested } }
 
   /// Moves the time and wakes whoever sleeps until then, the earliest first.
-  public func advance(by duration: Duration) {
+  package func advance(by duration: Duration) {
     let due = monitor.withState { state in
       state.now = state.now.advanced(by: duration)
       let due = state.sleepers.filter { $0.value.deadline <= state.now }
@@ -47,7 +47,7 @@ public final class ManualClock: Clock {
   /// Moves the time to the deadline of the earliest sleeper and waits until one sleeps again: by then, a task
   /// that sleeps once a round has done its round.
   /// - Throws: as `waitForSleepers` does.
-  public func step() async throws(SupportFailure) {
+  package func step() async throws(SupportFailure) {
     try await waitForSleepers(1)
     let next = monitor.withState { state in
       state.sleepers.values.map(\.deadline).min().map { state.now.duration(to: $0) }
@@ -58,12 +58,12 @@ public final class ManualClock: Clock {
 
   /// Suspends until at least so many tasks sleep on this clock.
   /// - Throws: after a long safety limit, or when the task is cancelled.
-  public func waitForSleepers(_ count: Int) async throws(SupportFailure) {
+  package func waitForSleepers(_ count: Int) async throws(SupportFailure) {
     try await monitor.wait(for: "\(count) sleepers") { $0.sleepers.count >= count }
   }
 
   /// - Throws: `CancellationError`, at once, when the task is cancelled.
-  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+  package func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     let id = monitor.withState { state in
       state.requested.append(state.now.duration(to: deadline))
       state.nextSleeper += 1

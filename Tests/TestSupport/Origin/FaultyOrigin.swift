@@ -1,4 +1,4 @@
-public import DownloadModel
+package import DownloadModel
 import Foundation
 
 /// An HTTP/1.1 origin on 127.0.0.1 that does to each request what the test has scripted, and writes down what
@@ -9,8 +9,8 @@ import Foundation
 ///     origin.route("/file", .file(bytes, FileOptions(ending: .close(after: 1000))), .file(bytes))
 ///
 /// The `defer` also keeps it alive to the end of the test.
-public final class FaultyOrigin: Sendable {
-  public let port: UInt16
+package final class FaultyOrigin: Sendable {
+  package let port: UInt16
   private let listener: LoopbackSocket
   private let core = OriginCore()
 
@@ -19,7 +19,7 @@ public final class FaultyOrigin: Sendable {
   ///   - number: the last of the address: 2 for 127.0.0.2.
   ///   - port: 0 lets the system choose.
   /// - Throws: when no socket can be had.
-  public init(at number: UInt32 = 1, port: UInt16 = 0) throws(SupportFailure) {
+  package init(at number: UInt32 = 1, port: UInt16 = 0) throws(SupportFailure) {
     (listener, self.port) = try LoopbackSocket.bound(to: port, at: number)
     // Throwing here runs deinit, as every property is set: it closes the listener.
     try listener.listen()
@@ -34,39 +34,39 @@ public final class FaultyOrigin: Sendable {
     listener.close()
   }
 
-  public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+  package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  public func address(_ path: String) throws(Address.Malformed) -> Address { try Address(url(path)) }
+  package func address(_ path: String) throws(Address.Malformed) -> Address { try Address(url(path)) }
 
   /// Scripts a path: an answer a request, the last one for ever after. Replaces what was scripted before.
   /// - Parameter path: with its query, or without: then it answers for any query.
-  public func route(_ path: String, _ answers: OriginAnswer...) { core.route(path, answers) }
+  package func route(_ path: String, _ answers: OriginAnswer...) { core.route(path, answers) }
 
-  public func route(_ path: String, script: [OriginAnswer]) { core.route(path, script) }
+  package func route(_ path: String, script: [OriginAnswer]) { core.route(path, script) }
 
   /// Cuts every connection and waits for every thread. May be called again; `deinit` does.
-  public func stop() { core.stop(listener) }
+  package func stop() { core.stop(listener) }
 
-  public var record: OriginRecord { core.record }
+  package var record: OriginRecord { core.record }
 
-  public var log: [Seen] { record.log }
+  package var log: [Seen] { record.log }
 
   /// Suspends until `count` requests have arrived, in all or at one path.
   /// - Throws: after a long safety limit, or when the task is cancelled.
-  public func wait(forRequests count: Int, path: String? = nil) async throws(SupportFailure) {
+  package func wait(forRequests count: Int, path: String? = nil) async throws(SupportFailure) {
     try await wait(for: "\(count) requests\(path.map { " to \($0)" } ?? "")") { record in
       (path.map { record.requests(to: $0) } ?? record.log).count >= count
     }
   }
 
   /// Suspends until so many body bytes of a path have been given to the kernel.
-  public func wait(path: String, bodyBytesSent count: Int) async throws(SupportFailure) {
+  package func wait(path: String, bodyBytesSent count: Int) async throws(SupportFailure) {
     try await wait(for: "\(count) body bytes of \(path)") { $0.bodyBytesSent[path, default: 0] >= count }
   }
 
   /// Suspends until the record is as wanted, such as `{ $0.inFlight == 4 }` or `{ $0.connectionsOpen == 0 }`.
   /// - Parameter what: said when it never becomes so.
-  public func wait(
+  package func wait(
     for what: String, until isMet: @escaping @Sendable (OriginRecord) -> Bool
   ) async throws(SupportFailure) {
     try await core.wait(for: what, until: isMet)
@@ -90,31 +90,31 @@ public final class FaultyOrigin: Sendable {
 }
 
 /// A request as it reached `FaultyOrigin`.
-public struct Seen: Sendable, Equatable {
-  public let method: String
+package struct Seen: Sendable, Equatable {
+  package let method: String
   /// As sent, with its query.
-  public let path: String
+  package let path: String
   /// Lower-cased names; equal names joined with ", ".
-  public let headers: [String: String]
+  package let headers: [String: String]
   /// From 1, in the order in which connections were opened.
-  public let connection: Int
+  package let connection: Int
 }
 
 /// What has happened at an origin so far.
-public struct OriginRecord: Sendable, Equatable {
+package struct OriginRecord: Sendable, Equatable {
   /// Every request whose head arrived, in order.
-  public var log: [Seen] = []
+  package var log: [Seen] = []
   /// Body bytes given to the kernel, per path as sent. What the client has received may be less.
-  public var bodyBytesSent: [String: Int] = [:]
-  public var connectionsOpened = 0
+  package var bodyBytesSent: [String: Int] = [:]
+  package var connectionsOpened = 0
   /// Connections that neither side has closed, as far as the origin has noticed.
-  public var connectionsOpen = 0
+  package var connectionsOpen = 0
   /// Requests under way: from the arrival of the head until just before the last byte of the answer goes out.
-  public var inFlight = 0
+  package var inFlight = 0
   /// Never too high: a client with N requests at a time never shows more than N here.
-  public var greatestInFlight = 0
+  package var greatestInFlight = 0
 
-  public func requests(to path: String) -> [Seen] { log.filter { $0.path == path } }
+  package func requests(to path: String) -> [Seen] { log.filter { $0.path == path } }
 }
 
 /// What the threads of one origin share. `FaultyOrigin` owns it; the threads keep it alive, never the origin.

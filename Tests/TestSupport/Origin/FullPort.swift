@@ -1,11 +1,11 @@
 /// A port of 127.0.0.1 at which nobody accepts and as many wait as may: whoever else connects to it gets no
 /// answer, neither yes nor no.
-public struct FullPort: ~Copyable {
+package struct FullPort: ~Copyable {
   private let listener: LoopbackSocket
   private let waiting: LoopbackSocket
-  public let port: UInt16
+  package let port: UInt16
 
-  public init() throws {
+  package init() throws {
     let (listener, port) = try LoopbackSocket.bound()
     do {
       try listener.listen(backlog: 0)

@@ -1,5 +1,5 @@
 /// What `FaultyOrigin` does with one request.
-public indirect enum OriginAnswer: Sendable {
+package indirect enum OriginAnswer: Sendable {
   /// Serves a file, with conditions and ranges (RFC 9110 §13, §14), and with the faults of its options.
   case file([UInt8], FileOptions = FileOptions())
   /// A status with a body, such as 404, 429, 503.
@@ -30,7 +30,7 @@ public indirect enum OriginAnswer: Sendable {
   case reset
 
   /// Asks for a login by Basic (RFC 7617), whatever that is, before it answers so.
-  public static func behindBasic(_ answer: OriginAnswer) -> OriginAnswer {
+  package static func behindBasic(_ answer: OriginAnswer) -> OriginAnswer {
     .either(
       { $1["authorization"]?.hasPrefix("Basic ") == true }, answer,
       else: .status(401, headers: ["WWW-Authenticate: Basic realm=\"r\""]))
@@ -38,16 +38,16 @@ public indirect enum OriginAnswer: Sendable {
 }
 
 /// How a file is described, framed, cut and lied about.
-public struct FileOptions: Sendable {
+package struct FileOptions: Sendable {
   /// The Date field (RFC 9110 §6.6.1), which makes Last-Modified strong or weak and starts its freshness.
-  public enum DateField: Sendable, Equatable {
+  package enum DateField: Sendable, Equatable {
     case now
     case text(String)
     case absent
   }
 
   /// What becomes of a `Range: bytes=…` that would be answered 206.
-  public enum RangeConduct: Sendable, Equatable {
+  package enum RangeConduct: Sendable, Equatable {
     case honoured
     /// 200 with the whole file.
     case ignored
@@ -69,7 +69,7 @@ public struct FileOptions: Sendable {
   }
 
   /// How the body's length is told (RFC 9112 §6).
-  public enum Framing: Sendable, Equatable {
+  package enum Framing: Sendable, Equatable {
     case contentLength
     /// A Content-Length of this text whatever the body's length: too little, too much, absurd.
     case declared(String)
@@ -79,7 +79,7 @@ public struct FileOptions: Sendable {
   }
 
   /// How the body ends. Counts are bytes of this answer's body, not offsets in the file.
-  public enum Ending: Sendable {
+  package enum Ending: Sendable {
     case whole
     /// FIN after so many bytes. All of them in a chunked answer: only the last chunk is missing.
     case close(after: Int)
@@ -93,20 +93,20 @@ public struct FileOptions: Sendable {
   }
 
   /// As sent, with quotes and a possible `W/`.
-  public var etag: String?
-  public var lastModified: String?
-  public var date: DateField
+  package var etag: String?
+  package var lastModified: String?
+  package var date: DateField
   /// As sent; it promises only, `ranges` decides.
-  public var acceptRanges: String?
-  public var ranges: RangeConduct
+  package var acceptRanges: String?
+  package var ranges: RangeConduct
   /// Whether If-None-Match and If-Modified-Since (RFC 9110 §13.1) are looked at.
-  public var revalidates: Bool
-  public var framing: Framing
-  public var ending: Ending
+  package var revalidates: Bool
+  package var framing: Framing
+  package var ending: Ending
   /// Further lines: `Content-Encoding: gzip`, `Content-Disposition: …`, `Cache-Control: …`.
-  public var headers: [String]
+  package var headers: [String]
 
-  public init(
+  package init(
     etag: String? = "\"v1\"", lastModified: String? = "Tue, 01 Jul 2025 10:00:00 GMT",
     date: DateField = .now, acceptRanges: String? = "bytes", ranges: RangeConduct = .honoured,
     revalidates: Bool = true, framing: Framing = .contentLength, ending: Ending = .whole,

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 
 /// A command that runs beside the test, from `init` on.
-public final class CommandRun: Sendable {
-  public let processID: Int32
+package final class CommandRun: Sendable {
+  package let processID: Int32
   private let core: CommandCore
 
   /// Starts the command.
@@ -12,7 +12,7 @@ public final class CommandRun: Sendable {
   ///   - environment: all of it; nil gives the command this process's own.
   ///   - folder: its working folder; nil for this process's own.
   /// - Throws: when it cannot be started.
-  public init(
+  package init(
     _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
     input: CommandInput = .bytes([]), folder: String? = nil
   ) throws(SupportFailure) {
@@ -44,7 +44,7 @@ public final class CommandRun: Sendable {
   deinit { _ = core.send(SIGKILL) }
 
   /// Runs a command to its end.
-  public static func result(
+  package static func result(
     of executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
     input: [UInt8] = [], folder: String? = nil
   ) async throws(SupportFailure) -> CommandResult {
@@ -55,41 +55,41 @@ public final class CommandRun: Sendable {
 
   /// - Returns: false when the command has already ended.
   @discardableResult
-  public func send(_ signal: Int32) -> Bool { core.send(signal) }
+  package func send(_ signal: Int32) -> Bool { core.send(signal) }
 
   /// Gives more standard input to a command that was started with `.open`. Never blocks.
-  public func write(_ bytes: [UInt8]) { core.monitor.withState { $0.input.append(bytes) } }
+  package func write(_ bytes: [UInt8]) { core.monitor.withState { $0.input.append(bytes) } }
 
-  public func closeInput() { core.monitor.withState { $0.inputEnds = true } }
+  package func closeInput() { core.monitor.withState { $0.inputEnds = true } }
 
   /// What it has said so far.
-  public var outputText: String { String(decoding: core.monitor.withState { $0.output }, as: UTF8.self) }
-  public var errorText: String { String(decoding: core.monitor.withState { $0.errors }, as: UTF8.self) }
+  package var outputText: String { String(decoding: core.monitor.withState { $0.output }, as: UTF8.self) }
+  package var errorText: String { String(decoding: core.monitor.withState { $0.errors }, as: UTF8.self) }
 
-  public var hasEnded: Bool { core.monitor.withState { $0.ending != nil } }
+  package var hasEnded: Bool { core.monitor.withState { $0.ending != nil } }
 
   /// Suspends until the text has appeared on standard output.
   /// - Throws: when the output has ended without it, after a long safety limit, or when the task is
   ///   cancelled.
-  public func wait(forOutput text: String) async throws(SupportFailure) {
+  package func wait(forOutput text: String) async throws(SupportFailure) {
     try await wait(for: text, in: \.output)
   }
 
   /// Suspends until there are so many bytes on standard output.
-  public func wait(forOutputBytes count: Int) async throws(SupportFailure) {
+  package func wait(forOutputBytes count: Int) async throws(SupportFailure) {
     try await core.monitor.wait(for: "\(count) bytes from process \(processID)") {
       $0.result != nil || $0.output.count >= count
     }
   }
 
   /// The same for standard error.
-  public func wait(forErrorOutput text: String) async throws(SupportFailure) {
+  package func wait(forErrorOutput text: String) async throws(SupportFailure) {
     try await wait(for: text, in: \.errors)
   }
 
   /// Suspends until the process has ended and both its streams are read to their end.
   /// - Parameter limit: only a safety net against a command that hangs.
-  public func waitForExit(within limit: Duration = safetyLimit) async throws(SupportFailure) -> CommandResult {
+  package func waitForExit(within limit: Duration = safetyLimit) async throws(SupportFailure) -> CommandResult {
     try await core.monitor.wait(for: "process \(processID) to end", within: limit) { $0.result != nil }
     guard let result = core.monitor.withState({ $0.result }) else {
       throw SupportFailure("process \(processID) has no result")
@@ -119,7 +119,7 @@ public final class CommandRun: Sendable {
 }
 
 /// What a command reads on its standard input.
-public enum CommandInput: Sendable {
+package enum CommandInput: Sendable {
   /// These bytes and then the end; none by default.
   case bytes([UInt8])
   /// A pipe that the test feeds with `write` and ends with `closeInput`.
@@ -127,21 +127,21 @@ public enum CommandInput: Sendable {
 }
 
 /// How a command ended, and all that it said.
-public struct CommandResult: Sendable {
-  public enum Ending: Sendable, Equatable {
+package struct CommandResult: Sendable {
+  package enum Ending: Sendable, Equatable {
     case exited(Int32)
     case signalled(Int32)
   }
 
-  public let ending: Ending
-  public let output: [UInt8]
-  public let errors: [UInt8]
+  package let ending: Ending
+  package let output: [UInt8]
+  package let errors: [UInt8]
 
-  public var outputText: String { String(decoding: output, as: UTF8.self) }
-  public var errorText: String { String(decoding: errors, as: UTF8.self) }
+  package var outputText: String { String(decoding: output, as: UTF8.self) }
+  package var errorText: String { String(decoding: errors, as: UTF8.self) }
 
   /// The exit status; nil when a signal ended it.
-  public var status: Int32? {
+  package var status: Int32? {
     if case .exited(let status) = ending { status } else { nil }
   }
 }

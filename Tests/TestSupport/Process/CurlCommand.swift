@@ -1,16 +1,16 @@
 /// The `curl` program, as a client that shares no code with the server under test.
-public enum CurlCommand {
+package enum CurlCommand {
   /// No `.curlrc`, no proxy, and a limit longer than a test may take: it ends only what a failed test leaves
   /// behind.
   private static let always = ["-q", "-sS", "--no-buffer", "--noproxy", "*", "--max-time", "90"]
 
   /// Starts it.
-  public static func start(_ arguments: [String], folder: String? = nil) throws(SupportFailure) -> CommandRun {
+  package static func start(_ arguments: [String], folder: String? = nil) throws(SupportFailure) -> CommandRun {
     try CommandRun("curl", always + arguments, folder: folder)
   }
 
   /// Runs it to its end.
-  public static func result(_ arguments: [String], folder: String? = nil) async throws(SupportFailure)
+  package static func result(_ arguments: [String], folder: String? = nil) async throws(SupportFailure)
     -> CommandResult
   {
     try await start(arguments, folder: folder).waitForExit(within: .seconds(100))
@@ -18,7 +18,7 @@ public enum CurlCommand {
 
   /// One response, undecoded: chunked framing would stand in its body.
   /// - Throws: when curl ends with another status than 0, or prints no head.
-  public static func response(_ arguments: [String]) async throws(SupportFailure) -> CurlResponse {
+  package static func response(_ arguments: [String]) async throws(SupportFailure) -> CurlResponse {
     let result = try await result(["--include", "--raw"] + arguments)
     guard result.status == 0 else { throw SupportFailure("curl: \(result.ending) \(result.errorText)") }
     guard let response = CurlResponse(result.output) else {
@@ -29,11 +29,11 @@ public enum CurlCommand {
 }
 
 /// A response as `curl --include` prints it.
-public struct CurlResponse: Sendable {
-  public let status: Int
+package struct CurlResponse: Sendable {
+  package let status: Int
   /// Names in lower case.
-  public let fields: [String: String]
-  public let body: [UInt8]
+  package let fields: [String: String]
+  package let body: [UInt8]
 
   /// - Returns: nil if there is no head.
   init?(_ bytes: [UInt8]) {

@@ -5,8 +5,8 @@ import Glibc
 ///
 ///     let disk = try await LoopDisk(.btrfs)
 ///     defer { disk.stop() }
-public final class LoopDisk: Sendable {
-  public enum Kind: String, Sendable, CaseIterable {
+package final class LoopDisk: Sendable {
+  package enum Kind: String, Sendable, CaseIterable {
     /// Share the blocks of files.
     case btrfs, xfs
     /// Shares none.
@@ -15,10 +15,10 @@ public final class LoopDisk: Sendable {
 
   private let folder: TemporaryFolder
   /// Where it is mounted.
-  public let path: String
+  package let path: String
 
   /// Whether this machine lets its user mount such a disk.
-  public static func isAllowed(_ kind: Kind) -> Bool { allowed.contains(kind) }
+  package static func isAllowed(_ kind: Kind) -> Bool { allowed.contains(kind) }
 
   private static let allowed: Set<Kind> = {
     guard geteuid() == 0, access("/dev/loop-control", R_OK | W_OK) == 0 else { return [] }
@@ -32,7 +32,7 @@ public final class LoopDisk: Sendable {
 
   /// - Parameter size: in MiB; xfs takes no disk below 300.
   /// - Throws: when it cannot be made or mounted.
-  public init(_ kind: Kind, size: Int = 320) async throws {
+  package init(_ kind: Kind, size: Int = 320) async throws {
     folder = try TemporaryFolder()
     path = folder.path("disk")
     try folder.makeFolder("disk")
@@ -53,10 +53,10 @@ public final class LoopDisk: Sendable {
   deinit { stop() }
 
   /// Unmounts it. What still uses it keeps it until then.
-  public func stop() { _ = umount2(path, Int32(MNT_DETACH)) }
+  package func stop() { _ = umount2(path, Int32(MNT_DETACH)) }
 
   /// Bytes that are taken of it.
-  public func used() -> Int64 {
+  package func used() -> Int64 {
     sync()
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return 0 }

@@ -1,8 +1,8 @@
 import Foundation
 
 /// A user's place: a home of its own, so that no test meets another's cache, and a working folder.
-public struct Workplace: Sendable {
-  public let folder: TemporaryFolder
+package struct Workplace: Sendable {
+  package let folder: TemporaryFolder
   private let variables: [String: String]
 
   /// What `dlm` takes from the tests' own environment: nothing that changes what it does. The rest (`CI`,
@@ -12,7 +12,7 @@ public struct Workplace: Sendable {
   private static let inheritedPrefixes = ["ASAN_", "TSAN_", "UBSAN_", "LSAN_"]
 
   /// - Parameter disk: where it is; nil for the system's temporary folder.
-  public init(_ more: [String: String] = [:], on disk: LoopDisk? = nil) throws {
+  package init(_ more: [String: String] = [:], on disk: LoopDisk? = nil) throws {
     folder = try TemporaryFolder(in: disk?.path)
     var variables = ["LC_ALL": "C.UTF-8"]
     for (name, value) in ProcessInfo.processInfo.environment
@@ -28,31 +28,31 @@ public struct Workplace: Sendable {
     try FileManager.default.createDirectory(atPath: folder.path("work"), withIntermediateDirectories: true)
   }
 
-  public var work: String { folder.path("work") }
+  package var work: String { folder.path("work") }
 
   /// Runs `dlm` in the working folder to its end.
-  public func dlm(_ arguments: String..., input: [UInt8] = []) async throws -> CommandResult {
+  package func dlm(_ arguments: String..., input: [UInt8] = []) async throws -> CommandResult {
     try await start(arguments, input: .bytes(input)).waitForExit()
   }
 
-  public func start(_ arguments: [String], input: CommandInput = .bytes([])) throws -> CommandRun {
+  package func start(_ arguments: [String], input: CommandInput = .bytes([])) throws -> CommandRun {
     try start(try DLMExecutable.path(), arguments, input: input)
   }
 
   /// Runs a command that runs `dlm`.
-  public func start(_ command: String, _ arguments: [String], input: CommandInput = .bytes([])) throws
+  package func start(_ command: String, _ arguments: [String], input: CommandInput = .bytes([])) throws
     -> CommandRun
   {
     try CommandRun(command, arguments, environment: variables, input: input, folder: work)
   }
 
-  public func list(_ addresses: [String], name: String = "urls.txt") throws -> String {
+  package func list(_ addresses: [String], name: String = "urls.txt") throws -> String {
     try folder.write(Array((addresses.joined(separator: "\n") + "\n").utf8), to: "work/\(name)")
   }
 
   /// Suspends until a file is at least so long.
   /// - Throws: after a long safety limit. The file system has no event that Foundation could wait for.
-  public func wait(forSize size: Int, of name: String) async throws {
+  package func wait(forSize size: Int, of name: String) async throws {
     for _ in 0..<3000 {
       let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work)/\(name)")
       if let length = attributes?[.size] as? Int, length >= size { return }
@@ -61,22 +61,22 @@ public struct Workplace: Sendable {
     throw SupportFailure("\(name) did not grow to \(size) bytes")
   }
 
-  public func file(_ name: String) throws -> [UInt8] { try folder.read("work/\(name)") }
-  public func names(in subfolder: String = "") throws -> [String] {
+  package func file(_ name: String) throws -> [UInt8] { try folder.read("work/\(name)") }
+  package func names(in subfolder: String = "") throws -> [String] {
     try folder.names(in: "work/\(subfolder)")
   }
 }
 
 /// The built `dlm`, which the end-to-end tests run.
-public enum DLMExecutable {
+package enum DLMExecutable {
   /// Its absolute path: `DLM_BINARY` if that is set, else `dlm` beside the running test binary.
   /// - Throws: when there is no executable file.
-  public static func path() throws(SupportFailure) -> String {
+  package static func path() throws(SupportFailure) -> String {
     try path(environment: ProcessInfo.processInfo.environment, testBinary: testBinary)
   }
 
   /// That of another program of this package, beside the running test binary.
-  public static func path(of program: String) throws(SupportFailure) -> String {
+  package static func path(of program: String) throws(SupportFailure) -> String {
     try path(environment: [:], testBinary: testBinary, program)
   }
 
@@ -100,9 +100,9 @@ public enum DLMExecutable {
 }
 
 /// A name space of mounts for one run: disks of some MiB, a hosts file of one's own.
-public enum NameSpace {
+package enum NameSpace {
   /// Whether this machine lets its users have one.
-  public static let isAllowed: Bool = {
+  package static let isAllowed: Bool = {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
     process.arguments = ["-Urm", "sh", "-c", "mount -t tmpfs tmpfs /mnt"]

@@ -17,7 +17,7 @@ extension LoopbackServer {
   ///   - modules: besides those that serve files: `deflate`, `auth_digest`. Each by the name of its file.
   ///   - lines: further lines of the configuration.
   ///   - tlsCertificate: a PEM file with certificate and key; with it the one port speaks TLS.
-  public static func apache(
+  package static func apache(
     workers: Int? = nil, modules: [String] = [], lines: [String] = [], tlsCertificate: String? = nil,
     folder: TemporaryFolder? = nil
   ) async throws -> LoopbackServer {

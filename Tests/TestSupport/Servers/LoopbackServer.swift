@@ -5,21 +5,21 @@ import Glibc
 /// own.
 ///
 /// Made anew by the test and killed with it; nothing that the system itself runs is touched.
-public final class LoopbackServer: Sendable {
-  public let ports: [UInt16]
-  public let folder: TemporaryFolder
+package final class LoopbackServer: Sendable {
+  package let ports: [UInt16]
+  package let folder: TemporaryFolder
   private let process: CommandRun
 
   /// Another program may take a port between its choice and the server's bind.
   private static let portAttempts = 5
 
   /// What a server is started with.
-  public struct Launch: Sendable {
+  package struct Launch: Sendable {
     /// Files of its folder, by name, with their texts.
-    public var files: [String: String]
-    public var arguments: [String]
+    package var files: [String: String]
+    package var arguments: [String]
 
-    public init(files: [String: String] = [:], arguments: [String]) {
+    package init(files: [String: String] = [:], arguments: [String]) {
       self.files = files
       self.arguments = arguments
     }
@@ -32,7 +32,7 @@ public final class LoopbackServer: Sendable {
   ///   - portCount: how many ports it needs; all of them different.
   ///   - launch: its configuration, made of the folder's path and the ports.
   /// - Throws: when the program is missing or does not start.
-  public init(
+  package init(
     _ program: String, package: String, portCount: Int = 1,
     folder: TemporaryFolder? = nil, launch: (_ folder: String, _ ports: [UInt16]) throws -> Launch
   ) async throws {
@@ -59,30 +59,30 @@ public final class LoopbackServer: Sendable {
 
   deinit { stop() }
 
-  public func url(_ path: String, port index: Int = 0) -> String { "http://127.0.0.1:\(ports[index])\(path)" }
+  package func url(_ path: String, port index: Int = 0) -> String { "http://127.0.0.1:\(ports[index])\(path)" }
 
-  public var port: UInt16 { ports[0] }
+  package var port: UInt16 { ports[0] }
 
   /// Writes a file of the folder `root`, as if it had been there for long: of one that is younger than a
   /// second or two Apache says that its tag is weak, and later that it is not.
-  public func serve(_ bytes: [UInt8], as name: String) throws {
+  package func serve(_ bytes: [UInt8], as name: String) throws {
     let path = try folder.write(bytes, to: "root/\(name)")
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: path)
   }
 
   /// What it said on standard output so far.
-  public var outputText: String { process.outputText }
+  package var outputText: String { process.outputText }
 
   /// What it said on standard error so far.
-  public var errorText: String { process.errorText }
+  package var errorText: String { process.errorText }
 
   /// - Returns: false when it has ended already.
   @discardableResult
-  public func send(_ signal: Int32) -> Bool { process.send(signal) }
+  package func send(_ signal: Int32) -> Bool { process.send(signal) }
 
   /// Ends it and waits for that. May be called again; `deinit` does.
-  public func stop() {
+  package func stop() {
     guard process.send(SIGTERM) else { return }
     if !process.blockUntilExit(before: Date(timeIntervalSinceNow: 5)) {
       process.send(SIGKILL)

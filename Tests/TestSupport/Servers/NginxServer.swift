@@ -7,7 +7,7 @@ import Glibc
 ///     let server = try await NginxServer()
 ///     defer { server.stop() }
 ///     try server.write(bytes, to: "a/file.bin")
-public final class NginxServer: Sendable {
+package final class NginxServer: Sendable {
   private let server: LoopbackServer
   private var folder: TemporaryFolder { server.folder }
 
@@ -19,7 +19,7 @@ public final class NginxServer: Sendable {
   ///   - serverLines: further lines of the server block, such as `location /slow/ { limit_rate 10k; }`.
   ///   - offersHTTP2: over TLS, by ALPN.
   /// - Throws: when nginx or openssl is missing, or nginx does not start.
-  public init(
+  package init(
     httpLines: [String] = [], serverLines: [String] = [], offersHTTP2: Bool = true
   ) async throws {
     let folder = try TemporaryFolder()
@@ -40,27 +40,27 @@ public final class NginxServer: Sendable {
 
   deinit { stop() }
 
-  public var plainPort: UInt16 { server.ports[0] }
-  public var tlsPort: UInt16 { server.ports[1] }
+  package var plainPort: UInt16 { server.ports[0] }
+  package var tlsPort: UInt16 { server.ports[1] }
 
-  public func url(_ path: String) -> String { server.url(path) }
+  package func url(_ path: String) -> String { server.url(path) }
 
-  public func tlsURL(_ path: String) -> String { "https://localhost:\(tlsPort)\(path)" }
+  package func tlsURL(_ path: String) -> String { "https://localhost:\(tlsPort)\(path)" }
 
   /// The self-signed certificate, for `--cacert`; its names are `localhost` and `127.0.0.1`.
-  public var caCertificatePath: String { folder.path(SelfSignedCertificate.certificate) }
+  package var caCertificatePath: String { folder.path(SelfSignedCertificate.certificate) }
 
   /// The folder that is served.
-  public var documentRoot: String { folder.path("root") }
+  package var documentRoot: String { folder.path("root") }
 
   @discardableResult
-  public func write(_ bytes: [UInt8], to name: String) throws -> String {
+  package func write(_ bytes: [UInt8], to name: String) throws -> String {
     try folder.write(bytes, to: "root/\(name)")
   }
 
   /// The requests logged so far, in the order of their ends. A line may come a moment after the client has
   /// its answer: see `accessLog(atLeast:)`.
-  public func accessLog() throws -> [AccessLogLine] {
+  package func accessLog() throws -> [AccessLogLine] {
     let text = String(decoding: try folder.read(Self.accessLogName), as: UTF8.self)
     // The last line may be half written.
     let whole = text.lastIndex(of: "\n").map { text[...$0] } ?? ""
@@ -72,7 +72,7 @@ public final class NginxServer: Sendable {
 
   /// Suspends until so many lines are there.
   /// - Throws: after a long safety limit, or when the task is cancelled.
-  public func accessLog(atLeast count: Int) async throws -> [AccessLogLine] {
+  package func accessLog(atLeast count: Int) async throws -> [AccessLogLine] {
     for _ in 0..<6000 {
       let lines = try accessLog()
       if lines.count >= count { return lines }
@@ -83,14 +83,14 @@ public final class NginxServer: Sendable {
   }
 
   /// Empties the log. Wait for the lines of earlier requests before, or one may still follow.
-  public func clearLog() throws(SupportFailure) {
+  package func clearLog() throws(SupportFailure) {
     let path = folder.path(Self.accessLogName)
     // nginx appends (O_APPEND), so it goes on at the new end.
     if truncate(path, 0) != 0 { throw .systemCall("truncating \(path)", errno: errno) }
   }
 
   /// Ends nginx and waits for that, which takes a moment. May be called again; `deinit` does.
-  public func stop() { server.stop() }
+  package func stop() { server.stop() }
 
   /// The text of nginx.conf: everything it writes lies in one folder.
   ///
@@ -135,14 +135,14 @@ public final class NginxServer: Sendable {
 }
 
 /// A line of nginx's access log, as `NginxServer` has it written.
-public struct AccessLogLine: Sendable, Equatable {
-  public let status: Int
+package struct AccessLogLine: Sendable, Equatable {
+  package let status: Int
   /// Without the head: `$body_bytes_sent`.
-  public let bodyBytes: Int
+  package let bodyBytes: Int
   /// nginx's serial number of the connection.
-  public let connection: Int
+  package let connection: Int
   /// With its query: `$request_uri`.
-  public let target: String
+  package let target: String
 
   /// The value of nginx's `log_format` that this type reads.
   static let format = "$status $body_bytes_sent $connection $request_uri"

@@ -3,20 +3,20 @@ import Glibc
 
 extension LoopbackServer {
   /// How a proxy takes logins.
-  public enum ProxyLogin: Sendable {
+  package enum ProxyLogin: Sendable {
     case none, basic, digest
     /// Both are offered, and the client chooses.
     case basicOrDigest
   }
 
   /// The only login that `squid` and `tinyproxy` take here.
-  public static let proxyUser = "me"
-  public static let proxyPassword = "right"
+  package static let proxyUser = "me"
+  package static let proxyPassword = "right"
 
   /// Squid as a forward proxy without a cache. `seen` tells what was asked of it.
   /// - Parameters:
   ///   - lines: of its configuration, before all other rules: `http_access deny CONNECT`.
-  public static func squid(_ login: ProxyLogin = .none, lines: [String] = []) async throws -> LoopbackServer {
+  package static func squid(_ login: ProxyLogin = .none, lines: [String] = []) async throws -> LoopbackServer {
     let folder = try TemporaryFolder()
     mkdir(folder.path("log"), 0o777)
     chmod(folder.path("log"), 0o777)
@@ -67,7 +67,7 @@ extension LoopbackServer {
   }
 
   /// What was asked of `squid` so far, a line for each request: `407 CONNECT localhost:443`.
-  public func squidLog() throws -> [String] {
+  package func squidLog() throws -> [String] {
     // A connection without a request, such as that which waits for its start, is logged as an error.
     String(decoding: try folder.read("log/access.log"), as: UTF8.self).split(separator: "\n").map(String.init)
       .filter { !$0.contains("error:") }
@@ -75,7 +75,7 @@ extension LoopbackServer {
 
   /// Tinyproxy, with Basic logins or none.
   /// - Parameter lines: of its configuration: `ConnectPort 443`.
-  public static func tinyproxy(_ login: ProxyLogin = .none, lines: [String] = []) async throws
+  package static func tinyproxy(_ login: ProxyLogin = .none, lines: [String] = []) async throws
     -> LoopbackServer
   {
     try await LoopbackServer("/usr/bin/tinyproxy", package: "tinyproxy-bin") { path, ports in
@@ -94,12 +94,12 @@ extension LoopbackServer {
   }
 
   /// What was asked of `tinyproxy` so far, a line for each request.
-  public var tinyproxyLog: [String] {
+  package var tinyproxyLog: [String] {
     outputText.split(separator: "\n").filter { $0.contains("Request (file descriptor") }.map(String.init)
   }
 
   /// A proxy's address, for `--proxy`.
-  public func proxyURL(_ password: String? = nil, scheme: String = "http") -> String {
+  package func proxyURL(_ password: String? = nil, scheme: String = "http") -> String {
     "\(scheme)://\(password.map { "\(Self.proxyUser):\($0)@" } ?? "")127.0.0.1:\(port)"
   }
 }
@@ -110,7 +110,7 @@ extension LoopbackServer {
   ///   - backend: the port of the server that it asks.
   ///   - frontend: lines of its frontend, such as `maxconn 3`.
   ///   - backendLines: lines of its backend.
-  public static func haproxy(
+  package static func haproxy(
     before backend: UInt16, frontend: [String] = [], backendLines: [String] = []
   ) async throws -> LoopbackServer {
     try await LoopbackServer("/usr/sbin/haproxy", package: "haproxy") { path, ports in

@@ -28,13 +28,13 @@ private struct PythonServer: Sendable {
 ///
 ///     let origin = try await HTTP2Origin()
 ///     defer { origin.stop() }
-public final class HTTP2Origin: Sendable {
+package final class HTTP2Origin: Sendable {
   private let folder: TemporaryFolder
   private let server: PythonServer
 
   /// Returns when it accepts connections.
   /// - Throws: when /usr/bin/python3, its h2 module or openssl is missing.
-  public init() async throws(SupportFailure) {
+  package init() async throws(SupportFailure) {
     folder = try TemporaryFolder()
     try await SelfSignedCertificate.make(in: folder)
     server = try await PythonServer(
@@ -44,21 +44,21 @@ public final class HTTP2Origin: Sendable {
 
   deinit { stop() }
 
-  public func url(_ path: String) -> String { "https://localhost:\(server.port)\(path)" }
+  package func url(_ path: String) -> String { "https://localhost:\(server.port)\(path)" }
 
   /// The self-signed certificate, for `--cacert`.
-  public var certificatePath: String { folder.path(SelfSignedCertificate.certificate) }
+  package var certificatePath: String { folder.path(SelfSignedCertificate.certificate) }
 
   /// May be called again; `deinit` does.
-  public func stop() { server.stop() }
+  package func stop() { server.stop() }
 }
 
 /// An HTTPS origin that tells what each request brought (see tls_origin.py).
 ///
 ///     let origin = try await TLSOrigin(["/f": .body("text"), "/away": .redirect(other.url("/g"))])
 ///     defer { origin.stop() }
-public final class TLSOrigin: Sendable {
-  public enum Answer: Sendable {
+package final class TLSOrigin: Sendable {
+  package enum Answer: Sendable {
     case body(String)
     case redirect(String)
   }
@@ -71,7 +71,7 @@ public final class TLSOrigin: Sendable {
   ///   - authority: whose client certificates it asks for, without needing one; nil to ask for none.
   ///   - identity: files of its certificate and key; nil for a self-signed one of its own.
   /// - Throws: when /usr/bin/python3 or openssl is missing.
-  public init(
+  package init(
     _ routes: [String: Answer], authority: String? = nil, identity: (certificate: String, key: String)? = nil
   ) async throws(SupportFailure) {
     folder = try TemporaryFolder()
@@ -93,14 +93,14 @@ public final class TLSOrigin: Sendable {
 
   deinit { stop() }
 
-  public func url(_ path: String) -> String { "https://localhost:\(server.port)\(path)" }
+  package func url(_ path: String) -> String { "https://localhost:\(server.port)\(path)" }
 
   /// The self-signed certificate, for `--cacert`.
-  public var certificatePath: String { folder.path(SelfSignedCertificate.certificate) }
+  package var certificatePath: String { folder.path(SelfSignedCertificate.certificate) }
 
   /// What came with each request for a path, once there is one: header line, cookie, certificate, login; `-` for
   /// none.
-  public func brought(to path: String) async throws(SupportFailure) -> [[String]] {
+  package func brought(to path: String) async throws(SupportFailure) -> [[String]] {
     try await server.process.wait(forOutput: "\(path)|")
     return server.process.outputText.split(separator: "\n")
       .map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
@@ -108,14 +108,14 @@ public final class TLSOrigin: Sendable {
   }
 
   /// May be called again; `deinit` does.
-  public func stop() { server.stop() }
+  package func stop() { server.stop() }
 }
 
 /// An origin that takes its time, and has a short queue of connections (see delayed_origin.py).
 ///
 ///     let origin = try await DelayedOrigin(seconds: 0.02)
 ///     defer { origin.stop() }
-public final class DelayedOrigin: Sendable {
+package final class DelayedOrigin: Sendable {
   private let server: PythonServer
 
   /// Returns when it accepts connections.
@@ -123,24 +123,24 @@ public final class DelayedOrigin: Sendable {
   ///   - port: 0 for any.
   ///   - seconds: how long each answer takes, one at a time unless it has threads.
   /// - Throws: when /usr/bin/python3 is missing, or the port is taken.
-  public init(port: Int = 0, seconds: Double, hasThreads: Bool = false) async throws(SupportFailure) {
+  package init(port: Int = 0, seconds: Double, hasThreads: Bool = false) async throws(SupportFailure) {
     server = try await PythonServer(
       "delayed_origin.py", ["\(port)", "\(seconds)", hasThreads ? "threads" : "one"])
   }
 
   deinit { stop() }
 
-  public func url(_ path: String) -> String { "http://127.0.0.1:\(server.port)\(path)" }
+  package func url(_ path: String) -> String { "http://127.0.0.1:\(server.port)\(path)" }
 
   /// May be called again; `deinit` does.
-  public func stop() { server.stop() }
+  package func stop() { server.stop() }
 }
 
 /// A SOCKS5 proxy that refuses as it is told (see socks_server.py).
 ///
 ///     let proxy = try await SocksServer(login: "me:right", steps: ["5", "go"])
 ///     defer { proxy.stop() }
-public final class SocksServer: Sendable {
+package final class SocksServer: Sendable {
   private let server: PythonServer
 
   /// Returns when it accepts connections.
@@ -149,16 +149,16 @@ public final class SocksServer: Sendable {
   ///   - steps: what becomes of each connection, the last for ever after: a reply's code (RFC 1928 §6), `go`,
   ///     `close`, `silent`, `http`.
   /// - Throws: when /usr/bin/python3 is missing.
-  public init(login: String? = nil, steps: [String] = ["go"]) async throws(SupportFailure) {
+  package init(login: String? = nil, steps: [String] = ["go"]) async throws(SupportFailure) {
     server = try await PythonServer("socks_server.py", [login ?? "-"] + steps)
   }
 
   deinit { stop() }
 
-  public var port: Int { server.port }
+  package var port: Int { server.port }
 
   /// Its address, for `--proxy`.
-  public func url(_ scheme: String = "socks5h", login: String? = nil) -> String {
+  package func url(_ scheme: String = "socks5h", login: String? = nil) -> String {
     "\(scheme)://\(login.map { "\($0)@" } ?? "")127.0.0.1:\(port)"
   }
 
@@ -166,8 +166,8 @@ public final class SocksServer: Sendable {
   public func wait(for text: String) async throws(SupportFailure) { try await server.process.wait(forOutput: text) }
 
   /// What was asked of it, a line for each connection whose fate was decided.
-  public var asked: [String] { server.process.outputText.split(separator: "\n").dropFirst().map(String.init) }
+  package var asked: [String] { server.process.outputText.split(separator: "\n").dropFirst().map(String.init) }
 
   /// May be called again; `deinit` does.
-  public func stop() { server.stop() }
+  package func stop() { server.stop() }
 }

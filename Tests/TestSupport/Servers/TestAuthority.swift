@@ -1,15 +1,15 @@
 import Glibc
 
 /// A certificate authority of a test's own, made by openssl in a folder that goes with it.
-public final class TestAuthority: Sendable {
-  public let folder: TemporaryFolder
+package final class TestAuthority: Sendable {
+  package let folder: TemporaryFolder
 
   /// Its certificate in PEM: whom to trust.
-  public var certificatePath: String { folder.path("ca.pem") }
+  package var certificatePath: String { folder.path("ca.pem") }
   /// What it has taken back, in PEM.
-  public var revocationListPath: String { folder.path("crl.pem") }
+  package var revocationListPath: String { folder.path("crl.pem") }
 
-  public init() async throws {
+  package init() async throws {
     folder = try TemporaryFolder()
     // Servers read it as somebody else.
     chmod(folder.path, 0o755)
@@ -28,7 +28,7 @@ public final class TestAuthority: Sendable {
   /// - Parameters:
   ///   - names: `DNS:localhost,IP:127.0.0.1`.
   ///   - dates: when it is valid, as `openssl ca` takes it; nil for two days from now.
-  public func issue(
+  package func issue(
     _ name: String, names: String = "DNS:localhost,IP:127.0.0.1", passphrase: String = "secret", dates: String? = nil
   ) async throws {
     try folder.write(Array(passphrase.utf8), to: "phrase")
@@ -44,13 +44,13 @@ public final class TestAuthority: Sendable {
   }
 
   /// Takes a certificate back, and says so in its list.
-  public func revoke(_ name: String) async throws {
+  package func revoke(_ name: String) async throws {
     try await run(
       "openssl ca -config ca.cnf -revoke \(name).pem; openssl ca -config ca.cnf -gencrl -out crl.pem")
   }
 
   /// The public key of a certificate as `--pinnedpubkey` takes it.
-  public func pin(of name: String) async throws -> String {
+  package func pin(of name: String) async throws -> String {
     let text = try await run(
       "openssl x509 -in \(name).pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64"
     )

@@ -8,39 +8,39 @@ import Glibc
 ///     defer { terminal.stop() }
 ///     try await terminal.wait(for: "1/1 file")
 ///     try await terminal.type("q")
-public final class TerminalRun: Sendable {
+package final class TerminalRun: Sendable {
   private let folder: TemporaryFolder
   private let process: CommandRun
   private let requests = Monitor(0)
 
   /// What the terminal shows, and how it stands.
-  public struct Screen: Decodable, Sendable {
+  package struct Screen: Decodable, Sendable {
     /// Every line of the window from the top, without blanks at its end.
-    public let lines: [String]
+    package let lines: [String]
     /// Lines that have left the window at its top.
-    public let scrolled: [String]
-    public let columns: Int
-    public let row: Int
-    public let column: Int
-    public let isCursorShown: Bool
+    package let scrolled: [String]
+    package let columns: Int
+    package let row: Int
+    package let column: Int
+    package let isCursorShown: Bool
     /// The terminal's mode (termios), now and before the command began, to be compared.
-    public let mode: String
-    public let modeBefore: String
+    package let mode: String
+    package let modeBefore: String
     /// The mode in which each stop of the command left the terminal.
-    public let modesAtStops: [String]
+    package let modesAtStops: [String]
     /// The mode in which its end left it.
-    public let modeAfter: String?
+    package let modeAfter: String?
     /// Its exit status; the negative number of the signal that ended it; nil while it lives.
-    public let status: Int?
+    package let status: Int?
     /// Synchronized frames so far.
-    public let frames: Int
+    package let frames: Int
     /// Bytes that were sent to the terminal.
-    public let bytes: Int
-    public let mostBytesInASecond: Int
+    package let bytes: Int
+    package let mostBytesInASecond: Int
 
-    public var text: String { lines.joined(separator: "\n") }
+    package var text: String { lines.joined(separator: "\n") }
     /// All that was ever written and not erased, down to the last line that is not empty.
-    public var everything: [String] {
+    package var everything: [String] {
       var all = scrolled + lines
       while all.last?.isEmpty == true { all.removeLast() }
       return all
@@ -54,14 +54,14 @@ public final class TerminalRun: Sendable {
   }
 
   /// Starts `dlm` in a place of a user's.
-  public convenience init(
+  package convenience init(
     _ place: Workplace, _ arguments: [String], columns: Int = 80, rows: Int = 24
   ) throws {
     try self.init(place, command: [try DLMExecutable.path()] + arguments, columns: columns, rows: rows)
   }
 
   /// - Throws: when Python 3 or its module pyte is missing.
-  public init(_ place: Workplace, command: [String], columns: Int = 80, rows: Int = 24) throws {
+  package init(_ place: Workplace, command: [String], columns: Int = 80, rows: Int = 24) throws {
     folder = try TemporaryFolder()
     let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "terminal.py").path
     process = try place.start(
@@ -73,7 +73,7 @@ public final class TerminalRun: Sendable {
   deinit { stop() }
 
   /// Ends the command too. May be called again; `deinit` does.
-  public func stop() {
+  package func stop() {
     process.closeInput()
     if !process.blockUntilExit(before: Date(timeIntervalSinceNow: 5)) { process.send(SIGKILL) }
   }
@@ -90,13 +90,13 @@ public final class TerminalRun: Sendable {
 
   // MARK: Looking
 
-  public func screen() async throws -> Screen { try await ask(["op": "look"]).screen }
+  package func screen() async throws -> Screen { try await ask(["op": "look"]).screen }
 
   /// The window's lines at the end of each of the last 400 frames.
-  public func frames() async throws -> [[String]] { try await ask(["op": "frames"]).shown ?? [] }
+  package func frames() async throws -> [[String]] { try await ask(["op": "frames"]).shown ?? [] }
 
   /// All that the terminal was sent.
-  public func sent() throws -> [UInt8] { try folder.read("bytes") }
+  package func sent() throws -> [UInt8] { try folder.read("bytes") }
 
   /// Suspends until the window shows a text.
   /// - Parameters:
@@ -104,27 +104,27 @@ public final class TerminalRun: Sendable {
   ///   - everywhere: in what has scrolled off, too.
   /// - Throws: after a long safety limit, with what the window shows.
   @discardableResult
-  public func wait(for pattern: String, everywhere: Bool = false) async throws -> Screen {
+  package func wait(for pattern: String, everywhere: Bool = false) async throws -> Screen {
     try await wait(["text": pattern, "everywhere": everywhere], "\"\(pattern)\"")
   }
 
   @discardableResult
-  public func wait(forAbsenceOf pattern: String) async throws -> Screen {
+  package func wait(forAbsenceOf pattern: String) async throws -> Screen {
     try await wait(["text": pattern, "absent": true], "\"\(pattern)\" to go")
   }
 
   /// Suspends until the command has ended.
-  public func waitForEnd() async throws -> Screen { try await wait(["until": "ended"], "the end") }
+  package func waitForEnd() async throws -> Screen { try await wait(["until": "ended"], "the end") }
 
   /// Suspends until it has been stopped so many times.
   @discardableResult
-  public func wait(forStops count: Int) async throws -> Screen {
+  package func wait(forStops count: Int) async throws -> Screen {
     try await wait(["until": "stops", "count": count], "\(count) stops")
   }
 
   /// Suspends until so many frames were drawn since the start.
   @discardableResult
-  public func wait(forFrames count: Int) async throws -> Screen {
+  package func wait(forFrames count: Int) async throws -> Screen {
     try await wait(["until": "frames", "count": count], "\(count) frames")
   }
 
@@ -142,25 +142,25 @@ public final class TerminalRun: Sendable {
 
   // MARK: Acting
 
-  public func type(_ keys: String) async throws {
+  package func type(_ keys: String) async throws {
     try await ask(["op": "type", "keys": Data(keys.utf8).base64EncodedString()])
   }
 
   /// - Parameter isTold: false for a window that has changed, of which the command does not know yet.
-  public func resize(columns: Int, rows: Int, isTold: Bool = true) async throws {
+  package func resize(columns: Int, rows: Int, isTold: Bool = true) async throws {
     try await ask(["op": "resize", "columns": columns, "rows": rows, "told": isTold])
   }
 
   /// Writes to the terminal as the job's shell would.
-  public func print(_ text: String) async throws { try await ask(["op": "print", "text": text]) }
+  package func print(_ text: String) async throws { try await ask(["op": "print", "text": text]) }
 
-  public func send(_ signal: Int32) async throws { try await ask(["op": "order", "order": "\(signal)"]) }
+  package func send(_ signal: Int32) async throws { try await ask(["op": "order", "order": "\(signal)"]) }
 
   /// Gives the stopped job the terminal and continues it.
-  public func foreground() async throws { try await ask(["op": "order", "order": "fg"]) }
+  package func foreground() async throws { try await ask(["op": "order", "order": "fg"]) }
 
   /// Continues the stopped job without the terminal.
-  public func background() async throws { try await ask(["op": "order", "order": "bg"]) }
+  package func background() async throws { try await ask(["op": "order", "order": "bg"]) }
 
   @discardableResult
   private func ask(_ request: [String: any Sendable]) async throws -> Answer {

@@ -2,12 +2,12 @@ import Foundation
 
 /// A bash in a window of tmux, whose keys are the test's: a real shell with job control, on a terminal that breaks
 /// lines anew when its window changes.
-public final class TmuxRun: Sendable {
+package final class TmuxRun: Sendable {
   private let folder: TemporaryFolder
   private let place: Workplace
 
   /// - Throws: when tmux is missing or does not start.
-  public init(_ place: Workplace, columns: Int = 80, rows: Int = 24) async throws {
+  package init(_ place: Workplace, columns: Int = 80, rows: Int = 24) async throws {
     self.place = place
     folder = try TemporaryFolder()
     let shell = "env PS1='$ ' PS2= bash --norc --noprofile -i"
@@ -18,7 +18,7 @@ public final class TmuxRun: Sendable {
   deinit { stop() }
 
   /// May be called again; `deinit` does.
-  public func stop() {
+  package func stop() {
     // Its socket goes with the folder; the server ends with its only session.
     let kill = try? place.start("tmux", socket + ["kill-server"])
     _ = kill?.blockUntilExit(before: Date(timeIntervalSinceNow: 5))
@@ -27,28 +27,28 @@ public final class TmuxRun: Sendable {
   private var socket: [String] { ["-S", folder.path("tmux"), "-f", "/dev/null"] }
 
   /// Types text, then Enter.
-  public func run(_ line: String) async throws {
+  package func run(_ line: String) async throws {
     try await tmux("send-keys", "-l", line)
     try await tmux("send-keys", "Enter")
   }
 
   /// Presses keys by the names that tmux has for them, such as `C-z`.
-  public func press(_ keys: String...) async throws {
+  package func press(_ keys: String...) async throws {
     for key in keys { try await tmux("send-keys", key) }
   }
 
   /// Pastes text, marked as such where the program has asked for that.
-  public func paste(_ text: String) async throws {
+  package func paste(_ text: String) async throws {
     try await tmux("set-buffer", text)
     try await tmux("paste-buffer", "-p")
   }
 
-  public func resize(columns: Int, rows: Int) async throws {
+  package func resize(columns: Int, rows: Int) async throws {
     try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
   }
 
   /// All lines, those that have scrolled off too, down to the last that is not empty.
-  public func lines() async throws -> [String] {
+  package func lines() async throws -> [String] {
     let text = try await tmux("capture-pane", "-p", "-S", "-")
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map {
       String($0.reversed().drop { $0 == " " }.reversed())
@@ -60,7 +60,7 @@ public final class TmuxRun: Sendable {
   /// Suspends until the lines are such.
   /// - Throws: after a long safety limit, with what the window shows. tmux has no event to wait for.
   @discardableResult
-  public func wait(until isMet: ([String]) -> Bool) async throws -> [String] {
+  package func wait(until isMet: ([String]) -> Bool) async throws -> [String] {
     var shown: [String] = []
     for _ in 0..<900 {
       shown = try await lines()
