@@ -15,6 +15,10 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("InternalImportsByDefault"),
   ]
 
+// That optimization leaves out what is `package`, unless a room is serialized with all that is in it. The one that every
+// other imports is; of FileReceiving, Swift 6.3 crashes on it.
+let serialization: [SwiftSetting] = isOwnBinary ? [.unsafeFlags(["-Xllvm", "-sil-cross-module-serialize-all"])] : []
+
 let package = Package(
   name: "dlm",
   products: [
@@ -36,7 +40,7 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CMarkup", providers: [.apt(["libxml2"])]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-    .target(name: "DownloadModel", dependencies: ["CDigest", "CIDN"], swiftSettings: settings),
+    .target(name: "DownloadModel", dependencies: ["CDigest", "CIDN"], swiftSettings: settings + serialization),
 
     // Level 1: these never import each other
     .target(
