@@ -34,7 +34,9 @@ public struct DownloadConfiguration: Sendable {
   /// The folder for what is known of earlier downloads; made if it is missing. Nil for none: a session then knows only
   /// its own files, and answers a repeated address with them without asking.
   public var cacheFolder: String?
+  /// When servers are asked about files that an earlier session downloaded.
   public var caching = Caching.fresh
+  /// What happens if another file has the name.
   public var conflicts = Conflicts.rename
 
   /// Most files at a time, of a list whose schedule gives no number, and of all single downloads together.
@@ -52,6 +54,7 @@ public struct DownloadConfiguration: Sendable {
   public var retries = 5
   /// No retry begins later than this after the first attempt; nil for no limit.
   public var retryMaxTime: Duration?
+  /// Most time for a connection, with TLS.
   public var connectTimeout = Duration.seconds(10)
   /// A transfer has stalled if no byte comes for this time.
   public var stallTimeout = Duration.seconds(30)
@@ -61,6 +64,7 @@ public struct DownloadConfiguration: Sendable {
   /// `Name: value`, sent with every request to the origin of its address, and not where that redirects. All origins of
   /// a list get them, secrets too.
   public var headerLines: [String] = []
+  /// The value of `User-Agent`.
   public var userAgent = "Downloads"
   /// `[scheme://][user:password@]host[:port]`; nil for none. Variables such as `http_proxy` are not read.
   public var proxy: String?
@@ -82,6 +86,7 @@ public struct DownloadConfiguration: Sendable {
   /// Whether a server may choose a file's name (RFC 6266).
   public var usesContentDisposition = true
 
+  /// The defaults; nothing is opened or created yet.
   public init(directory: String, cacheFolder: String? = nil) {
     (self.directory, self.cacheFolder) = (directory, cacheFolder)
   }
@@ -90,7 +95,7 @@ public struct DownloadConfiguration: Sendable {
 
   func transport() throws(DownloadError) -> TransportOptions {
     var options = TransportOptions(userAgent: try Self.checked(userAgent, "the user agent"))
-    for line in headerLines { options.headerLines.append(try Self.checkedLine(line)) }
+    options.headerLines = try Self.checkedLines(headerLines)
     options.connectTimeout = connectTimeout
     options.stallTimeout = stallTimeout
     options.caFile = certificates
@@ -124,6 +129,12 @@ public struct DownloadConfiguration: Sendable {
     return configuration
   }
 
+  static func checkedLines(_ lines: [String]) throws(DownloadError) -> [String] {
+    var checked: [String] = []
+    for line in lines { checked.append(try checkedLine(line)) }
+    return checked
+  }
+
   /// Names only the field, because the value may be a secret.
   private static func checkedLine(_ line: String) throws(DownloadError) -> String {
     // By scalars, because a combining mark after the colon forms one `Character` with it.
@@ -144,8 +155,8 @@ public struct DownloadConfiguration: Sendable {
     return text
   }
 
-  private static func refusal(_ why: String) -> DownloadError {
-    DownloadError(.configuration, cause: .detail(why), activity: "opening a session")
+  static func refusal(_ why: String) -> DownloadError {
+    DownloadError(.configuration, cause: .detail(why), activity: "checking the configuration")
   }
 }
 

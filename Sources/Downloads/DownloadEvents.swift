@@ -19,6 +19,7 @@ public enum DownloadEvent: Sendable {
 public struct DownloadProgress: Sendable, Equatable {
   /// Its place in the list, from 0.
   public let index: Int
+  /// As the program gave it.
   public let item: DownloadItem
   /// Bytes of the file that are there, those of an earlier, interrupted session included.
   public let bytes: Int64
@@ -86,7 +87,16 @@ public struct DownloadItem: Sendable, Hashable, ExpressibleByStringLiteral {
   public var name: String?
   /// The checksum that the file must have.
   public var checksum: ContentDigest?
+  /// `Name: value`, sent to this URL's origin only, beside the session's. Equal URLs under way are fetched once, with
+  /// the lines of the first.
+  public var headerLines: [String] = []
+  /// Other URLs of the same file, tried in this order after its own has failed. Of an https URL, one over http needs a
+  /// `checksum` by SHA-2 or better.
+  public var mirrors: [String] = []
+  /// Whether it goes before the others of its list, if that is a collection.
+  public var isFirst = false
 
+  /// - Parameter address: checked when the item is downloaded.
   public init(_ address: String, name: String? = nil, checksum: ContentDigest? = nil) {
     (self.address, self.name, self.checksum) = (address, name, checksum)
   }

@@ -60,10 +60,20 @@ public final class Downloads: Sendable {
   /// Downloads one file, or finds it as it was; waits while `jobs` or `perHost` allow no further such call.
   ///
   /// Cancelling the task ends the download at once, and keeps what can be resumed.
-  /// - Throws: why it failed; `.cancelled`; `.closed`.
-  public func download(_ item: DownloadItem) async throws(DownloadError) -> DownloadedFile {
+  /// - Parameter control: for its progress, and to pause it.
+  /// - Throws: why it failed; `.badAddress` or `.configuration` for an item that cannot be used; `.cancelled`;
+  ///   `.closed`.
+  public func download(
+    _ item: DownloadItem, control: DownloadControl? = nil
+  ) async throws(DownloadError) -> DownloadedFile {
+    defer { control?.end() }
     let request = try DownloadRequest(item, 0, names)
-    guard let work = begin({ [self] in await run(request) }) else { throw DownloadError(.closed).at(request.address) }
+    let attempt: @Sendable (ProgressFeed) async -> DownloadResult = { [self] in await run(request, feed: $0) }
+    let whole: @Sendable () async -> DownloadResult = {
+      guard let control else { return await attempt(ProgressFeed()) }
+      return await control.run(item, attempt) ?? .failure(.cancelled.at(request.address))
+    }
+    guard let work = begin(whole) else { throw DownloadError(.closed).at(request.address) }
     let result = await withTaskCancellationHandler {
       await work.value
     } onCancel: {
@@ -78,19 +88,19 @@ public final class Downloads: Sendable {
   /// The same for an address.
   /// - Parameter name: of the file in the session's folder; nil for the one that the server or the address gives.
   public func download(
-    _ address: String, as name: String? = nil, checksum: ContentDigest? = nil
+    _ address: String, as name: String? = nil, checksum: ContentDigest? = nil, control: DownloadControl? = nil
   ) async throws(DownloadError) -> DownloadedFile {
-    try await download(DownloadItem(address, name: name, checksum: checksum))
+    try await download(DownloadItem(address, name: name, checksum: checksum), control: control)
   }
 
-  private func run(_ request: DownloadRequest) async -> Result<DownloadedFile, DownloadError> {
+  private func run(_ request: DownloadRequest, feed: ProgressFeed) async -> DownloadResult {
     let host = request.address.hostAndPort
     guard await limit.enter(host) else { return .failure(.cancelled.at(request.address)) }
     defer { limit.leave(host) }
     await askAnew()
     let loop = Int(UInt(bitPattern: request.address.resourceHash) % UInt(loops.all.count))
-    let run = DownloadRun(configuration.planOfOne(on: loop), over: loops, feed: ProgressFeed())
-    let end = Lock<Result<DownloadedFile, DownloadError>?>(nil)
+    let run = DownloadRun(configuration.planOfOne(on: loop), over: loops, feed: feed)
+    let end = Lock<DownloadResult?>(nil)
     let news = Downloader.News(onEnd: { _, result in end.withLock { $0 = result } })
     _ = await run.run(RequestList(CollectionOfOne(request)), news: news)
     return end.withLock { $0 } ?? .failure(.cancelled.at(request.address))
@@ -100,14 +110,18 @@ public final class Downloads: Sendable {
 
   /// Downloads a list, and tells what happens to its files. Nothing begins before it is iterated.
   /// - Parameters:
-  ///   - items: drawn as they are needed; taking the next one must not block.
+  ///   - items: drawn as they are needed; taking the next one must not block. If one of a collection `isFirst`, up to
+  ///     65,536 are drawn ahead.
   ///   - strategy: in which order, and how many at a time.
   ///   - progressInterval: how often files under way are looked at; nil for outcomes alone.
   public func download(
     _ items: some Sequence<DownloadItem> & Sendable, strategy: DownloadSchedule = .taskGroup(),
     progressInterval: Duration? = .milliseconds(100)
   ) -> DownloadEvents {
-    DownloadEvents { [self] in begin(AnyIterator(items.makeIterator()), strategy, progressInterval) }
+    DownloadEvents { [self] in
+      let looksAhead = items is any Collection && items.contains { $0.isFirst }
+      return begin(AnyIterator(items.makeIterator()), strategy, progressInterval, looksAhead: looksAhead)
+    }
   }
 
   /// The same for addresses.
@@ -121,11 +135,12 @@ public final class Downloads: Sendable {
   }
 
   private func begin(
-    _ items: sending AnyIterator<DownloadItem>, _ schedule: DownloadSchedule, _ interval: Duration?
+    _ items: sending AnyIterator<DownloadItem>, _ schedule: DownloadSchedule, _ interval: Duration?,
+    looksAhead: Bool = false
   ) -> (ListCall, Task<Void, Never>?) {
     let call = ListCall(items, names: names)
     let work = begin { [self] in
-      await run(call, schedule, interval)
+      await run(call, schedule, interval, looksAhead: looksAhead)
     } close: {
       call.stop(DownloadError(.closed))
     }
@@ -136,12 +151,16 @@ public final class Downloads: Sendable {
     return (call, work)
   }
 
-  private func run(_ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?) async {
+  private func run(
+    _ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?, looksAhead: Bool
+  ) async {
     await askAnew()
     // A single loop knows its own files without being told.
     if loops.all.count > 1 { await loops.writeRows() }
     let feed = ProgressFeed()
-    let run = DownloadRun(configuration.plan(schedule, loops: loops.all.count), over: loops, feed: feed)
+    var plan = configuration.plan(schedule, loops: loops.all.count)
+    plan.looksAhead = looksAhead
+    let run = DownloadRun(plan, over: loops, feed: feed)
     let news = Downloader.News(onRetry: { call.retries($0, $1, $2) }, onEnd: { call.ended($0, $1) })
     await withTaskGroup { group in
       if let interval {
@@ -227,6 +246,7 @@ public final class Downloads: Sendable {
 public struct DownloadWarning: Sendable, Equatable {
   /// A word for programs, such as `unusable`.
   public let kind: String
+  /// The folder or file of the cache.
   public let path: String
   /// The cause, where there is more to say.
   public let detail: String
@@ -313,6 +333,9 @@ public typealias DownloadStrategy = DownloadScheduling.DownloadStrategy
 public typealias RequestSource = DownloadModel.RequestSource
 /// One file of a list, as a strategy sees it.
 public typealias DownloadRequest = DownloadModel.DownloadRequest
+/// One file after the other.
 public typealias SequentialStrategy = DownloadScheduling.SequentialStrategy
+/// Lanes that each run one file after the other, made with `async let`.
 public typealias AsyncLetStrategy = DownloadScheduling.AsyncLetStrategy
+/// A task for each file; the next starts as soon as one ends.
 public typealias TaskGroupStrategy = DownloadScheduling.TaskGroupStrategy

@@ -161,17 +161,36 @@ final class ListCall: RequestSource {
 }
 
 extension DownloadRequest {
-  /// - Throws: `.badAddress`, with the address but for its login.
+  /// - Throws: `.badAddress`, with the URL but for its login; `.configuration` for a header line, or a mirror over http
+  ///   that would undo the URL's https (HTTP rule 48).
   init(_ item: DownloadItem, _ id: Int, _ names: NameNumbers) throws(DownloadError) {
-    let address: Address
-    do { address = try Address(item.address) } catch {
+    let address = try Self.address(item.address)
+    self.init(id: id, address: address, wishes: try Self.wishes(item, address), isFirst: item.isFirst)
+    number(by: names)
+  }
+
+  private static func address(_ text: String) throws(DownloadError) -> Address {
+    do { return try Address(text) } catch {
       throw DownloadError(
-        .badAddress, cause: .detail("\(error)"), address: Redaction.redactedAddress(item.address),
+        .badAddress, cause: .detail("\(error)"), address: Redaction.redactedAddress(text),
         activity: "reading an address")
     }
-    self.init(
-      id: id, address: address,
-      wishes: item.name == nil && item.checksum == nil ? nil : .init(outputName: item.name, checksum: item.checksum))
-    number(by: names)
+  }
+
+  private static func wishes(_ item: DownloadItem, _ address: Address) throws(DownloadError) -> Wishes? {
+    if item.name == nil, item.checksum == nil, item.headerLines.isEmpty, item.mirrors.isEmpty { return nil }
+    var mirrors: [Address] = []
+    for text in item.mirrors {
+      let mirror = try self.address(text)
+      if address.scheme == .https, mirror.scheme == .http, item.checksum?.algorithm.findsForgery != true {
+        throw DownloadConfiguration.refusal("an http mirror of an https URL needs a SHA-2 checksum").at(mirror)
+      }
+      mirrors.append(mirror)
+    }
+    do throws(DownloadError) {
+      return Wishes(
+        outputName: item.name, checksum: item.checksum,
+        headerLines: try DownloadConfiguration.checkedLines(item.headerLines), mirrors: mirrors)
+    } catch { throw error.at(address) }
   }
 }

@@ -49,6 +49,31 @@ struct LibraryUserTests {
     #expect(failed.outputText.hasSuffix("/nothing failed: status, status 404\n"), "\(failed.outputText)")
   }
 
+  @Test func aPausedFile() async throws {
+    let place = try Place()
+    let (gate, body) = (try Gate(), SplitMix64.bytes(count: 300_000, seed: 5))
+    let stalls = FileOptions(ending: .stall(after: 100_000, until: gate))
+    place.origin.route("/large", .file(body, stalls), .file(body, FileOptions()))
+    let result = try await LibraryUser.start(["pause", place.files, place.origin.url("/large")]).waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(result.outputText.contains(" of 300000 bytes\n"), "\(result.outputText)")
+    #expect(result.outputText.hasSuffix("300000 of 300000 bytes\n\(place.files)/large is complete\n"))
+    #expect(try place.folder.read("files/large") == body)
+    #expect(place.origin.record.requests(to: "/large").count == 2)
+  }
+
+  @Test func itemsWithAMirror() async throws {
+    let (place, mirror) = (try Place(), try FaultyOrigin())
+    defer { mirror.stop() }
+    let addresses = place.serve(3) + [place.origin.url("/f9")]
+    mirror.route("/f9", .file(Place.body(9), FileOptions()))
+    let result = try await LibraryUser.start(["items", place.files, mirror.url("")] + addresses).waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(result.outputText.hasPrefix("\(addresses[3]) is \(place.files)/f9\n"), "\(result.outputText)")
+    #expect(try place.folder.names(in: "files").count == 4)
+    #expect(place.origin.record.requests(to: "/f2").first?.headers["x-position"] == "2")
+  }
+
   @Test func strategiesCompared() async throws {
     let place = try Place()
     let result = try await LibraryUser.start(["compare", place.files] + place.serve(12)).waitForExit()
@@ -87,7 +112,16 @@ struct DocumentationTests {
     where name.hasSuffix(".swift") && name != "main.swift" {
       files.append(try Self.text("\(LibraryUser.sources)/\(name)"))
     }
-    #expect(files.count == 4 && quoted.sorted() == files.sorted())
+    #expect(files.count == 6 && quoted.sorted() == files.sorted())
+  }
+
+  /// Of the libraries that `Package.swift` names, the program's own one apart.
+  @Test func theArticleNamesEachDebianPackage() throws {
+    let manifest = try Self.text("\(LibraryUser.root)/Package.swift")
+    let article = try Self.text("\(Self.catalogue)/Downloads.md")
+    let packages = manifest.matches(of: /"([a-z0-9-]+-dev)"/).map { String($0.output.1) }
+    #expect(packages.count == 6)
+    for package in packages { #expect(article.contains(package), "\(package)") }
   }
 
   /// A package with an unsafe flag could not be a dependency of another, unless that one is beside it on

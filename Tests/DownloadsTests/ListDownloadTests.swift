@@ -151,6 +151,28 @@ struct ListDownloadTests {
     #expect(late?.code == .closed)
   }
 
+  private struct OneByOne: Sequence, Sendable {
+    let items: [DownloadItem]
+    func makeIterator() -> [DownloadItem].Iterator { items.makeIterator() }
+  }
+
+  /// Items of a collection are known ahead; those of another sequence are drawn as they are needed.
+  @Test(arguments: [true, false])
+  func anUrgentItemGoesFirst(isCollection: Bool) async throws {
+    let place = try Place()
+    var items = place.serve(30).map { DownloadItem($0) }
+    items[20].isFirst = true
+    let given = items
+    try await withDownloads(place.configuration()) { downloads in
+      let list =
+        isCollection
+        ? downloads.download(given, strategy: .sequential)
+        : downloads.download(OneByOne(items: given), strategy: .sequential)
+      let order = try await list.all().filter { $0.file != nil }.map(\.index)
+      #expect(order.first == (isCollection ? 20 : 0) && order.sorted() == Array(0..<30))
+    }
+  }
+
   // MARK: A strategy of one's own
 
   /// Downloads the list from its end.

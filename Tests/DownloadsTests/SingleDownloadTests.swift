@@ -115,6 +115,136 @@ struct SingleDownloadTests {
     try await place.origin.wait(for: "closed connections") { $0.connectionsOpen == 0 }
   }
 
+  // MARK: Progress and pause
+
+  /// Serves a file whose first answer stalls.
+  /// - Returns: its URL and its bytes.
+  private func serveStalling(_ place: Place, until gate: Gate) -> (address: String, body: [UInt8]) {
+    let body = SplitMix64.bytes(count: 300_000, seed: 3)
+    let stalls = FileOptions(ending: .stall(after: 100_000, until: gate))
+    place.origin.route("/f", .file(body, stalls), .file(body, FileOptions()))
+    return (place.origin.url("/f"), body)
+  }
+
+  /// With one job, another download shows that a paused one takes no turn.
+  @Test(arguments: [true, false])
+  func aPausedDownloadGoesOnWhereItStopped(hasCache: Bool) async throws {
+    let place = try Place()
+    let gate = try Gate()
+    let file = serveStalling(place, until: gate)
+    let other = place.serve(1)[0]
+    let configuration = place.configuration {
+      $0.jobs = 1
+      if !hasCache { $0.cacheFolder = nil }
+    }
+    try await withDownloads(configuration) { downloads in
+      let control = DownloadControl(progressInterval: .milliseconds(5))
+      async let outcome = downloads.download(file.address, control: control)
+      var progress = control.progress.makeAsyncIterator()
+      while let next = await progress.next(), next.bytes < 100_000 { #expect(next.total == 300_000) }
+      control.pause()
+      #expect(control.isPaused)
+      #expect(try await downloads.download(other).size == 1000)
+      try await place.origin.wait(for: "the end of the transfer") { $0.inFlight == 0 }
+      control.resume()
+      var last: DownloadProgress?
+      while let next = await progress.next() { last = next }
+      #expect(last?.bytes == 300_000 && last?.fraction == 1)
+      #expect(try await outcome.size == 300_000)
+    }
+    #expect(try place.folder.read("files/f") == file.body)
+    let requests = place.origin.record.requests(to: "/f")
+    #expect(requests.count == 2 && requests.last?.headers["range"] != nil, "\(requests)")
+  }
+
+  @Test func aDownloadThatIsPausedBeforeItsStartWaits() async throws {
+    let place = try Place()
+    let addresses = place.serve(2)
+    try await withDownloads(place.configuration()) { downloads in
+      let control = DownloadControl()
+      control.pause()
+      async let paused = downloads.download(addresses[0], control: control)
+      _ = try await downloads.download(addresses[1])
+      #expect(place.origin.record.requests(to: "/f0").isEmpty)
+      control.resume()
+      #expect(try await paused.size == 1000)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func aPausedDownloadEndsWithItsTaskAndItsSession(byTask: Bool) async throws {
+    let place = try Place()
+    let address = place.serve(1)[0]
+    let downloads = try await Downloads(place.configuration())
+    let control = DownloadControl()
+    control.pause()
+    let task = Task { try await downloads.download(address, control: control) }
+    if byTask { task.cancel() } else { await downloads.close() }
+    let error = await #expect(throws: DownloadError.self) { try await task.value }
+    #expect(error?.code == (byTask ? .cancelled : .closed))
+    for await _ in control.progress { Issue.record("nothing came") }
+    await downloads.close()
+  }
+
+  /// Also with one that comes before any request.
+  @Test(arguments: [DownloadError.Code.status, .badAddress])
+  func theProgressEndsWithAFailure(code: DownloadError.Code) async throws {
+    let place = try Place()
+    let address = code == .status ? place.origin.url("/nothing") : "no address"
+    try await withDownloads(place.configuration()) { downloads in
+      let control = DownloadControl()
+      let error = await #expect(throws: DownloadError.self) {
+        try await downloads.download(address, control: control)
+      }
+      #expect(error?.code == code)
+      for await _ in control.progress { Issue.record("nothing came") }
+    }
+  }
+
+  // MARK: What an item says
+
+  @Test func mirrorsAreTriedInTheirOrder() async throws {
+    let place = try Place()
+    let mirror = try FaultyOrigin()
+    defer { mirror.stop() }
+    let good = place.serve(1)[0]
+    var item = DownloadItem(place.origin.url("/gone"), name: "f")
+    item.headerLines = ["X-Key: secret"]
+    item.mirrors = [mirror.url("/gone"), good]
+    try await withDownloads(place.configuration { $0.headerLines = ["X-All: 1"] }) { downloads in
+      let file = try await downloads.download(item)
+      #expect(file.size == 1000)
+      item.mirrors = [mirror.url("/gone")]
+      item.name = "g"
+      let error = await #expect(throws: DownloadError.self) { try await downloads.download(item) }
+      #expect(error?.code == .status && error?.tried.count == 2, "\(String(describing: error))")
+    }
+    let own = try #require(place.origin.record.requests(to: "/gone").first)
+    #expect(own.headers["x-key"] == "secret" && own.headers["x-all"] == "1")
+    let others = mirror.log
+    #expect(!others.isEmpty && others.allSatisfy { $0.headers["x-key"] == nil }, "another origin gets no line of it")
+  }
+
+  static let unusable: [(change: @Sendable (inout DownloadItem) -> Void, code: DownloadError.Code)] = [
+    ({ $0.headerLines = ["Key: secret\r\nX: 1"] }, .configuration), ({ $0.headerLines = ["secret"] }, .configuration),
+    ({ $0.headerLines = ["Range: bytes=0-1"] }, .configuration), ({ $0.mirrors = ["ftp://m/f"] }, .badAddress),
+    ({ $0.mirrors = ["https://m/f", "http://m/f"] }, .configuration),
+  ]
+
+  @Test(arguments: unusable.indices)
+  func anItemThatCannotBeUsedFails(index: Int) async throws {
+    let place = try Place()
+    var item = DownloadItem("https://127.0.0.1:9/f")
+    Self.unusable[index].change(&item)
+    try await withDownloads(place.configuration()) { [item] downloads in
+      let error = await #expect(throws: DownloadError.self) { try await downloads.download(item) }
+      #expect(error?.code == Self.unusable[index].code)
+      #expect(error?.description.contains("secret") == false, "a value may be a secret")
+      let events = try await downloads.download([item]).all()
+      #expect(events.map(\.error?.code) == [Self.unusable[index].code])
+    }
+  }
+
   @Test func aWaitForATurnEndsWithItsTask() async throws {
     let limit = CallLimit(1, perHost: nil)
     #expect(await limit.enter("a"))

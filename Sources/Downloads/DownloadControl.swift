@@ -1,0 +1,87 @@
+import DownloadModel
+
+/// Shows the progress of one single download, and pauses it. Make one for each download, give it to
+/// `Downloads.download`, and use it from any task.
+///
+///     let control = DownloadControl()
+///     async let file = downloads.download("https://example.org/a.iso", control: control)
+///     for await progress in control.progress { print(progress.fraction ?? 0) }
+///     print(try await file.path)
+public final class DownloadControl: Sendable {
+  /// The download's progress, for one reader. It ends when the download ends, after the file's full length if that is a
+  /// success. Coalesced: a reader that is slower than the interval gets the latest numbers.
+  public let progress: AsyncStream<DownloadProgress>
+  private let updates: AsyncStream<DownloadProgress>.Continuation
+  private let interval: Duration
+  private let paused = Waiters(false)
+
+  /// - Parameter progressInterval: time between two elements of `progress`, while bytes arrive.
+  public init(progressInterval: Duration = .milliseconds(100)) {
+    (progress, updates) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    interval = progressInterval
+  }
+
+  /// Whether `pause` was called, and `resume` not since.
+  public var isPaused: Bool { paused.withLock { $0 } }
+
+  /// Ends the transfer and its connection, and saves the part; the call of `download` waits for `resume`. Others may
+  /// download meanwhile, and no time limit counts. Before the download starts, it keeps that from starting; after its
+  /// end, it does nothing.
+  public func pause() { paused.withLock { $0 = true } }
+
+  /// Has the download go on where it stopped; from the beginning if its server cannot send a range, or has another
+  /// version of the file by now.
+  public func resume() { paused.withLock { $0 = false } }
+
+  /// Ends the progress.
+  func end() { updates.finish() }
+
+  /// Runs the download, again after each pause.
+  /// - Returns: nil for a task that was cancelled before the download ended.
+  func run(
+    _ item: DownloadItem, _ attempt: @escaping @Sendable (ProgressFeed) async -> DownloadResult
+  ) async -> DownloadResult? {
+    while await paused.wait({ $0 ? nil : true }) != nil {
+      guard let result = await runUntilPaused(item, attempt) else { continue }
+      if case .success(let file) = result {
+        updates.yield(DownloadProgress(index: 0, item: item, bytes: file.size, total: file.size))
+      }
+      return result
+    }
+    return nil
+  }
+
+  /// - Returns: nil for a download that a pause, or the task's cancellation, ended.
+  private func runUntilPaused(
+    _ item: DownloadItem, _ attempt: @escaping @Sendable (ProgressFeed) async -> DownloadResult
+  ) async -> DownloadResult? {
+    let feed = ProgressFeed()
+    let reader = feed.reader(of: .files)
+    return await withTaskGroup(of: DownloadResult?.self) { group in
+      group.addTask { await attempt(feed) }
+      group.addTask { [paused] in
+        _ = await paused.wait { $0 ? true : nil }
+        return nil
+      }
+      group.addTask { [updates, interval] in
+        var position: Int64 = 0
+        // A clock's sleep ends early only for a cancelled task.
+        while (try? await Task.sleep(for: interval)) != nil {
+          guard let meter = reader.take().active.first?.meter, meter.position != position else { continue }
+          position = meter.position
+          updates.yield(DownloadProgress(index: 0, item: item, bytes: position, total: meter.total))
+        }
+        return nil
+      }
+      let first = await group.next().flatMap(\.self)
+      group.cancelAll()
+      if first != nil { return first }
+      for await case let result? in group {
+        // It may have ended otherwise at the moment of the pause.
+        if case .failure(let error) = result, error.code == .cancelled { return nil }
+        return result
+      }
+      return nil
+    }
+  }
+}
