@@ -112,6 +112,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   /// Host and port as written, in lower case: the key of connections and of per-host limits.
   package var hostAndPort: String { parts.hostAndPort }
 
+  /// In lower case, without the port.
   public var host: String {
     scheme == .data ? "" : String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd))
   }
@@ -222,6 +223,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
 
+  /// The URL without its login.
   public var description: String { key }
 }
 

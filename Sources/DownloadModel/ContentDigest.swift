@@ -25,6 +25,7 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
   }
 
   public let algorithm: Algorithm
+  /// As many as the algorithm has.
   public let bytes: [UInt8]
 
   /// - Returns: nil if the length is not the algorithm's.
@@ -99,7 +100,9 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
     self.init(kind.algorithm, hex: text.dropFirst(kind.start.count))
   }
 
+  /// The bytes as lower-case hexadecimal digits.
   public var hex: String { bytes.hexadecimal }
+  /// Such as `sha256:9f86…`.
   public var description: String { "\(algorithm.rawValue):\(hex)" }
 }
 

@@ -39,6 +39,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case closed
   }
 
+  /// What the code alone does not say. A switch over it needs a default.
   public enum Cause: Sendable, Equatable {
     case curl(code: Int32, message: String)
     /// With `.certificate`: what is wrong with the server's, and libcurl's words on it.
@@ -50,11 +51,13 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case detail(String)
   }
 
+  /// The parts of an error, each of which the error also has as a property of that name.
   public struct Fields: Sendable, Equatable {
     public let code: Code
     public let cause: Cause?
     /// The address without credentials.
     public fileprivate(set) var address: String?
+    /// The file or folder that the failure concerns; nil if none.
     public let path: String?
     /// What was being done: "connecting", "writing".
     public let activity: String
@@ -223,6 +226,7 @@ public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
 
   /// Scheme, host and port: `http://proxy.example.org:3128`, without the login.
   public let proxy: String
+  /// Whether a login was sent to it.
   public let hadLogin: Bool
   public let answer: Answer
 
@@ -248,6 +252,7 @@ public struct NextAttempt: Sendable, Equatable {
   public var retry: Int
   /// The download fails after this many retries without success; nil where something other than a number ends them.
   public var retries: Int?
+  /// Time from the failure to that attempt.
   public var delay: Duration
   /// Set where it begins at another address of the file.
   public var source: Address?

@@ -18,6 +18,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// -1 for unknown, because an optional would take twice the room in every request.
   private let expected: Int64
 
+  /// Its own URL, whichever mirror is asked.
   public var address: Address { key.address }
   /// The name that the user chose (`--output`); nil lets the server and the address decide (RFC 6266).
   package var outputName: String? { key.wishes?.outputName }
@@ -220,6 +221,7 @@ package typealias DownloadResult = Result<DownloadOutcome, DownloadError>
 
 /// How one file ended without a failure.
 public struct DownloadOutcome: Sendable, Equatable {
+  /// How the file came to be there.
   public enum Kind: String, Sendable, Equatable {
     /// Its body came over the network, in full or from where an earlier run stopped.
     case fetched
@@ -233,6 +235,7 @@ public struct DownloadOutcome: Sendable, Equatable {
     case skipped
   }
 
+  /// Something unusual about a file that did not fail.
   public enum Remark: String, Sendable, Equatable {
     /// The fetched bytes were here already, so the file that was here stays.
     case sameAsHere = "same-as-here"
@@ -253,6 +256,7 @@ public struct DownloadOutcome: Sendable, Equatable {
 
   public var kind: Kind
   public var remark: Remark?
+  /// The file's path: the session's folder and a name.
   public var path: String
   /// Length of the whole file in bytes.
   public var size: Int64
