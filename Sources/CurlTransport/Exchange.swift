@@ -26,6 +26,8 @@ struct Exchange: ~Copyable {
   private var failure: DownloadError?
   /// The failure of the proxy's last answer, unless libcurl asks once more with the login.
   private var refusal: DownloadError?
+  /// Whether an answer on the way has named mirrors. The first one counts, as it is nearest to the user's URL.
+  private var hasMirrors = false
 
   enum Phase: Equatable {
     case waiting
@@ -91,11 +93,22 @@ struct Exchange: ~Copyable {
   mutating func redirect(_ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
     guard let location = head["location"] else { return false }
     do throws(DownloadError) {
-      next = .redirect(try (route ?? Route(request.address)).following(location, mayLeaveTLS: request.mayLeaveTLS))
+      let further = try (route ?? Route(request.address)).following(location, mayLeaveTLS: request.mayLeaveTLS)
+      next = .redirect(further)
+      noteMirrors(head, target: further.destination)
       return drain(Self.announcedLength(head), at: now())
     } catch {
       return fail(error)
     }
+  }
+
+  /// Mirror managers name mirrors beside a redirect to the best one.
+  private mutating func noteMirrors(_ head: ResponseHead, target: Address? = nil) {
+    guard let meter = request.meter, !hasMirrors,
+      let named = NamedMirrors(head, asked: [request.address, destination], target: target)
+    else { return }
+    hasMirrors = true
+    meter.name(named)
   }
 
   mutating func askAgain(_ login: LoginStage, _ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
@@ -110,6 +123,7 @@ struct Exchange: ~Copyable {
     _ head: ResponseHead, throttling: [ThrottlingStatuses] = []
   ) throws(DownloadError) -> ResponseHead {
     framing = try AnswerFraming(head)
+    if head.isWhole || head.status == 206 { noteMirrors(head) }
     var head = head
     head.effectiveURL = effectiveURL
     head.isRefusal = throttling.contains { $0.contains(head.status, of: request.address) }

@@ -13,6 +13,8 @@ public struct DownloadRequest: Sendable, Identifiable {
   package let isFirst: Bool
   /// No part of the key, which is kept longer.
   package var pieces: PieceHashes?
+  /// What the answers of its own server name, once one of those mirrors or of the list's is asked.
+  package private(set) var named: NamedMirrors?
   /// Which of its addresses is asked: 0 for its own, else a mirror's place from 1 on.
   package private(set) var mirror: UInt16 = 0
   /// -1 for unknown, because an optional would take twice the room in every request.
@@ -31,7 +33,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// For this address's server only, beside those of the run.
   package var headerLines: [String] { key.wishes?.headerLines ?? [] }
   /// Other addresses of the same file, to be tried in this order.
-  package var mirrors: [Address] { key.wishes?.mirrors ?? [] }
+  package var mirrors: [Address] { (key.wishes?.mirrors ?? []) + (named?.mirrors ?? []) }
   package var isAtMirror: Bool { mirror > 0 }
   /// The address that is asked for it.
   package var source: Address { mirror == 0 ? address : mirrors[Int(mirror) - 1] }
@@ -55,9 +57,11 @@ public struct DownloadRequest: Sendable, Identifiable {
   }
 
   /// The same file at its next address; nil if this is the last one.
-  package var atNextSource: DownloadRequest? {
-    guard mirror < .max, mirror < mirrors.count else { return nil }
+  /// - Parameter named: by the last answer. What a mirror's answer names does not count.
+  package func atNextSource(_ named: NamedMirrors?) -> DownloadRequest? {
     var next = self
+    if !isAtMirror { next.named = named }
+    guard mirror < .max, mirror < next.mirrors.count else { return nil }
     next.mirror += 1
     return next
   }

@@ -66,16 +66,32 @@ package struct ResponseHead: Sendable {
   }
 
   /// What follows this answer, as its `Link` says (`rel="next"`, RFC 8288 §3): relative to its own address.
-  package var next: String? {
-    for link in self["link"]?.split(separator: "<") ?? [] {
-      guard let end = link.firstIndex(of: ">") else { continue }
+  package var next: String? { links("next").first.map { String($0.target) } }
+
+  struct Link {
+    /// As written.
+    let target: Substring
+    /// By their names; both in lower case.
+    let parameters: [String: String]
+
+    /// The mirror with the least comes first (RFC 6249 §3.1).
+    var priority: Int { parameters["pri"].flatMap { Int($0) } ?? .max }
+  }
+
+  /// The links of a relation (RFC 8288 §3). One with an anchor is of another resource.
+  func links(_ relation: String) -> [Link] {
+    (self["link"]?.split(separator: "<") ?? []).compactMap { link in
+      guard let end = link.firstIndex(of: ">") else { return nil }
+      var parameters: [String: String] = [:]
       for parameter in link[end...].dropFirst().split(whereSeparator: { ";,".contains($0) }) {
         let parts = parameter.split(separator: "=", maxSplits: 1).map { OptionalWhiteSpace.trimmed($0).lowercased() }
-        guard parts.count == 2, parts[0] == "rel" else { continue }
-        if parts[1].split(whereSeparator: { "\" ".contains($0) }).contains("next") { return String(link[..<end]) }
+        // The first of equal ones counts.
+        if parts.count == 2, parameters[parts[0]] == nil { parameters[parts[0]] = parts[1] }
       }
+      let relations = parameters["rel"]?.split { "\" ".contains($0) } ?? []
+      guard parameters["anchor"] == nil, relations.contains(Substring(relation)) else { return nil }
+      return Link(target: link[..<end], parameters: parameters)
     }
-    return nil
   }
 
   /// How many more requests the host takes, and for how long no others, if it says so: by `RateLimit`, in its present

@@ -162,6 +162,7 @@ package final class TransferMeter: Sendable {
     var parts: @Sendable () -> [Range<Int64>]? = { nil }
     var earlier: (received: Int64, resumed: Int64)?
     var tried: [DownloadError] = []
+    var named: NamedMirrors?
   }
   private let networkBytes: TransferCounter
 
@@ -215,6 +216,11 @@ package final class TransferMeter: Sendable {
   package func note(_ error: DownloadError, of mirror: Int) {
     split.withLock { $0.tried = $0.tried.prefix(mirror) + [error] }
   }
+
+  /// What the last answer that names mirrors says.
+  package var named: NamedMirrors? { split.withLock { $0.named } }
+
+  package func name(_ mirrors: NamedMirrors) { split.withLock { $0.named = mirrors } }
 
   /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
   package var parts: [Range<Int64>]? { split.withLock { $0.parts }() }

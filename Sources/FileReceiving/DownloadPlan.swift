@@ -118,11 +118,13 @@ package final class DownloadPlan: Sendable {
 
   package var hasUserDigests: Bool { request.checksum != nil || rules.checksums != nil }
 
-  /// Whether digests that the user or the list gave will prove a file of that name and length, whoever sends its bytes.
-  /// Only such a file may be put together from answers of several origins (HTTP rules 47 and 57).
-  func isProvable(named name: String, total: Int64?) -> Bool {
+  /// Whether digests that the user or the list gave, or the file's own server beside its mirrors, will prove a file of
+  /// that name and length, whoever sends its bytes. Only such a file may be put together from answers of several
+  /// origins (HTTP rules 47 and 57).
+  /// - Parameter byUser: whether what the server gave does not count.
+  func isProvable(named name: String, total: Int64?, byUser: Bool = false) -> Bool {
     if let total, request.pieces?.cover(total) == true { return true }
-    return userDigest(named: name)?.algorithm.findsForgery == true
+    return (userDigest(named: name) ?? (byUser ? nil : request.named?.digest))?.algorithm.findsForgery == true
   }
 
   /// Whether a part's bytes came over http although the file's URL is https.
@@ -136,9 +138,13 @@ package final class DownloadPlan: Sendable {
   }
 
   /// The checksum to meet, in the order of trust (HTTP rule 23): the user's, the list's, that of its pieces, which is
-  /// none of the whole, the server's own.
-  package func expectedDigest(named name: @autoclosure () -> String, _ head: ResponseHead?) -> ContentDigest? {
-    userDigest(named: name()) ?? (request.pieces == nil ? head?["repr-digest"].flatMap(ReprDigest.strongest) : nil)
+  /// none of the whole, what the URL's own server gave beside its mirrors, the answer's own.
+  /// - Parameter beside: a redirect that led to the answer.
+  package func expectedDigest(
+    named name: @autoclosure () -> String, _ head: ResponseHead?, beside redirect: NamedMirrors? = nil
+  ) -> ContentDigest? {
+    userDigest(named: name())
+      ?? (request.pieces == nil ? (request.named ?? redirect)?.digest ?? head?.digest : nil)
   }
 }
 

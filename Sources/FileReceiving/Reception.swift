@@ -107,7 +107,8 @@ struct Reception: ~Copyable {
 
   private func transfer() -> TransferRequest {
     var request = TransferRequest(for: plan.request)
-    request.mayLeaveTLS = plan.request.provenance == .user && isProvable
+    request.mayLeaveTLS =
+      plan.request.provenance == .user && plan.isProvable(named: part.name, total: part.segments.total, byUser: true)
     return request
   }
 
@@ -269,9 +270,11 @@ struct Reception: ~Copyable {
     return false
   }
 
-  /// The checksum to meet. A `Repr-Digest` is of the coded bytes (RFC 9530 §3), so it says nothing of decoded ones.
+  /// The checksum to meet. An answer's digest is of the coded bytes (RFC 9530 §3), so it says nothing of decoded ones.
   private func expectedDigest(_ head: ResponseHead?) -> ContentDigest? {
-    plan.expectedDigest(named: part.name, part.version.isDecoded ? nil : head)
+    let head = part.version.isDecoded ? nil : head
+    return plan.expectedDigest(
+      named: part.name, head, beside: head?.effectiveURL == nil || plan.request.isAtMirror ? nil : meter.named)
   }
 
   // MARK: Writing

@@ -107,7 +107,8 @@ package actor Downloader {
         guard
           let older = await store.close(
             download, after: error,
-            comesAgain: resting != nil || error.overtaken != nil || error.isOfSource && request.atNextSource != nil)
+            comesAgain: resting != nil || error.overtaken != nil
+              || error.isOfSource && request.atNextSource(meter.named) != nil)
         else { throw error }
         wasAsked = false
         return older
@@ -173,7 +174,7 @@ package actor Downloader {
     case .after(let next):
       // A source that sent bytes may continue with them; a slow one would only be slow again.
       let mayContinue = meter.phase == .receiving && error.code != .tooSlow
-      if request.atNextSource != nil, error.isOfSource, !mayContinue { throw error }
+      if error.isOfSource, !mayContinue, request.atNextSource(meter.named) != nil { throw error }
       feed.retry(request, next, error: error.at(request.address))
       news.onRetry(request, next, error)
       if Task.isCancelled || givenUp[request.id] != nil { throw .cancelled }
@@ -270,9 +271,10 @@ package actor Downloader {
 
   /// - Returns: the file at its next address, if that may do better; nil if it has none.
   private func next(of request: DownloadRequest, after error: DownloadError, _ meter: TransferMeter?) -> RestingFile? {
-    guard let meter, error.isOfSource, !request.mirrors.isEmpty else { return nil }
-    meter.note(error.of(request.source), of: Int(request.mirror))
-    return Task.isCancelled ? nil : request.atNextSource.map { RestingFile($0, meter) }
+    guard let meter, error.isOfSource else { return nil }
+    let next = request.atNextSource(meter.named)
+    if next != nil || request.isAtMirror { meter.note(error.of(request.source), of: Int(request.mirror)) }
+    return Task.isCancelled ? nil : next.map { RestingFile($0, meter) }
   }
 
   private func tellEnd(_ request: DownloadRequest, _ result: Result, _ meter: TransferMeter?, _ next: RestingFile?) {

@@ -127,24 +127,3 @@ package enum ChecksumLine: Equatable {
     return text
   }
 }
-
-/// `Repr-Digest` (RFC 9530 §3), of the whole representation also in a 206: `sha-256=:base64:, sha-512=:base64:`.
-enum ReprDigest {
-  /// The strongest digest that is understood. A malformed member is ignored: it must not fail a file that is right.
-  static func strongest(_ field: String) -> ContentDigest? {
-    field.split(separator: ",").compactMap { member(OptionalWhiteSpace.trimmed($0)) }
-      .max { $0.algorithm.length < $1.algorithm.length }
-  }
-
-  private static func member(_ text: Substring) -> ContentDigest? {
-    guard let equals = text.firstIndex(of: "=") else { return nil }
-    // RFC 9530 §5 deprecates the other algorithms.
-    let algorithms: [String: ContentDigest.Algorithm] = ["sha-256": .sha256, "sha-512": .sha512]
-    // RFC 8941 allows parameters after the value; they mean nothing here.
-    let value = text[text.index(after: equals)...].prefix { $0 != ";" }
-    guard let algorithm = algorithms[text[..<equals].lowercased()], value.count > 2, value.first == ":",
-      value.last == ":"
-    else { return nil }
-    return ContentDigest(algorithm, base64: value.dropFirst().dropLast())
-  }
-}

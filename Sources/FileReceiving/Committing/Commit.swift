@@ -171,7 +171,9 @@ package struct Commit: Sendable {
   /// Bytes that a list steered are the owner's only where the user's own digest proved them (HTTP rule 48).
   private func mark(of held: HeldPart) -> TrustMark {
     let usual = plan.trust[held.effectiveURL]
-    if proof == .digest, plan.request.provenance == .user, plan.isProvable(named: wanted, total: held.total) {
+    if proof == .digest, plan.request.provenance == .user,
+      plan.isProvable(named: wanted, total: held.total, byUser: true)
+    {
       return plan.trust.proved ?? usual
     }
     return held.trust.isSteered ? held.trust : usual

@@ -29,7 +29,7 @@ package enum Verification {
   ) throws(DownloadError) -> Proof? {
     // Wrong from one address alone: the next is asked, and nothing of these bytes is kept, except good pieces.
     let goesOn =
-      download.plan.request.atNextSource != nil
+      download.plan.request.atNextSource(download.meter.named) != nil
       && download.look { $0.source == nil && ($0.resumed == 0 || !ranges.isEmpty) }
     if download.plan.shared.mayAsk, goesOn || !download.look({ $0.doubts.contains(.caches) }) {
       try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes(in: ranges) }

@@ -74,26 +74,3 @@ struct ChecksumListTests {
     #expect(list.unusedNames == ["b"])
   }
 }
-
-@Suite("Repr-Digest (RFC 9530 §3)")
-struct ReprDigestTests {
-  // SHA-256 of nothing, in Base64 and hexadecimal.
-  private static let empty = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-  private static let hex = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-  @Test(arguments: [
-    "sha-256=:\(empty):", "SHA-256=:\(empty):", " sha-256=:\(empty):;x=1 , md5=:AAAA:",
-    "unixsum=30637, sha-256=:\(empty):", "sha-512=:AAAA:, sha-256=:\(empty):",
-  ])
-  func understood(_ field: String) {
-    #expect(ReprDigest.strongest(field) == ContentDigest(.sha256, hex: Self.hex))
-  }
-
-  @Test(arguments: ["", "sha-256", "sha-256=\(empty)", "sha-256=:\(empty)", "sha-256=:!!:", "md5=:AAAA:"])
-  func leftOut(_ field: String) { #expect(ReprDigest.strongest(field) == nil) }
-
-  @Test func theStrongestCounts() {
-    let long = String(repeating: "A", count: 86) + "=="
-    #expect(ReprDigest.strongest("sha-256=:\(Self.empty):, sha-512=:\(long):")?.algorithm == .sha512)
-  }
-}
