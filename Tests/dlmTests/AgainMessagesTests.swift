@@ -57,7 +57,7 @@ struct AgainMessagesTests {
     let samples = [
       "mode": "sequential", "on-conflict": "skip", "checksum": "sha256:" + String(repeating: "0", count: 64),
       "require-proof": "length", "jobs": "3", "per-host": "auto", "segments": "2", "limit-rate": "5M",
-      "retries": "1", "min-rate": "5M", "max-time": "60", "retry-max-time": "2.5", "connect-timeout": "3",
+      "retries": "1", "depth": "2", "min-rate": "5M", "max-time": "60", "retry-max-time": "2.5", "connect-timeout": "3",
       "stall-timeout": "4",
       "header": "Accept: x", "progress": "plain", "max-filesize": "5M",
       "cert-type": "P12", "tls-max": "1.2", "max-age": "60", "max-stale": "60", "store": "copy",

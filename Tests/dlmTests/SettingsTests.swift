@@ -166,8 +166,9 @@ struct SettingsTests {
     let without = OptionTable.rows.filter { $0.setting == .nowhere }.map(\.name)
     #expect(
       without == [
-        "list", "list-format", "base", "accept", "glob", "url-template", "preset", "items", "next-field",
-        "url-field", "name-field", "checksum-field", "size-field", "split", "shard", "shard-by", "no-unwrap", "output",
+        "list", "list-format", "base", "accept", "depth", "glob", "url-template", "preset", "items",
+        "next-field", "url-field", "name-field", "checksum-field", "size-field", "split", "shard", "shard-by",
+        "no-unwrap", "output",
         "checksum", "expect", "dry-run", "json",
       ])
   }

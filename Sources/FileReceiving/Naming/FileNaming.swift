@@ -27,12 +27,13 @@ package enum FileNaming {
   }
 
   /// The folders of its path (`--keep-paths`), below its host (`--prefix-host`); nil for none.
+  /// - Parameter skipped: how many slashes of the path are before the first folder.
   package static func folder(
-    of address: Address, from provenance: Provenance, keepsPath: Bool, prefixesHost: Bool
+    of address: Address, from provenance: Provenance, keepsPath: Bool, prefixesHost: Bool, behind skipped: Int = 0
   ) -> String? {
     let segments =
       keepsPath ? address.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) : []
-    let folders = segments.dropLast().compactMap { name(of: Substring($0), from: provenance) }
+    let folders = segments.dropLast().dropFirst(skipped).compactMap { name(of: Substring($0), from: provenance) }
     return path((prefixesHost ? [address.hostAndPort] : []) + folders)
   }
 

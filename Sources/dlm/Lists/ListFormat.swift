@@ -49,6 +49,7 @@ struct ListOptions: ParsableArguments {
   @Option("list-format") var format: ListFormat?
   @Option("base") var base: String?
   @Option("accept") var accept: [String] = []
+  @Option("depth") var depth: UInt?
   @Flag("glob") var glob = false
   @Flag("keep-paths") var keepPaths = false
   @Flag("prefix-host") var prefixHost = false
@@ -68,7 +69,7 @@ struct ListOptions: ParsableArguments {
   /// A list from standard input is kept as lines, whatever it was written in.
   mutating func areThoseOfLines() {
     (format, base, template, preset, items, nextField, accept) = (nil, nil, nil, nil, nil, nil, [])
-    glob = false
+    (glob, depth) = (false, nil)
     (urlField, nameField, checksumField, sizeField, split) = (nil, nil, nil, nil, nil)
   }
 }
@@ -80,6 +81,8 @@ struct ListForm: Sendable {
   var base: Address?
   /// Of a page's links.
   var accepted: [NamePattern] = []
+  /// How far down a page's own folders are read, too.
+  var depth = 0
   /// Whether folders are made of the addresses' paths, and of their hosts.
   var keepsPaths = false
   var prefixesHost = false
@@ -111,6 +114,11 @@ struct ListForm: Sendable {
       throw ValidationError("--shard-by says how --shard shares a list out: give that too, such as --shard 3/20.")
     }
     accepted = options.accept.map { NamePattern($0) }
+    depth = options.depth.map { Int(clamping: $0) } ?? 0
+    if options.depth != nil, accepted.isEmpty {
+      throw ValidationError(
+        "--depth follows the folders of a page for --accept: give that too, such as --accept '*.pdf'.")
+    }
     (format, keepsPaths, prefixesHost) = (options.format, options.keepPaths, options.prefixHost)
     unwraps = !options.noUnwrap
     expandsRanges = options.glob
@@ -178,7 +186,9 @@ struct ListForm: Sendable {
     case .checksums where FileLines.isBLAKE2(name): throw Rejection.NoList.checksums("BLAKE2")
     case .checksums: return LineByLine(FileLines.checksums)
     case .csv: return TableRows(fields ?? RowFields(), separator: TableRows.separator(of: start))
-    case .html: return try MarkupList(isPage: true, accepted: accepted)
+    case .html:
+      let folders = depth > 0 ? PageFolders(depth: depth, namesFolders: !keepsPaths && !prefixesHost) : nil
+      return try MarkupList(isPage: true, accepted: accepted, folders: folders)
     case .json: return JSONItems(fields ?? RowFields(), items: items, next: nextField)
     case .lines: return PlainLines(template: template, expandsRanges: expandsRanges)
     case .s5cmd: return LineByLine(S5Commands())

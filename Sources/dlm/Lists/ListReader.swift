@@ -243,13 +243,13 @@ actor ListReader: RequestSource {
     guard var list = open else { return true }
     open = nil
     do {
-      try read(&list, into: &requests)
+      try readPage(&list, into: &requests)
       if !list.isAtEnd || expansion != nil {
         open = list
         return true
       }
       tell(list.doubt.release())
-      open = try nextPage(of: list)
+      open = try nextPage(of: list) ?? nextFolder(of: list)
       if open == nil {
         tellUnwrapped(of: source)
         tellUnusedMirrors(of: source)
@@ -348,7 +348,45 @@ actor ListReader: RequestSource {
       reader: reader, isSaid: true, pages: pages)
   }
 
+  /// - Returns: the page of the next folder that `--depth` reaches; nil where none is left.
+  private func nextFolder(of list: OpenList) throws -> OpenList? {
+    guard let home = list.address, let fetching, var page = list.reader as? MarkupList, page.folders != nil
+    else { return nil }
+    if page.folders?.hasMore == true, page.folders?.robots == nil {
+      page.folders?.robots = RobotsRules(try text(of: "/robots.txt", beside: list) ?? [])
+    }
+    if let address = page.folders?.next() {
+      fetching.version?.forget()
+      try page.turnPage()
+      var form = list.form
+      form.base = nil
+      let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, of: home, fetching))
+      return OpenList(source: list.source, bytes: bytes, address: home, form: form, reader: page, isSaid: true)
+    }
+    if let forbidden = page.folders?.forbidden, !forbidden.isEmpty {
+      onFormat(ListMessages.forbidden(forbidden, by: home, in: list.source))
+    }
+    if page.folders?.isCut == true {
+      made.isBrokenOff = true
+      let why =
+        "\(list.source.name) has more than \(PageFolders.most) folders: the rest is not read; give a smaller --depth"
+      tell([Rejection(list: list.source.name, line: nil, text: "", reason: .row(why))])
+    }
+    try page.checkLinks()
+    return nil
+  }
+
   // MARK: A list
+
+  /// A folder that cannot be read is told, and leaves the others.
+  private func readPage(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
+    do { try read(&list, into: &requests) } catch let error as DownloadError {
+      guard (list.reader as? MarkupList)?.folders?.isBelow == true else { throw error }
+      breakOff(list.source, error)
+      list.hasEnded = true
+      list.decoder = ListDecoder()
+    }
+  }
 
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
     let entries = try list.isAtEnd || !list.rest.isEmpty ? list.rest : nextEntries(of: &list)[...]

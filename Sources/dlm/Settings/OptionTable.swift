@@ -61,6 +61,10 @@ enum OptionTable {
     values(
       "accept", "pattern", "Of a web page that is a list, download the links that match: *.pdf; may be repeated",
       .nowhere, { $1(&$0.lists.accept) }),
+    value(
+      "depth", "N",
+      "With --accept, follow the page's own folders, this many levels down; files keep those folders",
+      usually: "0", .nowhere, { $1(&$0.lists.depth) }),
     flag(
       "glob",
       "Expand sets {a,b} and ranges [001-100], [a-z], [0-100:10] in URLs and plain lists: https://host/f[1-9].bin.",

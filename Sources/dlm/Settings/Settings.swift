@@ -59,6 +59,9 @@ struct Settings {
     (own, shared, environment) = (command.own, command.shared, sources.environment)
     (first, order) = (own.first.map { NamePattern($0) }, own.order ?? .list)
     (mode, form) = (own.mode ?? .parallel, try ListForm(command.lists, sources.environment))
+    if form.depth > 0, let other = lists.first(where: { !$0.isListAt }) {
+      throw ValidationError("--depth needs the URL of a page, whose server has its folders; \(other.name) is not one.")
+    }
     widths = shared.jobs?.widths.map(\.number) ?? [nil]
     if let several = shared.jobs, widths.count > 1, !comparesWidths {
       throw ValidationError(

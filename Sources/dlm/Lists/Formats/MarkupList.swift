@@ -17,7 +17,7 @@ struct MarkupList: ListFormatReader {
     }
   }
 
-  private let parser: MarkupParser
+  private var parser: MarkupParser
   /// Of a page's links; all where there are none.
   private let accepted: [NamePattern]
   private let isPage: Bool
@@ -38,6 +38,8 @@ struct MarkupList: ListFormatReader {
   private var pageLinks: Set<String> = []
   /// The first names of a page's links that `--accept` does not take.
   private var others: [String] = []
+  /// A page's, which are read, too; nil without `--depth`.
+  var folders: PageFolders?
   private var isDamaged = false
   private var base: Address?
   /// What the present block gave so far.
@@ -47,10 +49,19 @@ struct MarkupList: ListFormatReader {
 
   var said: String? { kind?.said }
 
-  init(isPage: Bool, accepted: [NamePattern]) throws(Rejection.NoList) {
+  init(isPage: Bool, accepted: [NamePattern], folders: PageFolders? = nil) throws(Rejection.NoList) {
     parser = try MarkupParser(isHTML: isPage)
-    (self.isPage, self.accepted) = (isPage, accepted)
+    (self.isPage, self.accepted, self.folders) = (isPage, accepted, folders)
     if isPage { kind = .html }
+  }
+
+  /// Is followed by the page of a folder.
+  mutating func turnPage() throws(Rejection.NoList) {
+    parser = try MarkupParser(isHTML: true)
+    pageBase = nil
+    text = nil
+    line = 0
+    isDamaged = false
   }
 
   /// Nil for what is neither.
@@ -88,6 +99,7 @@ struct MarkupList: ListFormatReader {
 
   mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
     (self.base, entries) = (base, [])
+    if let base { folders?.begin(at: base) }
     let trouble = try parser.take(block) { event, line in
       if isDamaged { return }
       self.line = line - 1
@@ -101,8 +113,13 @@ struct MarkupList: ListFormatReader {
       }
     }
     if let trouble, !isDamaged { damaged(trouble) }
-    if block.isEmpty, !accepted.isEmpty, pageLinks.isEmpty { throw Rejection.NoList.unmatched(others) }
+    if block.isEmpty, folders == nil { try checkLinks() }
     return entries
+  }
+
+  /// - Throws: if `--accept` has taken none.
+  func checkLinks() throws(Rejection.NoList) {
+    if !accepted.isEmpty, pageLinks.isEmpty { throw .unmatched(others) }
   }
 
   private mutating func damaged(_ why: String) {
@@ -196,13 +213,18 @@ struct MarkupList: ListFormatReader {
 
   /// What is not to be fetched (`mailto:`), a folder, and the page's order by date are no links to a file.
   private mutating func addLink(_ text: String?) throws(Rejection.NoList) {
+    // The page of a folder may be a redirect to somewhere else.
+    if let folders, self.base.map({ folders.hold($0) }) == false { return }
     let base = pageBase ?? base
     guard let text, !text.isEmpty, text.unicodeScalars.first != "#" else { return }
     guard let address = Self.line(text, base).address else {
       if base == nil, !text.unicodeScalars.contains(":") { throw .noBase }
       return
     }
-    guard !address.lastPathSegment.isEmpty else { return }
+    if address.lastPathSegment.isEmpty {
+      folders?.add(address)
+      return
+    }
     if !accepted.isEmpty, !accepted.contains(where: { $0.matches(address) }) {
       let name = ListLine.shown(String(address.lastPathSegment))
       if others.count < 6, !others.contains(name) { others.append(name) }
@@ -210,7 +232,7 @@ struct MarkupList: ListFormatReader {
     }
     guard pageLinks.count >= 1 << 16 || pageLinks.insert(address.key).inserted
     else { return }
-    add(.address(address, nil))
+    add(.address(address, folders?.folder(of: address).map { LineOptions(folder: $0) }))
   }
 
   /// An address may stand on lines of its own, indented.

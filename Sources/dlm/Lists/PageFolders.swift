@@ -1,0 +1,79 @@
+import CurlTransport
+import DownloadModel
+import FileReceiving
+
+/// The folders below a page on its own server, as far down as `--depth` says. Each is read once, the nearest first, so
+/// that links in circles end.
+struct PageFolders {
+  private struct Folder {
+    /// As written in URLs, with slashes at both ends.
+    let path: String
+    let depth: Int
+  }
+
+  /// Pages, the first one too.
+  static let most = 10_000
+
+  private let depth: Int
+  /// Whether files get the folders that they have below the page.
+  private let namesFolders: Bool
+  private var page: Address?
+  private var found: [Folder] = []
+  private var paths: Set<String> = []
+  private var current = 0
+  /// Whether some are not read because there are too many.
+  private(set) var isCut = false
+  /// Paths that the server's robots.txt forbids.
+  private(set) var forbidden: [String] = []
+  /// Nil until it has been asked for.
+  var robots: RobotsRules?
+
+  init(depth: Int, namesFolders: Bool) { (self.depth, self.namesFolders) = (depth, namesFolders) }
+
+  var hasMore: Bool { current + 1 < found.count }
+  var isBelow: Bool { current > 0 }
+
+  mutating func begin(at page: Address) {
+    guard self.page == nil else { return }
+    self.page = page
+    let path = String(page.path.dropLast(page.lastPathSegment.utf8.count))
+    found = [Folder(path: path.isEmpty ? "/" : path, depth: 0)]
+    paths = [found[0].path]
+  }
+
+  /// Whether a URL is in the page's folder or below. Encoded dots could lead out of it.
+  func hold(_ address: Address) -> Bool {
+    guard let page, let top = found.first, address.isSameOrigin(as: page) else { return false }
+    return address.path.utf8.starts(with: top.path.utf8)
+      && !address.path.lowercased().replacing("%2e", with: ".").contains("/../")
+  }
+
+  /// - Parameter address: of a folder. Its query is left out, as that gives the same page in another order.
+  mutating func add(_ address: Address) {
+    guard found[current].depth < depth, hold(address) else { return }
+    let path = String(address.path)
+    if paths.contains(path) { return }
+    guard found.count < Self.most else { return isCut = true }
+    paths.insert(path)
+    found.append(Folder(path: path, depth: found[current].depth + 1))
+  }
+
+  /// - Returns: nil if none is left.
+  mutating func next() -> Address? {
+    while hasMore {
+      current += 1
+      let path = found[current].path
+      let isAllowed = robots?.allow(path) != false
+      if !isAllowed { forbidden.append(path) }
+      if isAllowed, let page, let address = AddressReference.resolve(path, against: page) { return address }
+    }
+    return nil
+  }
+
+  /// Where a file goes; nil for no folder of its own.
+  func folder(of file: Address) -> String? {
+    guard namesFolders, hold(file), let top = found.first else { return nil }
+    return FileNaming.folder(
+      of: file, from: .stranger, keepsPath: true, prefixesHost: false, behind: top.path.utf8.count { $0 == 0x2F })
+  }
+}

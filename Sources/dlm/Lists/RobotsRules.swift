@@ -1,0 +1,72 @@
+import DownloadModel
+
+/// What a server's robots.txt (RFC 9309) says to dlm of the pages that `--depth` would read.
+struct RobotsRules {
+  private struct Rule {
+    let isAllowed: Bool
+    /// The pattern, between its asterisks.
+    let pieces: [String]
+    let isToEnd: Bool
+
+    init(_ pattern: Substring, isAllowed: Bool) {
+      self.isAllowed = isAllowed
+      isToEnd = pattern.last == "$"
+      let text = isToEnd ? pattern.dropLast() : pattern
+      pieces = text.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    var length: Int { pieces.reduce(pieces.count) { $0 + $1.utf8.count } }
+
+    func matches(_ path: String) -> Bool {
+      var rest = path.utf8[...]
+      for (index, piece) in pieces.enumerated() where !piece.isEmpty {
+        if isToEnd, index > 0, index == pieces.count - 1 {
+          return rest.reversed().starts(with: piece.utf8.reversed())
+        }
+        guard let range = rest.firstRange(of: piece.utf8), index > 0 || range.lowerBound == rest.startIndex
+        else { return false }
+        rest = rest[range.upperBound...]
+      }
+      return !isToEnd || rest.isEmpty || pieces.last?.isEmpty == true
+    }
+  }
+
+  private let rules: [Rule]
+
+  /// Bytes that are read (RFC 9309 §2.5).
+  static let most = 500 << 10
+
+  /// - Parameter text: empty for a server that has no such file: it allows all.
+  init(_ text: [UInt8]) {
+    var groups: [String: [Rule]] = [:]
+    var agents: Set<String> = []
+    var isNamed = false
+    for line in String(decoding: text.prefix(Self.most), as: UTF8.self).split(whereSeparator: \.endsLine) {
+      let parts = line.prefix { $0 != "#" }.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        .map { OptionalWhiteSpace.trimmed($0) }
+      guard parts.count == 2 else { continue }
+      let field = parts[0].lowercased()
+      switch field {
+      case "user-agent":
+        if !isNamed { agents = [] }
+        isNamed = true
+        guard let agent = ["*", "dlm"].first(where: { $0 == parts[1].lowercased() }) else { continue }
+        agents.insert(agent)
+        groups[agent, default: []] += []
+      case "allow", "disallow":
+        isNamed = false
+        guard !parts[1].isEmpty else { continue }
+        for agent in agents { groups[agent]?.append(Rule(parts[1], isAllowed: field == "allow")) }
+      default: break
+      }
+    }
+    rules = groups["dlm"] ?? groups["*"] ?? []
+  }
+
+  /// Of several rules the longest counts, of equal ones the one that allows.
+  func allow(_ path: String) -> Bool {
+    let longest = rules.filter { $0.matches(path) }
+      .max { ($0.length, $0.isAllowed ? 1 : 0) < ($1.length, $1.isAllowed ? 1 : 0) }
+    return longest?.isAllowed != false
+  }
+}
