@@ -8,7 +8,8 @@ struct DLM: AsyncParsableCommand {
   static let version = "0.1.0"
 
   static let configuration = CommandConfiguration(
-    commandName: "dlm", abstract: "Downloads lists of files in parallel, and shows and measures what that gains.",
+    commandName: "dlm", abstract: "Download lists of files in parallel, and measure what that gains.",
+    discussion: "dlm LIST and dlm URL are short for dlm get.",
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
       GetCommand.self, AddCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self,
@@ -193,12 +194,15 @@ enum CommandLineParse {
     return ([type] + type.configuration.subcommands).contains { $0 == kind } ? command : nil
   }
 
-  /// `dlm ADDRESS` and `dlm LIST` mean `dlm get`, the first also behind options. A word that is neither may be a
-  /// mistyped command. `dlm ls` is `dlm status`; as an alias it would be an entry of its own in the manual page.
+  /// `dlm URL` and `dlm LIST` mean `dlm get`, also behind options. A word that is neither may be a mistyped command.
+  /// `dlm ls` is `dlm status`; as an alias it would be an entry of its own in the manual page.
   static func withCommand(_ words: [String]) -> [String] {
     if words.first == "ls" { return ["status"] + words.dropFirst() }
     guard let first = words.first, first != "help", command(named: first) == nil,
-      isOption(first) ? words.contains(where: { Source($0).isAddress }) : isSource(first)
+      isOption(first)
+        ? words.contains(where: { Source($0).isAddress })
+          || words.contains(where: isSource) && !words.contains(where: { command(named: $0) != nil })
+        : isSource(first)
     else { return words }
     return ["get"] + words
   }

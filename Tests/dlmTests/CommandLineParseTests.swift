@@ -54,7 +54,7 @@ struct CommandLineParseTests {
       ["get", "x", "--mdoe", "parallel"], ["get", "--mode", "none"], ["get", "--jobs"], ["get", "-j0"],
       ["--mode", "parallel", "get", "x"], ["compare", "--runs", "0"],
       ["demo", "--help"], ["demo", "x"], ["cache", "help"], ["cache", "list", "x"],
-      ["cache", "list", "--help"], ["clear-cache", "--nothing"], ["-"], ["--"],
+      ["cache", "list", "--help"], ["clear-cache", "--nothing"], ["--"],
     ])
   func theLongWay(words: [String]) {
     #expect(CommandLineParse.directly(words) == nil)
@@ -84,6 +84,13 @@ struct CommandLineParseTests {
       (["help", "nothing"], "\"nothing\" is not a command of dlm. It has get, "),
       (["help", "compar"], "Did you mean \"dlm compare\"?"), (["help", "cache", "lits"], "\"dlm cache list\""),
       (["example.org/x.iso", "-o", "y"], "write https://example.org/x.iso"),
+      // A preset's id may look like a port.
+      (["zendo:123"], "did you mean zenodo:123?"), (["gcd:1"], "did you mean gdc:1?"),
+      (["zendo:99999999"], "did you mean zenodo:99999999?"), (["iaa:foo/bar"], "did you mean ia:foo/bar?"),
+      (["nothere:99999999"], "\"nothere\" is not a preset; presets are "), (["some:name"], "\"some\" is not a preset"),
+      (["host:8080"], "if it is a URL, write https://host:8080"),
+      (["localhost:8080/x"], "write https://localhost:8080/x"),
+      (["zenodo.example:8080/x"], "write https://zenodo.example:8080/x"),
     ])
   func wordsThatAreNothing(words: [String], says: String) {
     let text = Self.end { try CommandLineParse.command(words) }
@@ -106,8 +113,14 @@ struct CommandLineParseTests {
     }
     let typed = ["-q", "-o", "-", "http://a/b"]
     #expect(CommandLineParse.withCommand(typed) == ["get"] + typed)
+    for words in [["-q", list], ["-j", "4", list, "-q"], ["-"]] {
+      #expect(CommandLineParse.withCommand(words) == ["get"] + words)
+    }
     // Commands, options, and what may be a mistyped command.
-    for words in [[], ["get"], ["help"], ["cache", list], ["-q", list], ["urls.tx"], [folder.path], ["-"]] {
+    for words in [[], ["get"], ["help"], ["cache", list], ["-q", "compare", list], ["-q", "urls.tx"], ["urls.tx"]] {
+      #expect(CommandLineParse.withCommand(words) == words)
+    }
+    for words in [[folder.path], ["--help"], ["-j", "4"]] {
       #expect(CommandLineParse.withCommand(words) == words)
     }
     let text = Self.end { try CommandLineParse.command(["http://a/b", "--mdoe"]) }

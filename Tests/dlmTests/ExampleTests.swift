@@ -77,7 +77,7 @@ struct ExampleTests {
   }
 
   /// The words of a command up to a pipe, a redirection, a comment, or the two blanks before an explanation.
-  private static func words(of line: Substring) -> [String] {
+  static func words(of line: Substring) -> [String] {
     var words = [""]
     var quote: Character?
     var isBlank = false

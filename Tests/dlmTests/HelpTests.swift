@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import TestSupport
 import Testing
@@ -58,6 +59,36 @@ struct HelpTests {
     if columns == 80 { #expect(get.contains("\n\(String(repeating: " ", count: 38))not whom it trusts\n")) }
   }
 
+  /// The options that a command has in common with get are explained once, and named elsewhere.
+  @Test(arguments: DLM.configuration.subcommands.compactMap { $0.configuration.commandName })
+  func otherCommandsAreShort(command: String) async throws {
+    let text = try await Workplace(["COLUMNS": "80"]).dlm(command, "--help").outputText
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(command == "get" || lines.count < 60, "\(command): \(lines.count)")
+    let names = text.ranges(of: "As in dlm get (see dlm get --help): --").count
+    #expect(names == (["compare", "config", "demo"].contains(command) ? 1 : 0), "\(text)")
+    #expect(!text.contains("). (") && !text.contains(". (default"), "\(text)")
+    for preset in command == "get" ? Preset.allValueStrings : [] {
+      #expect(text.ranges(of: try Regex("[ \n]\(preset)[,)]")).count == 1, "\(preset) is said once")
+    }
+  }
+
+  /// They stand at the top, and each is understood.
+  @Test func everyExampleIsUnderstood() throws {
+    var count = 0
+    for command in DLM.configuration.subcommands {
+      let paragraphs = command.configuration.discussion.components(separatedBy: "\n\n")
+      guard let examples = paragraphs.first, paragraphs.contains(where: { $0.hasPrefix("EXAMPLES") }) else { continue }
+      #expect(examples.hasPrefix("EXAMPLES\n"))
+      for line in examples.split(separator: "\n").dropFirst() {
+        let words = ExampleTests.words(of: line.trimmingPrefix("  dlm "))
+        #expect(throws: Never.self, "\(line)") { try CommandLineParse.command(words) }
+        count += 1
+      }
+    }
+    #expect(count > 25)
+  }
+
   @Test func everyOptionStandsInOneSection() {
     let names = OptionTable.sections.flatMap(\.names)
     #expect(names.sorted() == (OptionTable.rows.map(\.name) + ["help", "version"]).sorted())
@@ -107,6 +138,12 @@ struct HelpTests {
     let place = try Workplace()
     let run = try await place.dlm("http://127.0.0.1:1/x", "-c")
     #expect(run.status == 64 && run.errorText.contains("unknown option '-c': dlm always resumes"), "\(run.errorText)")
+    let early = try await place.dlm("-j", "4", "none.txt")
+    #expect(early.errorText.contains("unknown option '-j': write it after dlm get"), "\(early.errorText)")
+    _ = try place.list([])
+    let wrong = try await place.dlm("--list-format", "csvv", "urls.txt")
+    #expect(
+      wrong.errorText.hasPrefix("dlm: --list-format: \"csvv\" is not a value for it; use apt,"), "\(wrong.errorText)")
     let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../Sources/dlm/Messages/HelpText.swift")
     let lines = try String(contentsOf: path.standardizedFileURL, encoding: .utf8).split(separator: "\n")
@@ -138,7 +175,7 @@ struct HelpTests {
         "EXAMPLES", "SEE ALSO",
       ])
     let plain = page.replacing("\\-", with: "-")
-    for row in OptionTable.rows where !["mode", "list", "json"].contains(row.name) {
+    for row in OptionTable.rows where !["mode", "list", "json", "directory"].contains(row.name) {
       let items = try Regex("\n\\.B (-\\w, )?\(row.spelled)( <.*>)?\n")
       #expect(plain.ranges(of: items).count == 1, "\(row.spelled)")
     }

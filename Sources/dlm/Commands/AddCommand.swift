@@ -7,15 +7,18 @@ struct AddCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add URLs to the download that is running in this folder.",
     discussion: """
-      They are downloaded as if they stood at the end of its list; URLs that it has already are not downloaded twice. \
-      Without -d, the run that downloads into this folder, or was started in it. A run with --no-cache takes none.
-
       EXAMPLES
+        dlm add https://example.org/a.iso
         dlm add -d data https://example.org/b.iso https://example.org/c.iso
+
+      They are downloaded like further lines of its list; URLs that it already has are not downloaded twice. Without \
+      -d, the run is the one that downloads into this folder or was started in it. A run with --no-cache takes none.
       """)
 
   @Argument(help: .value("url", "What to download.")) var addresses: [String]
-  @Option("directory") var directory: String?
+  @Option(
+    name: OptionTable.row("directory").names, help: .value("dir", "The folder of that run."), completion: .directory)
+  var directory: String?
 
   func run() async throws {
     if let text = addresses.first(where: { !Source.isFetchable($0) }) {

@@ -6,11 +6,11 @@ import SystemPackage
 
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "cache", abstract: "Show what dlm remembers of the files it fetched.",
+    commandName: "cache", abstract: "Show what dlm remembers of downloaded files.",
     discussion: """
-      The cache is an index: for each file its URL, where it is, how it looked, and what its server gave to tell \
-      one version from the next. The files themselves are where you put them; where the file system can share blocks, \
-      or --store asks for it, the cache has copies too.
+      The cache is an index: each file's URL, path, size and time, and the server's ETag or Last-Modified. The files \
+      themselves are where you put them. Where the file system can share blocks, or --store says so, the cache also \
+      has copies.
       """,
     subcommands: [Status.self, List.self, Show.self, Verify.self, Prune.self, Path.self],
     defaultSubcommand: Status.self)
@@ -18,8 +18,8 @@ struct CacheCommand: AsyncParsableCommand {
   struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "status",
-      abstract: "Show how much is known, the space it takes, what other runs are fetching, and what is unfinished.",
-      discussion: "The space is what du would say: blocks on the disk, not lengths.")
+      abstract: "Show the cache's size, running downloads and incomplete files.",
+      discussion: "Sizes are blocks on the disk, as in du.")
 
     @Flag(help: "As one JSON object.") var json = false
 
@@ -52,14 +52,14 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show everything known of a URL.",
+      commandName: "show", abstract: "Show everything known about a URL.",
       discussion: """
-        Its files in all folders, with and without logins: path, length, condition, when it was fetched and last used, \
-        what its server gave to tell one version from the next and for how long it may be used; and what there is of \
-        it unfinished. Exit status 1 if nothing is known.
+        Its files in all folders, with and without logins: path, size, condition, times of download and last use, the \
+        server's ETag or Last-Modified, and how long the file is fresh; then its incomplete files. Exit status 1 if \
+        nothing is known.
         """)
 
-    @Argument(help: "The URL; a login in it makes no difference.") var address: CachedAddress
+    @Argument(help: .value("url", "The URL; a login in it makes no difference.")) var address: CachedAddress
     @Flag(help: "As one JSON object.") var json = false
 
     func run() async throws {
@@ -70,7 +70,7 @@ struct CacheCommand: AsyncParsableCommand {
         if json { try StandardOutput.say(json: [CacheJSON.known(key, files, unfinished, now: WallClock.seconds())]) }
         guard !files.isEmpty || !unfinished.isEmpty else {
           throw Refusal(
-            "dlm: nothing is known of \(key): it was not fetched, or not with the cache, or was forgotten; dlm cache "
+            "dlm: nothing is known of \(key): it was not downloaded, or without the cache, or was forgotten; dlm cache "
               + "list shows what is known", .failed)
         }
         if !json { try StandardOutput.say(CacheMessages.known(key, files, unfinished, now: WallClock.seconds())) }
@@ -80,11 +80,11 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "verify", abstract: "Compare every known file with what was fetched.",
+      commandName: "verify", abstract: "Check that every known file is as it was downloaded.",
       discussion: """
-        Files that were verified by a checksum (--checksum, --checksums, or the server's own) are read again; of the \
-        others, size, time and inode are compared. One line each, as in dlm cache list, with its condition: intact, \
-        proven, touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was found.
+        Reads files that a checksum verified (--checksum, --checksums, or the server's own) again; of others it \
+        compares size, time and inode. One line each, as in dlm cache list, with its condition: intact, proven, \
+        touched, missing, corrupt or unreadable. Exit status 1 if any has one of the last four.
         """)
 
     @Flag(help: "As JSON, one object per line.") var json = false
@@ -105,18 +105,18 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Prune: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "prune", abstract: "Forget files that are gone or changed, and those not used for long.",
+      commandName: "prune", abstract: "Forget files that are gone, changed or long unused.",
       discussion: """
-        No file of yours is removed. What is forgotten is fetched again when asked for, unless a file with the same \
-        bytes is there under its name: that is used again.
+        Your files stay. A forgotten file is downloaded again when a list names it, unless it still exists with the \
+        same bytes.
         """)
 
-    @Option(help: .value("time", "Forget files not used for this long, too: 30d, 12h, 90m, 45s."))
+    @Option(help: .value("time", "Also forget files not used for this long: 30d, 12h, 90m, 45s."))
     var olderThan: TimeSpan?
 
     @Option(
       help: .value(
-        "size", "Remove the least recently used of the cache's own copies until they take no more than this."))
+        "size", "Delete the least recently used of the cache's own copies until they take no more than this."))
     var maxSize: ByteCount?
 
     @Flag(help: "As one JSON object.") var json = false
@@ -147,7 +147,7 @@ struct CacheCommand: AsyncParsableCommand {
 }
 
 enum CacheAtHand {
-  /// - Throws: the exit status where there is none, having said why.
+  /// - Throws: the exit status if there is no cache, having said why.
   static func folder() throws(ExitStatus) -> FilePath {
     let folders = XDGFolders()
     if let folder = folders.cache { return folder }
@@ -197,33 +197,33 @@ enum CacheAtHand {
 
 struct ClearCacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "clear-cache", abstract: "Forget what was fetched; your files stay, unless --files is given.",
+    commandName: "clear-cache", abstract: "Forget downloaded files; they stay, unless --files is given.",
     discussion: """
       EXAMPLES
-        dlm clear-cache                      forget everything; no file of yours is touched
-        dlm clear-cache https://a/b          forget one URL
-        dlm clear-cache urls.txt --here      forget what this list brought into this folder
-        dlm clear-cache --partial            remove unfinished files (.part) that no running dlm has in use
-        dlm clear-cache --files https://a/b  remove its file too, after a question
+        dlm clear-cache                       forget everything; your files stay
+        dlm clear-cache https://a/b           forget one URL
+        dlm clear-cache urls.txt --here       forget this list's files in this folder
+        dlm clear-cache --partial             delete incomplete files (.part)
+        dlm clear-cache --files https://a/b   delete its file too, after a question
 
-      --files removes only what is as dlm wrote it: a file that was changed, moved or replaced since then stays.
+      --files deletes only files that are as dlm wrote them: a changed, moved or replaced file stays.
       """)
 
   @Argument(
-    help: .value("source", "Only what belongs to these URLs, or to those of these lists; everything without any."),
+    help: .value("source", "Only these URLs, or the URLs of these lists (default: all)."),
     completion: .file())
   var sources: [String] = []
 
-  @Flag(help: "Only what belongs to files of this folder.") var here = false
+  @Flag(help: "Only files of this folder.") var here = false
 
-  @Flag(help: "Remove unfinished files, in this folder and those of earlier runs, and forget nothing.")
+  @Flag(help: "Delete the incomplete files of this folder and of earlier runs that no run uses; forget nothing.")
   var partial = false
 
-  @Flag(help: "Also remove the files that dlm wrote and nobody has changed since, finished and unfinished; asks first.")
+  @Flag(help: "Also delete files that dlm wrote and nobody has changed since, complete or not; asks first.")
   var files = false
 
-  @Flag(help: "Answer the question of --files with yes.") var yes = false
-  @Flag(help: "Say what was freed as one JSON object.") var json = false
+  @Flag(help: "Delete them without asking.") var yes = false
+  @Flag(help: "As one JSON object.") var json = false
 
   func run() async throws {
     let folders = CacheAtHand.folders()

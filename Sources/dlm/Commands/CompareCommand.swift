@@ -7,24 +7,24 @@ struct CompareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compare", abstract: "Measure the three modes on your own list.",
     discussion: """
-      Downloads the list in each mode, several times over and interleaved, into a scratch folder below $TMPDIR and \
-      without the cache, checks that every run got the same bytes for every URL, and prints a table. Nothing is \
-      left behind. --verbose adds a picture of each file's time, which a high window has anyway. Without a source: the \
-      list that the last get in this folder used. An empty list is no success (66).
-
-      It says first how much it downloads and how long that takes, as far as that is known, and asks at a terminal before \
-      more than 1 GiB.
-
       EXAMPLES
         dlm compare urls.txt
         dlm compare urls.txt --runs 5 --jobs 32
+
+      Downloads the list in each mode, several times and in turn, into a scratch folder below $TMPDIR, without the \
+      cache. Checks that every run got the same bytes, prints a table, and deletes the files. --verbose, or a high \
+      window, adds a picture of each file's time. Without a source: the list of the last get in this folder. An empty \
+      list is an error (66).
+
+      First it says how much it downloads and how long that takes, as far as known. At a terminal it asks before more \
+      than 1 GiB.
       """)
 
   @Argument(help: .value("source", "A list file, - for standard input, or a URL."), completion: .file())
   var sources: [String] = []
 
-  @Flag(help: "URLs given are those of lists.") var list = false
-  @Flag(help: "Answer the question about a large download with yes.") var yes = false
+  @Flag(help: "The given URLs are lists, not files.") var list = false
+  @Flag(help: "Download more than 1 GiB without asking.") var yes = false
   @OptionGroup var lists: ListOptions
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup var shared: RunOptions
@@ -76,16 +76,16 @@ struct CompareCommand: AsyncParsableCommand {
 
 struct MeasuringOptions: ParsableArguments {
   @Option(help: .value("N", "Runs of each mode.")) var runs = 3
-  @Option(help: .value("N", "Rounds before those, which are not measured.")) var warmup = 0
+  @Option(help: .value("N", "Rounds before them that are not measured.")) var warmup = 0
 
   @Option(
     name: [.short, .long, .customLong("modes")], parsing: .upToNextOption,
     help: .value("mode", "Only these modes (default: all but auto)."))
   var mode: [DownloadMode] = []
 
-  @Flag(help: "End at a file that fails, instead of leaving it out of all runs.") var strict = false
+  @Flag(help: "Stop when a file fails; by default it is skipped in all runs.") var strict = false
 
-  @Flag(help: "Keep disks out of it: the files of a run go to memory (/dev/shm), are checked there, and dropped.")
+  @Flag(help: "Measure without disks: files go to memory (/dev/shm), are checked there, and deleted.")
   var discard = false
 
   func validate() throws {

@@ -9,31 +9,31 @@ struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo", abstract: "See the three modes against a built-in server, without a network.",
     discussion: """
-      Starts a server on loopback that is as far away as another continent (40 ms to the first byte, 4 MB/s a \
-      connection) and compares the modes on its three dozen files. Nothing is left behind but a page of it: where \
-      --report says, or from a terminal in $XDG_STATE_HOME/dlm.
-
       EXAMPLES
         dlm demo
-        dlm demo --report demo.html                    the same, as a page with charts
-        dlm demo --workers 3 --files 200x20K           a server that answers three at once
-        dlm demo --latency 200 --loss 1 --jobs 1,4,16  a bad line, and how many at once help
+        dlm demo --report demo.html                      and a page with charts
+        dlm demo --workers 3 --files 200x20K             a server of three workers
+        dlm demo --latency 200 --loss 1 --jobs 1,4,16    a slow line, three widths
+
+      Starts a server on this machine that behaves like one far away (40 ms to the first byte, 4 MB/s per connection), \
+      and compares the modes on its three dozen files. Leaves only a report page: the file of --report, or, at a \
+      terminal, one in $XDG_STATE_HOME/dlm.
       """)
 
-  @Flag(help: "Only serve, to try any downloader; the URLs go to standard output.")
+  @Flag(help: "Only serve, for trying any downloader; prints the URLs.")
   var serve = false
 
-  @Option(help: .value("N", "With --serve: the port.")) var port: UInt16 = 0
-  @Option(help: .value("MS", "Milliseconds to the first byte of an answer.")) var latency = 40
+  @Option(help: .value("N", "With --serve: the port; 0 takes a free one.")) var port: UInt16 = 0
+  @Option(help: .value("MS", "Milliseconds to the first byte of a response.")) var latency = 40
 
   @Option(
     name: [.customLong("rate"), .customLong("connection-rate")],
     help: .value("rate", "Bytes per second of one connection (default: 4000000)."))
   var connectionRate: ByteRate?
 
-  @Option(help: .value("PERCENT", "Percentage of packets that are lost.")) var loss = 0.0
-  @Option(help: .value("N", "Requests that the server answers at once (default: any number).")) var workers: Int?
-  @Option(help: .value("NxSIZE", "Other files than the sample: 500x4K, 1x64M.")) var files: [FileSet] = []
+  @Option(help: .value("PERCENT", "Percentage of lost packets.")) var loss = 0.0
+  @Option(help: .value("N", "Requests that the server handles at once (default: any number).")) var workers: Int?
+  @Option(help: .value("NxSIZE", "Files instead of the sample: 500x4K, 1x64M.")) var files: [FileSet] = []
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup var shared: RunOptions
 

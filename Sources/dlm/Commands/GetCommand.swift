@@ -8,46 +8,43 @@ struct GetCommand: AsyncParsableCommand {
     // completion scripts, which takes a quarter of the time.
     _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (one URL per line, which may be followed by first=yes, size=BYTES, out=NAME, \
-      dir=FOLDER, sha256=HEX, expect=TYPE, header=LINE or mirror=URL, each after a tab; a line that starts with # \
-      is a comment), - for standard input, or a URL. Without one: the list that the last get in this folder \
-      used, with its options; what is given now wins, and secrets (-H, logins) must be given again. Standard input is \
-      read for - only.
+      EXAMPLES
+        dlm get urls.txt                                 a list, into this folder
+        dlm get urls.txt -d data --failed again.txt      into data; lists failures
+        dlm get -o disk.iso https://example.org/a.iso    one file, by this name
+        dlm get --accept '*.pdf' https://example.org/    the matching links of a page
+        dlm get --mode sequential                        the last list, compared
 
-      If the last run succeeded in another mode, the list is downloaded again to compare: into a scratch folder, which \
-      is compared with the files here and removed. Your files stay as they are, and the end says how the two modes \
-      compare, without what failed. --no-compare downloads only what is missing or has changed.
+      A SOURCE is a list file, - for standard input, or a URL. Without one, dlm takes the last list of this folder \
+      again, with that run's options; options given now win, and secrets (-H, logins) must be given again.
+
+      A list has a URL on each line; a line that starts with # is a comment. After the URL and a tab, a line may have \
+      first=yes, size=BYTES, out=NAME, dir=FOLDER, sha256=HEX, expect=TYPE, header=LINE and mirror=URL.
 
       A second run downloads only what has changed; an interrupted one resumes. Incomplete files end in .part.
 
-      With --watch the run follows its lists as they change, until Ctrl-C: new lines are downloaded, removed ones are \
-      cancelled (a finished file stays), and changed ones start over. Then 130 and 143 only say that something was \
-      still in progress.
+      If the last run succeeded in another mode, a run without a SOURCE downloads everything again into a scratch \
+      folder, compares it with your files, deletes it, and says how the two modes compare. Your files do not change. \
+      --no-compare downloads only what is missing or has changed.
+
+      With --watch the run follows its lists until Ctrl-C: it downloads new lines, cancels removed ones (a complete \
+      file stays), and starts changed ones over. It ends with 130 or 143 only if something was still in progress.
 
       MODES
         sequential   one file at a time over one connection, never split
-        async-let    lanes of async let, each a loop over the shared list
-        parallel     a task group, one task per file (default; also: task-group)
-        auto         the task group, as wide as the list turns out to need; says why
-
-      EXAMPLES
-        dlm get urls.txt --mode parallel
-        dlm get --mode sequential
-        dlm get urls.txt --mode async-let --jobs 32 --directory data
-        dlm get -o disk.iso https://example.org/images/latest.iso
-        dlm get https://example.org/pub/urls.txt --list
-        dlm get urls.txt --checksums SHA256SUMS --failed again.txt
-        dlm get urls.txt --watch --refresh-every 10m
+        async-let    lanes made with async let, which share the list
+        parallel     one task per file in a task group (default; also: task-group)
+        auto         like parallel; adapts --jobs to the list, and says why
 
       KEYS, while progress bars are shown (--no-keys turns them off)
-        ? d f      show the keys, details, failures
+        ? d f      show keys, details, failures
         p q        pause or resume; stop and save partial files
         + -        files at once
         up, down   select; s skips what is selected
-        a link that is pasted joins the run, after a question
+        paste      a pasted URL joins the run, after a question
 
       EXIT STATUS
-        0    every file is complete and right
+        0    every file is complete and correct
         1    something failed for good, or differs from what it was compared with
         64   usage
         66   a source cannot be read
@@ -58,17 +55,17 @@ struct GetCommand: AsyncParsableCommand {
         141  the reader of standard output has gone
 
       FILES
-        ./.dlm.conf                         settings for one folder: how dlm works, not whom it trusts
+        ./.dlm.conf                         settings for one folder; how dlm works, not whom it trusts
         $XDG_CONFIG_HOME/dlm/dlm.conf       your settings (~/.config/dlm)
-        $XDG_CACHE_HOME/dlm                 what is known of files (~/.cache/dlm)
-        $XDG_STATE_HOME/dlm                 the last list of each folder (~/.local/state/dlm)
+        $XDG_CACHE_HOME/dlm                 the cache (~/.cache/dlm)
+        $XDG_STATE_HOME/dlm                 each folder's last list (~/.local/state/dlm)
         *.part                              incomplete files, beside the complete ones
 
       ENVIRONMENT
-        DLM_…                        every setting: DLM_JOBS for --jobs; dlm config shows them all
+        DLM_…                        any setting: DLM_JOBS for --jobs; dlm config shows all
         DLM_CERT_PASSPHRASE          the pass phrase of --cert
-        http_proxy, https_proxy, all_proxy, no_proxy    as curl has them
-        CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR     certificates to trust, without --cacert
+        http_proxy, https_proxy, all_proxy, no_proxy    as in curl
+        CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR     trusted authorities, without --cacert
         NO_COLOR, CLICOLOR_FORCE, TERM, CI              how progress is shown
         TMPDIR                                          scratch files
       """)

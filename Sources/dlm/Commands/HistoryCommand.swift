@@ -7,21 +7,21 @@ import TerminalProgress
 
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "Show what was fetched in this folder and how long it took, run by run.",
+    commandName: "history", abstract: "Show this folder's runs: how much, how long, how fast.",
     discussion: """
-      The runs of get and compare in this folder that went through their list and fetched something, the newest last, \
-      and how the times of equal work have moved. Kept in $XDG_STATE_HOME/dlm, for you alone; the newest few hundred.
-
       EXAMPLES
         dlm history
         dlm history urls.txt
         dlm history --json
+
+      Lists the finished runs of get and compare that downloaded something, the newest last, and how the times of \
+      equal work changed. The newest few hundred are kept in $XDG_STATE_HOME/dlm, readable by you alone.
       """)
 
-  @Argument(help: .value("list", "Only runs of this list (default: all of this folder)."), completion: .file())
+  @Argument(help: .value("list", "Only runs of this list (default: all lists)."), completion: .file())
   var list: String?
 
-  @Option(name: [.customShort("n"), .long], help: .value("N", "The newest N.")) var runs = 20
+  @Option(name: [.customShort("n"), .long], help: .value("N", "Only the newest N.")) var runs = 20
   @Flag(help: "As JSON, one object per line.") var json = false
 
   func validate() throws { guard runs >= 1 else { throw ValidationError("--runs must be at least 1.") } }

@@ -4,13 +4,13 @@ struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Show your downloads that are running on this machine.",
     discussion: """
-      One line each: its list, how much is done, the rate, the time left, and its folder. A download is shown after its \
-      first second; one with --no-cache is not.
-
       EXAMPLES
         dlm status
         dlm status --json
         dlm ls                    the same as dlm status
+
+      One line each: its list, how much is done, the rate, the time left, and its folder. A download is shown after \
+      its first second; one with --no-cache is not.
       """)
 
   @Flag(help: "As JSON, one object per line.") var json = false

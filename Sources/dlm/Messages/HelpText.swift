@@ -2,8 +2,8 @@ import ArgumentParser
 import FoundationEssentials
 import TerminalProgress
 
-/// The parser's help in the order in which it is read: how to call a command, its options in sections of use, and then
-/// what else there is to know.
+/// The parser's help in the order in which it is read: how to call a command, examples, its options in sections of use,
+/// and then what else there is to know.
 struct HelpText {
   /// The parser wraps lines without regard to columns, so it gets more room than it needs.
   static let unwrapped = 1 << 16
@@ -15,6 +15,9 @@ struct HelpText {
   /// Sections without the options that `sections` has.
   private var others: [String] = []
   private var options: [String: Substring] = [:]
+  private let isOfGet: Bool
+
+  private static var get: HelpText? { HelpText(DLM.helpMessage(for: GetCommand.self, columns: unwrapped)) }
 
   /// - Returns: nil for what is no help: a version, a script.
   private init?(_ text: String) {
@@ -22,6 +25,8 @@ struct HelpText {
     guard text.hasPrefix("OVERVIEW: "), let place = paragraphs.firstIndex(where: { $0.hasPrefix("USAGE: ") })
     else { return nil }
     usage = paragraphs[place]
+    isOfGet = usage.hasPrefix("USAGE: dlm get ")
+    let get = isOfGet ? nil : Self.get
     about = [String(paragraphs[0].dropFirst("OVERVIEW: ".count))] + paragraphs[1..<max(1, place)]
     let named = Set(OptionTable.sections.flatMap(\.names))
     for section in paragraphs[(place + 1)...] {
@@ -29,7 +34,11 @@ struct HelpText {
       // What is indented more belongs to the line before it.
       for element in section.split(separator: /:?\n(?! {8})/) {
         let name = element.prefixMatch(of: /\ {2}(?:-\w, )?--([\w.-]+)/).map { String($0.1) }
-        if let name, named.contains(name) { options[name] = element } else { rest.append(element) }
+        if let name, named.contains(name), isOfGet || get?.options[name] == element {
+          options[name] = element
+        } else {
+          rest.append(element)
+        }
       }
       if rest.count > 1 || section.hasPrefix(" ") { others.append(rest.joined(separator: "\n")) }
     }
@@ -45,19 +54,25 @@ struct HelpText {
   }
 
   private func whole(columns: Int) -> String {
-    let prose = about.prefix { $0.prefixMatch(of: /[A-Z]{3}/) == nil }
-    let sections = OptionTable.sections.compactMap { title, names in
+    var sections = OptionTable.sections.compactMap { title, names in
       let lines = names.compactMap { options[$0] }
       return lines.isEmpty ? nil : "\(title)\n\(lines.joined(separator: "\n"))"
     }
-    return ([usage] + prose + others + sections + about.dropFirst(prose.count)).joined(separator: "\n\n")
+    // Explained once; the last section is HELP.
+    if !isOfGet, sections.count > 1 {
+      let names = OptionTable.rows.map(\.name).filter { options[$0] != nil }.map { "--\($0)" }
+      sections = ["As in dlm get (see dlm get --help): \(names.joined(separator: ", "))"] + sections.suffix(1)
+    }
+    let head = about.prefix { $0.prefixMatch(of: /(?!EXAMPLES)[A-Z]{3}/) == nil }
+    return ([usage] + head + others + sections + about.dropFirst(head.count)).joined(separator: "\n\n")
+      .replacing(". (values: ", with: " (values: ").replacing(". (default: ", with: " (default: ")
       .split(separator: "\n", omittingEmptySubsequences: false)
       .flatMap { Self.wrapped(String($0), columns) }.joined(separator: "\n")
   }
 
   /// The options of every day, on 24 lines of 80 columns with the prompt below.
   private static var screen: String {
-    let get = HelpText(DLM.helpMessage(for: GetCommand.self, columns: unwrapped))
+    let get = get
     let options = OptionTable.sections.flatMap(\.names).filter(OptionTable.daily.contains)
       .compactMap { get?.options[$0] }.map { $0.prefix(column) + brief($0.dropFirst(column), within: 80 - column) }
     let commands = DLM.configuration.subcommands.compactMap { $0.configuration.commandName }
@@ -117,7 +132,7 @@ enum OptionHint {
     -p --page-requisites: --accept '*' URL downloads the links and images of a page
     -l --level --no-parent: --depth N follows the folders of a page, with --accept '*.pdf'
     --http-proxy --https-proxy --all-proxy: --proxy URL is for every URL
-    --edit: config shows settings; they stand in ~/.config/dlm/dlm.conf, a line each: NAME = VALUE
+    --edit: dlm config set NAME VALUE changes ~/.config/dlm/dlm.conf
     """
 
   /// Has the parser's message that there is no such option end with what there is for it. Its own suggestion, which may
@@ -134,7 +149,7 @@ enum OptionHint {
   private static func name(_ option: Substring) -> String { String(option.drop { $0 == "-" }) }
 
   private static func answer(to typed: Substring) -> String {
-    if OptionTable.rows.contains(where: { $0.spelled == typed }) { return ": write it after dlm get" }
+    if OptionTable.rows.contains(where: { $0.isSpelled(typed) }) { return ": write it after dlm get" }
     let rows = table.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1) }
       .map { (words: $0[0].split(separator: " "), answer: $0[1]) }
     func known(_ word: Substring) -> String? { rows.first { $0.words.contains(word) }.map { ": \($0.answer)" } }

@@ -19,7 +19,7 @@ enum UsageMessages {
   static func lines(ofParser text: String) -> [String] {
     // Names the option, the value, and the values that are allowed, as of a setting.
     if let bad = text.firstMatch(of: /Error: The value '(.*?)' is invalid for '(-[^ ']+)/),
-      let row = OptionTable.rows.first(where: { $0.spelled == bad.2 || $0.letter.map { "-\($0)" } == bad.2 })
+      let row = OptionTable.rows.first(where: { $0.isSpelled(bad.2) })
     {
       return [mistake("\(row.spelled): \"\(bad.1)\" is not a value for it; use \(row.possible(String(bad.1)))")]
     }
@@ -55,7 +55,7 @@ enum UsageMessages {
     }
   }
 
-  /// What a value may be, for one that is none.
+  /// The allowed values, for the message about a wrong one.
   static func possible(_ type: any ExpressibleByArgument.Type, nearly text: String) -> String {
     let choices = type.allValueStrings
     if !choices.isEmpty {
@@ -72,7 +72,7 @@ enum UsageMessages {
     if type == ShardArgument.self { return "I/N, such as 3/8, or auto" }
     if type == ExpectedTypes.self { return "media types, such as image/*" }
     if type == YesOrNo.self { return "yes or no" }
-    return "what dlm get --help says of it"
+    return "what dlm get --help shows"
   }
 
   static func header(_ name: String, meddlesWith matter: ReservedMatter) -> String {
@@ -136,11 +136,14 @@ enum UsageMessages {
       return "only Zenodo's DOIs name a list; for other files, see https://doi.org/\(source.dropFirst(4))"
     }
     let (name, rest) = split(source[...], at: ":")
-    if let rest, !rest.prefix(while: { $0 != "/" }).allSatisfy(\.isNumber) {
-      return "\"\(name)\" is not a preset; presets are \(Preset.allValueStrings.joined(separator: ", "))"
+    let port = rest.flatMap { UInt16($0.prefix { $0 != "/" }) }
+    if let rest, name != "localhost", !name.contains(".") {
+      let presets = Preset.allValueStrings
+      if let near = NearestWord.to(String(name), among: presets) { return "did you mean \(near):\(rest)?" }
+      if port == nil { return "\"\(name)\" is not a preset; presets are \(presets.joined(separator: ", "))" }
     }
     let labels = name.prefix { $0 != "/" }.split(separator: ".", omittingEmptySubsequences: false)
-    let isHost = labels.count > 1 && !labels.contains("") && !listEndings.contains(labels.last ?? "")
+    let isHost = port != nil || labels.count > 1 && !labels.contains("") && !listEndings.contains(labels.last ?? "")
     return isHost ? "if it is a URL, write https://\(source)" : checkName
   }
 

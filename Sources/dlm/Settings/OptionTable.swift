@@ -32,6 +32,9 @@ enum OptionTable {
 
     var spelled: String { "--\(name)" }
 
+    /// - Parameter word: `--mode` or `-m`.
+    func isSpelled(_ word: some StringProtocol) -> Bool { spelled == word || letter.map { "-\($0)" == word } == true }
+
     var names: NameSpecification {
       guard let letter else { return .customLong(name) }
       // The order that completion scripts have.
@@ -47,23 +50,24 @@ enum OptionTable {
   }
 
   static let rows: [Row] = [
-    value("mode", letter: "m", "mode", "How to run the list", usually: "parallel", .anywhere, { $1(&$0.own.mode) }),
+    value(
+      "mode", letter: "m", "mode", "How to download the list", usually: "parallel", .anywhere,
+      { $1(&$0.own.mode) }),
     flag(
       "list",
-      "The URLs given are those of lists. Their lines may be relative; --header and --cert are for the lists' servers "
-        + "only.", .nowhere, { $1(&$0.own.list) }),
+      "The given URLs are lists, not files; --header and --cert go to the lists' servers only.", .nowhere,
+      { $1(&$0.own.list) }),
     value(
       "list-format", "format", "The format of the lists", without: "found out", .nowhere, { $1(&$0.lists.format) }
     ),
     value(
-      "base", "url", "The URL to which lines are relative", without: "the list's own", .nowhere,
+      "base", "url", "Complete relative lines with this URL", without: "the list's own", .nowhere,
       { $1(&$0.lists.base) }),
     values(
-      "accept", "pattern", "Of a web page that is a list, download the links that match: *.pdf; may be repeated",
-      .nowhere, { $1(&$0.lists.accept) }),
+      "accept", "pattern", "Download the matching links of a web page: *.pdf; may be repeated", .nowhere,
+      { $1(&$0.lists.accept) }),
     value(
-      "depth", "N",
-      "With --accept, follow the page's own folders, this many levels down; files keep those folders",
+      "depth", "N", "With --accept, also search the page's own folders, this many levels down; files keep them",
       usually: "0", .nowhere, { $1(&$0.lists.depth) }),
     flag(
       "glob",
@@ -71,11 +75,11 @@ enum OptionTable {
       .nowhere, { $1(&$0.lists.glob) }),
     value(
       "url-template", "url",
-      "A URL with {} in it, for each line, or each value of --url-field or --items: https://host/{}.pdf",
-      .nowhere, { $1(&$0.lists.template) }),
+      "Put each line, or each value of --url-field or --items, in place of {}: https://host/{}.pdf", .nowhere,
+      { $1(&$0.lists.template) }),
     value(
-      "preset", "name", "The catalogue the list comes from: \(Preset.allValueStrings.joined(separator: ", "))",
-      .nowhere, { $1(&$0.lists.preset) }),
+      "preset", "name", "The catalogue that the list comes from", .nowhere,
+      { $1(&$0.lists.preset) }),
     value(
       "items", "path", "JSON path to the files: features[].assets.*", without: "found out", .nowhere,
       { $1(&$0.lists.items) }),
@@ -83,7 +87,7 @@ enum OptionTable {
       "next-field", "path", "JSON field with the next page's URL, if no Link header names it",
       .nowhere, { $1(&$0.lists.nextField) }),
     value(
-      "url-field", "field", "The field with the URL: a column's name or number, in JSON a path below an item",
+      "url-field", "field", "The field with the URL: a column's name or number, or a JSON path below an item",
       without: "found out", .nowhere, { $1(&$0.lists.urlField) }),
     value("name-field", "field", "The field with the file's name or path", .nowhere, { $1(&$0.lists.nameField) }),
     value(
@@ -95,15 +99,15 @@ enum OptionTable {
     value("split", "character", "The separator between several values of one field", .nowhere, { $1(&$0.lists.split) }),
     value(
       "shard", "i/n",
-      "Take one of N shares of the list's lines: 3/20, 1-4/4000, or auto in a job array (auto/20: one without a size)",
+      "Download one shard of the list: 3/20, 1-4/4000, or auto in a job array (auto/20 if its size is unknown)",
       without: "all", .nowhere, { $1(&$0.lists.shard) }),
     value(
-      "shard-by", "what", "What of a list goes to one shard", usually: "line", .nowhere, { $1(&$0.lists.shardBy) }),
+      "shard-by", "what", "What stays together in one shard", usually: "line", .nowhere, { $1(&$0.lists.shardBy) }),
     flag(
-      "no-unwrap", "Download the pages of search engines and the like that lead to a URL, not that URL.",
+      "no-unwrap", "Download the redirect pages of search engines and the like, not the URLs behind them.",
       .nowhere, { $1(&$0.lists.noUnwrap) }),
     value(
-      "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner,
+      "directory", letter: "d", "dir", "The folder for the files; created if missing", usually: ".", .byOwner,
       { $1(&$0.own.directory) }),
     value(
       "output", letter: "o", "path",
@@ -112,53 +116,53 @@ enum OptionTable {
     flag(
       "keep-paths", "Keep the URLs' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere,
       { $1(&$0.lists.keepPaths) }),
-    flag("prefix-host", "Put each host's files into a folder of its name.", .anywhere, { $1(&$0.lists.prefixHost) }),
+    flag("prefix-host", "Put each host's files into a folder named after it.", .anywhere, { $1(&$0.lists.prefixHost) }),
     value(
-      "on-conflict", "policy", "What to do with a file that dlm did not write",
+      "on-conflict", "policy", "What to do with existing files that dlm did not write",
       without: "rename; --output and out= fail", .keeping,
       { $1(&$0.own.onConflict) }),
     value(
-      "max-filesize", "size", "Fail files larger than this: 500K, 2G", without: "any size", .less,
+      "max-filesize", "size", "Fail files that are larger: 500K, 2G", without: "any size", .less,
       { $1(&$0.own.maxFilesize) }),
     flag(
-      "ask-names", "Ask for each file's name, one by one, while the other files go on.", .anywhere, once: true,
+      "ask-names", "Ask for each file's name; other files go on meanwhile.", .anywhere, once: true,
       { $1(&$0.own.askNames) }),
     flag("no-cache", "Neither use nor fill the cache.", .on, { $1(&$0.own.noCache) }),
     value("store", "kind", "How the cache stores its own copies", usually: "auto", .anywhere, { $1(&$0.own.store) }),
     value(
-      "cache-max-size", "size", "The most that the cache's own copies may take: 500M, 20G",
+      "cache-max-size", "size", "The size limit of the cache's own copies: 500M, 20G",
       without: "10G, or a tenth of the disk", .byOwner, { $1(&$0.own.cacheMaxSize) }),
     flag(
-      "refresh", "Download everything again, whatever the cache knows.", .anywhere, once: true,
+      "refresh", "Download everything again, even what is up to date.", .anywhere, once: true,
       { $1(&$0.own.refresh) }),
-    flag("offline", "Take everything from the cache, and use no network.", .on, once: true, { $1(&$0.own.offline) }),
+    flag("offline", "Take everything from the cache; use no network.", .on, once: true, { $1(&$0.own.offline) }),
     flag(
-      "revalidate", "Ask about every file, even those that the server called fresh.", .on, once: true,
+      "revalidate", "Ask the server about every file, even a fresh one.", .on, once: true,
       { $1(&$0.own.revalidate) }),
     flag(
-      "heuristic", "Guess how long a file stays fresh where the server does not say.", .off, { $1(&$0.own.heuristic) }),
+      "heuristic", "Guess how long a file stays fresh if the server does not say.", .off, { $1(&$0.own.heuristic) }),
     value(
-      "max-age", "time", "Ask about files older than this, fresh or not: 1d", without: "any age", .less,
-      { $1(&$0.own.maxAge) }),
-    value("max-stale", "time", "Use files unasked until stale for this long: 1h", .less, { $1(&$0.own.maxStale) }),
-    flag("fsync", "Flush each file to disk (fsync) before it counts as done.", .on, { $1(&$0.own.fsync) }),
+      "max-age", "time", "Ask about files last checked longer ago than this, even fresh ones: 1d", without: "any age",
+      .less, { $1(&$0.own.maxAge) }),
+    value("max-stale", "time", "Use stale files without asking for this long: 1h", .less, { $1(&$0.own.maxStale) }),
+    flag("fsync", "Flush each file to disk (fsync) before it counts as complete.", .on, { $1(&$0.own.fsync) }),
     flag(
-      "remote-time", "Give files the time of their last change on the server.", .anywhere, { $1(&$0.own.remoteTime) }),
+      "remote-time", "Set each file's time to its Last-Modified on the server.", .anywhere, { $1(&$0.own.remoteTime) }),
     flag(
-      "no-content-disposition", "Name files by their URL, whatever name the server suggests.", .on,
+      "no-content-disposition", "Name files by their URL; ignore names that servers suggest.", .on,
       { $1(&$0.own.noContentDisposition) }),
     value(
       "checksum", "algo:hex",
-      "The checksum of a single URL's file: sha256:HEX, or base64; or sha512, sha384, sha1, md5, crc32c", .nowhere,
+      "The checksum of a single file: sha256:HEX (also sha512, sha384, sha1, md5, crc32c; or base64)", .nowhere,
       { $1(&$0.own.checksum) }),
     value(
-      "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them; or their URL", .own,
+      "checksums", "file", "A file or URL with checksums by file name, as sha256sum writes them", .own,
       file: .read, { $1(&$0.own.checksums) }),
     value(
-      "require-proof", "proof", "Refuse files that are verified by less than this", usually: "none", .proof,
+      "require-proof", "proof", "Reject files that are verified by less than this", usually: "none", .proof,
       { $1(&$0.own.requireProof) }),
     value(
-      "expect", "types", "Refuse files of other media types, such as error pages: image/*,application/pdf",
+      "expect", "types", "Reject files of other media types, such as error pages: image/*,application/pdf",
       without: "any", .nowhere, { $1(&$0.own.expect) }),
     value(
       "jobs", letter: "j", "N|auto", "Files at once; auto finds out how many help, up to 64", usually: "auto", .less,
@@ -172,26 +176,27 @@ enum OptionTable {
       { $1(&$0.shared.segments) }),
     values(
       "first", "pattern",
-      "Download what matches first: names as in the shell, *.pdf, or the end of a path, docs/*; may be repeated",
-      .anywhere, { $1(&$0.own.first) }),
+      "Download matching files first: names (*.pdf) or ends of paths (docs/*); may be repeated", .anywhere,
+      { $1(&$0.own.first) }),
     value(
-      "order", "order", "Which files go first, as far as the list is read and sizes are known", usually: "list",
+      "order", "order", "The order of downloads; sizes come from the list or the cache", usually: "list",
       .anywhere, { $1(&$0.own.order) }),
     flag(
-      "background", "Give way: idle processor and disk time only, one connection per host, none where another dlm is.",
+      "background",
+      "Low priority: idle processor and disk time only, one connection per host, none beside another dlm.",
       .on, { $1(&$0.own.background) }),
     value(
-      "limit-rate", "rate", "The highest total rate, in bytes per second: 500K, 5M", without: "no limit", .less,
+      "limit-rate", "rate", "The total rate limit, in bytes per second: 500K, 5M", without: "no limit", .less,
       { $1(&$0.shared.limitRate) }),
     value(
       "retries", "N", "Retries in a row without progress, after temporary failures", usually: "5", .less,
       { $1(&$0.shared.retries) }),
     values(
       "retry-on", "statuses",
-      "Treat these statuses like 429: wait, and ask the host again: 403,5xx, or HOST=202 for one; may be repeated",
+      "Treat these statuses like 429 (wait, then retry): 403,5xx, or HOST=202 for one host; may be repeated",
       .own, { $1(&$0.shared.retryOn) }),
     value(
-      "min-rate", "rate", "Retry, or use the mirror of, a file slower than this for 30 s: 50K", without: "any rate",
+      "min-rate", "rate", "Retry a file slower than this for 30 s, or use its mirror: 50K", without: "any rate",
       .own, { $1(&$0.shared.minRate) }),
     value(
       "max-time", "time", "Give up on a file after this long in total: 90, 10m, 1h", without: "no limit", .less,
@@ -203,29 +208,29 @@ enum OptionTable {
       "connect-timeout", "time", "Give up connecting after this long: 10, 10s", usually: "10", .less,
       { $1(&$0.shared.connectTimeout) }),
     value(
-      "stall-timeout", "time", "Give up a transfer without a byte for this long: 30, 1m", usually: "30", .less,
+      "stall-timeout", "time", "Give up a transfer after this long without a byte: 30, 1m", usually: "30", .less,
       { $1(&$0.shared.stallTimeout) }),
     value(
-      "grace", "time", "After SIGTERM or SIGHUP, start no more files, and give those in progress this long: 30, 5m",
+      "grace", "time", "After SIGTERM or SIGHUP, start no more files and give running ones this long: 30, 5m",
       without: "end at once", .less, { $1(&$0.own.grace) }),
     values(
       "header", letter: "H", kind: .headers, "line",
-      "A header line for the URL's own server; @FILE reads them from a file, one per line", .byOwner, file: .read,
+      "A header line for the URL's own server; @FILE reads lines from a file", .byOwner, file: .read,
       { $1(&$0.shared.header) }),
     value(
-      "user-agent", "user-agent", "The name that dlm gives servers", usually: "dlm/\(DLM.version)", .anywhere,
+      "user-agent", "user-agent", "The User-Agent header", usually: "dlm/\(DLM.version)", .anywhere,
       { $1(&$0.shared.userAgent) }),
     value(
-      "cacert", "file", "Authorities to trust besides the system's, in PEM", without: "none", .byOwner, file: .read,
-      { $1(&$0.shared.cacert) }),
+      "cacert", "file", "Certificate authorities to trust besides the system's, in PEM", without: "none", .byOwner,
+      file: .read, { $1(&$0.shared.cacert) }),
     value(
-      "crlfile", "file", "Revoked certificates, in PEM: a list from each issuer, the root too", .byOwner, file: .read,
-      { $1(&$0.shared.crlfile) }),
+      "crlfile", "file", "Revoked certificates (CRLs), in PEM: one list per issuer, including the root", .byOwner,
+      file: .read, { $1(&$0.shared.crlfile) }),
     value(
       "cert", "file", "Your certificate, in PEM or PKCS #12",
       then: ". Its pass phrase is in DLM_CERT_PASSPHRASE, in a file, or asked for.", .byOwner, file: .read,
       { $1(&$0.shared.cert) }),
-    value("cert-type", "PEM|P12", "The format of --cert", without: "found out", .byOwner, { $1(&$0.shared.certType) }),
+    value("cert-type", "format", "The format of --cert", without: "found out", .byOwner, { $1(&$0.shared.certType) }),
     value(
       "key", "file", "The private key of --cert, in PEM", without: "in the certificate's file", .byOwner, file: .read,
       { $1(&$0.shared.key) }),
@@ -233,13 +238,13 @@ enum OptionTable {
       "cert-passphrase-file", "file", "A file whose first line is the pass phrase of --cert or --key",
       without: "asked for", .byOwner, file: .read, { $1(&$0.shared.certPassphraseFile) }),
     value(
-      "pinnedpubkey", "keys", "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file",
+      "pinnedpubkey", "keys", "Accept only servers with these public keys: sha256//BASE64;sha256//…, or a file",
       without: "any", .byOwner, file: .read, { $1(&$0.shared.pinnedpubkey) }),
     flag("tlsv1.2", "Use TLS 1.2 or newer.", .byOwner, { $1(&$0.shared.tls12) }),
     flag("tlsv1.3", "Use TLS 1.3 or newer.", .byOwner, { $1(&$0.shared.tls13) }),
     value(
-      "tls-max", "1.2|1.3", "The newest TLS to use", without: "the newest there is", .byOwner, { $1(&$0.shared.tlsMax) }
-    ),
+      "tls-max", "version", "The newest TLS version to use", without: "the newest there is", .byOwner,
+      { $1(&$0.shared.tlsMax) }),
     flag(
       "insecure", "Accept any certificate: nothing proves who the server is.", .byOwner, { $1(&$0.shared.insecure) }),
     value(
@@ -247,19 +252,19 @@ enum OptionTable {
       { $1(&$0.shared.proxy) }),
     flag("netrc", letter: "n", "Use the logins of ~/.netrc.", .byOwner, { $1(&$0.shared.netrc) }),
     value(
-      "netrc-file", "file", "A file of logins by host, instead of ~/.netrc", .byOwner, file: .read,
+      "netrc-file", "file", "A file of logins by host (netrc), instead of ~/.netrc", .byOwner, file: .read,
       { $1(&$0.shared.netrcFile) }),
     value(
-      "cookie-jar", "file", "Keep cookies between runs, as curl does", then: "; without it they last one run.",
-      .byOwner, file: .written, { $1(&$0.shared.cookieJar) }),
+      "cookie-jar", "file", "Keep cookies between runs in this file, as curl does",
+      then: "; without it they last one run.", .byOwner, file: .written, { $1(&$0.shared.cookieJar) }),
     flag("http2", "Use HTTP/2 over TLS where the server can.", .anywhere, { $1(&$0.shared.http2) }),
     value(
       "progress", "style", "How to show progress", usually: "auto", .anywhere, once: true, { $1(&$0.shared.progress) }),
     value(
-      "failed", "file|-", "Write what failed, and why, as a list to download again", .byOwner, once: true,
+      "failed", "file|-", "Write what failed, and why, as a list for dlm get", .byOwner, once: true,
       file: .written, { $1(&$0.own.failed) }),
     value(
-      "on-complete", "command", "Run this after each complete file: no shell; DLM_PATH, DLM_URL, DLM_VERDICT",
+      "on-complete", "command", "Run this after each complete file, without a shell; DLM_PATH, DLM_URL, DLM_VERDICT",
       .byOwner, once: true, { $1(&$0.own.onComplete) }),
     value(
       "on-done", "command", "Run this at the end, with DLM_STATUS, DLM_DONE and DLM_FAILED", .byOwner, once: true,
@@ -268,11 +273,11 @@ enum OptionTable {
       "write-checksums", "file|-", "Write the SHA-256 of every complete file at the end, for sha256sum -c",
       .byOwner, once: true, file: .written, { $1(&$0.own.writeChecksums) }),
     value(
-      "write-list", "file|-", "Write those files as a list to download again: URL, out=NAME, size=N and sha256=HEX",
+      "write-list", "file|-", "Write the complete files as a list for dlm get: URL, out=NAME, size=N, sha256=HEX",
       .byOwner, once: true, file: .written, { $1(&$0.own.writeList) }),
     value(
       "events", "file|-|fd:N",
-      "Write the lines of --progress json to a file, to standard output (-) or to fd:N, beside any display", .byOwner,
+      "Write the lines of --progress json to a file, - (standard output) or fd:N, beside the display", .byOwner,
       once: true, file: .written, { $1(&$0.own.events) }),
     value(
       "summary-json", "file|-", "Write the summary as a JSON object; - is standard output", .byOwner, once: true,
@@ -281,24 +286,23 @@ enum OptionTable {
       "report", "file", "Write a report: .html with charts, .json, or .md", .byOwner, once: true, file: .written,
       { $1(&$0.shared.report) }),
     flag(
-      "no-keys", "Take no keys while progress bars are shown; what is typed is left for the next program.", .anywhere,
+      "no-keys", "Read no keys while progress bars are shown; typed text is left for the next program.", .anywhere,
       once: true, { $1(&$0.own.noKeys) }),
-    flag("quiet", letter: "q", "Say only what went wrong.", .anywhere, once: true, { $1(&$0.shared.quiet) }),
+    flag("quiet", letter: "q", "Show failures only.", .anywhere, once: true, { $1(&$0.shared.quiet) }),
     flag(
-      "verbose", letter: "v", "Say what is done and why, on standard error.", .anywhere, once: true,
+      "verbose", letter: "v", "Explain what is done and why, on standard error.", .anywhere, once: true,
       { $1(&$0.shared.verbose) }),
     flag(
-      "no-compare", "Without a source: download only what is missing or has changed, even after a run in another mode.",
+      "no-compare", "Without a source: compare no modes, download only what is missing or has changed.",
       .anywhere, once: true, { $1(&$0.own.noCompare) }),
     flag("watch", "Follow the lists as they change, until Ctrl-C.", .byOwner, once: true, { $1(&$0.own.watch) }),
     value(
       "refresh-every", "time",
-      "With --watch: ask again about downloaded files and lists at URLs this often: 30s, 10m, 6h", without: "never",
+      "With --watch: check files and lists on servers this often: 30s, 10m, 6h", without: "never",
       .byOwner, once: true, { $1(&$0.own.refreshEvery) }),
     flag(
-      "dry-run", "Download nothing; show names, sizes (servers are asked), what exists, total, time and room.",
-      .nowhere,
-      once: true, { $1(&$0.own.dryRun) }),
+      "dry-run", "Download nothing; show names, sizes (asks servers), existing files, total, time, free space.",
+      .nowhere, once: true, { $1(&$0.own.dryRun) }),
     flag("json", "Same as --progress json; also with --dry-run.", .nowhere, once: true, { $1(&$0.own.json) }),
   ]
 
