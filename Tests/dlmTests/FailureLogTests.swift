@@ -31,7 +31,7 @@ struct FailureLogTests {
     let lines = String(decoding: try folder.read("list"), as: UTF8.self).split(separator: "\n")
     #expect(lines.filter { !$0.hasPrefix("#") }.count == 4998)
     #expect(lines.filter { $0.hasPrefix("#") }.count == 2)
-    #expect(lines.last == "http://host/5001\tdir=data")
+    #expect(lines.last == "http://host/5001\tdirectory=data")
   }
 
   @Test func aListOfAllIsWritten() async throws {

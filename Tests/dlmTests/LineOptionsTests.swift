@@ -43,6 +43,7 @@ struct LineOptionsTests {
     Row("multihash=1220\(sum)") { $0.checksum = ContentDigest(.sha256, hex: sum) },
     Row("crc32c=4waSgw==") { $0.checksum = ContentDigest(.crc32c, hex: "e3069283") },
     Row("dir=a b") { $0.folder = "a b" },
+    Row("directory=a/b\tdir=c") { ($0.directory, $0.folder) = ("a/b", "c") }, Row("directory=/a", nil),
     Row("out=50%25%09x") { $0.name = "50%\tx" },
     Row("sha256=\(sum)") { $0.checksum = ContentDigest(.sha256, hex: sum) },
     // Of several, the strongest counts, wherever it stands.

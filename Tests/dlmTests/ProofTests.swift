@@ -131,10 +131,10 @@ struct ProofTests {
     #expect(run.errorText.contains("1 verified by checksum"), "\(run.errorText)")
     #expect(try place.names(in: "out") == ["a", "b.rejected", "c"])
     let failed = String(decoding: try place.file("again"), as: UTF8.self)
-    #expect(failed.hasSuffix("\n\(origin.url("/b"))\tdir=out\n"), "\(failed)")
+    #expect(failed.hasSuffix("\n\(origin.url("/b"))\tdirectory=out\n"), "\(failed)")
   }
 
-  /// What finds no forgery is told, by whatever way it came; it is compared as the others are.
+  /// A checksum that finds no forgery is named, wherever it is from; it is compared like the others.
   @Test func weakChecksums() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -240,7 +240,7 @@ struct ProofTests {
     #expect(try await place.dlm("get", "http://127.0.0.1:9/x", "--checksums", "SUMS").status == 66)
   }
 
-  /// What failed is a list that dlm reads again; what is here is not fetched again.
+  /// The list of failures is readable; existing files are not downloaded again.
   @Test func theListOfWhatFailed() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -379,7 +379,8 @@ struct MergeCommandTests {
     #expect(first.status == 1 && first.errorText.contains("shard \(missing)/4 has no report: dlm get LIST"))
     let again = String(decoding: try place.file("again"), as: UTF8.self)
     #expect(
-      again.hasPrefix("# shard \(missing)/4 has no report\n") && again.contains("\n\(origin.url("/f3"))\tdir=out\n"))
+      again.hasPrefix("# shard \(missing)/4 has no report\n")
+        && again.contains("\n\(origin.url("/f3"))\tdirectory=out\n"))
     try await shard(missing)
     origin.route("/f3", .file([3]))
     #expect(try await place.dlm("get", "again", "--no-compare").status == 0)

@@ -12,8 +12,10 @@ struct LineOptions: Equatable {
   /// Who named it, in a list of what failed.
   var provenance: Provenance?
   var name: String?
-  /// Below the run's own.
+  /// Below `directory`, or the run's own.
   var folder: String?
+  /// The `--directory` of the run that wrote the line. If this run has one, that counts instead.
+  var directory: String?
   var checksum: ContentDigest?
   var expectedTypes: ExpectedTypes?
   var headerLines: [String] = []
@@ -44,6 +46,9 @@ struct LineOptions: Equatable {
       // Also above those of a name that stands before it.
       folder = name == nil ? value : folder.map { "\(value)/\($0)" } ?? value
       return true
+    case "directory":
+      directory = value
+      return FileNaming.isUsablePath(value)
     case "expect":
       expectedTypes = ExpectedTypes(argument: value)
       return expectedTypes != nil
@@ -102,7 +107,7 @@ struct LineOptions: Equatable {
     let words: [(String, String?)] = [
       ("first", isFirst.map { $0 ? "yes" : "no" }),
       ("size", size.map { "\($0)" } ?? estimate.map { "\(max(1, $0 >> 10))K" }), ("by", provenance?.rawValue),
-      ("dir", folder), ("out", name), (checksum?.algorithm.rawValue ?? "", checksum?.hex),
+      ("directory", directory), ("dir", folder), ("out", name), (checksum?.algorithm.rawValue ?? "", checksum?.hex),
       ("expect", expectedTypes?.description),
     ]
     let own = words.compactMap { name, value in value.map { "\t\(name)=\(Self.encoded($0))" } }

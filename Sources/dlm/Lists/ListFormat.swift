@@ -11,7 +11,7 @@ enum ListFormat: String, Choice {
 
 /// Makes requests of the blocks of one list.
 protocol ListFormatReader {
-  /// The line, from 1, that it has come to; 0 before the first.
+  /// The current line, from 1; 0 before the first.
   var line: Int { get }
   /// What is said of a list whose format was found out ("a table, URLs in url"), once it is known; nil for what needs
   /// no word.
@@ -86,6 +86,8 @@ struct ListForm: Sendable {
   /// Whether folders are made of the addresses' paths, and of their hosts.
   var keepsPaths = false
   var prefixesHost = false
+  /// Whether `--directory` is given or set, which is stronger than a line's `directory=`.
+  var hasDirectory = false
   /// Whether a URL of the user's or of a plain list may stand for several (`--glob`).
   var expandsRanges = false
   /// Whether a page of a redirector stands for where it leads.
@@ -247,7 +249,8 @@ struct RequestMarks: Sendable {
   ) -> DownloadRequest.Wishes? {
     let makesFolders = form.keepsPaths || form.prefixesHost
     var name = options?.name.flatMap { FileNaming.cleaned($0, from: naming) } ?? outputName
-    var folder = options?.folder.flatMap { FileNaming.cleaned($0, from: naming) }
+    let folders = [form.hasDirectory ? nil : options?.directory, options?.folder].compactMap(\.self)
+    var folder = folders.isEmpty ? nil : FileNaming.cleaned(folders.joined(separator: "/"), from: naming)
     if makesFolders, name == nil, folder == nil {
       folder = FileNaming.folder(of: address, from: naming, keepsPath: form.keepsPaths, prefixesHost: form.prefixesHost)
     }

@@ -6,7 +6,7 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Lists of what is here and right at the end of a run, with its SHA-256 (`--write-checksums`, `--write-list`).
+/// Lists of the complete files at the end of a run, with their SHA-256 (`--write-checksums`, `--write-list`).
 struct FileLists: Sendable {
   let settings: Settings
   let files = FetchedFiles()
@@ -74,7 +74,7 @@ struct FileLists: Sendable {
 
 /// A list that `dlm get` can read again in the same folder: URLs under comments that give the cause.
 enum FailedList {
-  /// The folder of `--directory`, as far as `dir=` of a line can name it; nil for none.
+  /// The folder of `--directory`, as far as `directory=` of a line can name it; nil for none.
   static func folder(_ directory: String) -> String? {
     directory != "." && FileNaming.isUsablePath(directory) ? directory : nil
   }
@@ -94,8 +94,7 @@ enum FailedList {
   static func line(_ error: DownloadError, in directory: String) -> String {
     guard let address = error.address else { return "# " + TerminalText.sanitized(error.path ?? "") }
     var options = error.wishes.map { LineOptions($0) } ?? LineOptions()
-    options.folder = [folder(directory), options.folder].compactMap(\.self).joined(separator: "/")
-    if options.folder?.isEmpty == true { options.folder = nil }
+    options.directory = folder(directory)
     return address + options.text
   }
 }

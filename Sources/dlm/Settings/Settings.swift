@@ -62,6 +62,7 @@ struct Settings {
     if form.depth > 0, let other = lists.first(where: { !$0.isListAt }) {
       throw ValidationError("--depth needs the URL of a page, whose server has its folders; \(other.name) is not one.")
     }
+    form.hasDirectory = own.directory != nil
     widths = shared.jobs?.widths.map(\.number) ?? [nil]
     if let several = shared.jobs, widths.count > 1, !comparesWidths {
       throw ValidationError(
