@@ -1,4 +1,4 @@
-import ArgumentParser
+public import ArgumentParser
 
 struct CompletionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -10,17 +10,9 @@ struct CompletionCommand: ParsableCommand {
         dlm completion fish > ~/.config/fish/completions/dlm.fish
       """)
 
-  enum Shell: String, Choice { case bash, zsh, fish }
+  @Argument(help: "The shell.") var shell: CompletionShell
 
-  @Argument(help: "The shell.") var shell: Shell
-
-  func run() throws {
-    let kind: CompletionShell =
-      switch shell {
-      case .bash: .bash
-      case .zsh: .zsh
-      case .fish: .fish
-      }
-    try StandardOutput.write(DLM.completionScript(for: kind) + "\n")
-  }
+  func run() throws { try StandardOutput.write(DLM.completionScript(for: shell) + "\n") }
 }
+
+extension CompletionShell: @retroactive ExpressibleByArgument {}

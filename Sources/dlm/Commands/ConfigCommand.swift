@@ -5,34 +5,72 @@ import TerminalProgress
 
 struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "config", abstract: "Show every setting, and where its value comes from.",
-    // Made by the parser, it would name get, whose options these are.
-    usage: "dlm config [--json] [<name> ...] [<options of get>]",
+    commandName: "config", abstract: "Show every setting and its source, or change one.",
+    // The parser's own would name get, whose options these are.
+    usage: """
+      dlm config [<name> ...] [--json] [<options of get>]
+      dlm config set <name> <value> ...
+      dlm config unset <name>
+      """,
     discussion: """
-      One line per setting: its name, its value, and what sets it: an option, an environment variable, a line of a \
-      file, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, ./.dlm.conf, \
-      $XDG_CONFIG_HOME/dlm/dlm.conf, built-in. Secrets are not shown.
-
       EXAMPLES
         dlm config
-        dlm config proxy jobs                    these alone
-        dlm config --json
-        dlm config --jobs 8 --progress plain     what dlm get would use with these
+        dlm config proxy jobs             only these two
+        dlm config --jobs 8 --json        as dlm get --jobs 8 would have them
+        dlm config set limit-rate 5M      in your own dlm.conf
+        dlm config set retry-on 403 5xx   a setting of several lines
+        dlm config unset limit-rate
+
+      One line per setting: its name, its value, and its source: an option, an environment variable, a line of a file, \
+      or built-in. The strongest source wins: option, DLM_… in the environment, ./.dlm.conf, \
+      $XDG_CONFIG_HOME/dlm/dlm.conf (~/.config), built-in. Secrets are not shown.
+
+      set and unset change your own dlm.conf, and say the old value. Other lines, comments and [host] sections stay. \
+      A wrong name or value changes nothing.
       """)
 
   @Flag(help: "As JSON, one object per line.") var json = false
-  @OptionGroup var get: GetCommand
+  @Argument(
+    help: .value("name", "A setting, named after its option (default: all), or set, or unset."),
+    completion: .list(["set", "unset"] + OptionTable.settingKeys.sorted()))
+  var words: [String] = []
+
+  @OptionGroup var own: GetOptions
+  @OptionGroup var lists: ListOptions
+  @OptionGroup var shared: RunOptions
 
   func run() async throws {
-    var all = SettingInForce.all(get, try SettingsSources.load())
-    let names = all.map(\.name)
-    for name in get.sources where !names.contains(name) {
+    let isEdit = words.first == "set" || words.first == "unset"
+    let names = OptionTable.settingKeys.sorted()
+    for name in isEdit ? words.dropFirst().prefix(1) : words[...] where !names.contains(name) {
       let meant = NearestWord.to(name, among: names).map { ": did you mean \($0)?" } ?? ": dlm config lists all"
       throw ValidationError("\"\(Redaction.redactedAddress(name))\" is not a setting\(meant)")
     }
-    if !get.sources.isEmpty { all.removeAll { !get.sources.contains($0.name) } }
+    if isEdit { return try edit() }
+    var get = try GetCommand.parse([])
+    get.own = own
+    get.lists = lists
+    get.shared = shared
+    var all = SettingInForce.all(get, try SettingsSources.load())
+    if !words.isEmpty { all.removeAll { !words.contains($0.name) } }
     if json { return try StandardOutput.say(json: all.map(\.json)) }
     try StandardOutput.say(SettingInForce.lines(all))
+  }
+
+  private func edit() throws {
+    let values = Array(words.dropFirst(2))
+    guard words.count > 1, values.isEmpty == (words[0] == "unset") else {
+      throw ValidationError("write dlm config set NAME VALUE, or dlm config unset NAME")
+    }
+    let name = words[1]
+    // A line end would start another setting.
+    guard values.count < 2 || OptionTable.repeated.contains(name), !values.joined().contains(where: \.endsLine) else {
+      throw ValidationError("\(name) takes one value, on one line; write quotes around blanks")
+    }
+    try StandardOutput.say([try SettingsEdit.set(name, to: values)])
+    if let found = try SettingsSources.load().found(name), !found.text.hasPrefix(values.joined(separator: "\n")) {
+      StandardError.say("dlm: \(found.origin.name) sets \(name) too, and is stronger")
+    }
   }
 }
 
@@ -50,15 +88,15 @@ struct SettingInForce {
       OptionTable.rows.filter { $0.setting != .nowhere }.map { ($0.name, $0.texts(&command), $0.usual, $0.meaning) }
       + [("loops", [], nil, "one per core, at most 8")]
     return settings.map { name, given, usual, meaning in
-      let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option("--\(name)"))
+      let option = (text: given.joined(separator: "\n"), origin: SettingOrigin(kind: "option", place: "--\(name)"))
       let set = given.isEmpty ? sources.found(name) : option
       return SettingInForce(
         name: name, value: set.map { shown($0.text, of: name) } ?? usual, meaning: meaning,
-        origin: set?.origin ?? .builtIn)
+        origin: set?.origin ?? SettingOrigin(kind: "built-in"))
     }
   }
 
-  private static func shown(_ text: String, of name: String) -> String {
+  static func shown(_ text: String, of name: String) -> String {
     switch name {
     case "header":
       OptionTable.lines(of: text).map(HeaderArgument.init).map { $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)" }
@@ -69,14 +107,7 @@ struct SettingInForce {
   }
 
   var json: JSONValue {
-    let (kind, place, line): (String, String?, Int?) =
-      switch origin {
-      case .option(let name): ("option", name, nil)
-      case .variable(let name): ("environment", name, nil)
-      case .file(let path, let line): ("file", path.string, line)
-      case .builtIn: ("built-in", nil, nil)
-      }
-    return JSONValue(["name": name, "value": value, "from": kind, "place": place, "line": line])
+    JSONValue(["name": name, "value": value, "from": origin.kind, "place": origin.place, "line": origin.line])
   }
 
   static func lines(_ all: [SettingInForce]) -> [String] {

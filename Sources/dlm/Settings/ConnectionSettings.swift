@@ -122,7 +122,7 @@ struct ConnectionSettings {
     }
     var place = "--proxy"
     if let origin = sources.found("proxy")?.origin {
-      place = if case .file = origin { "\(origin.name): proxy" } else { origin.name }
+      place = origin.line == nil ? origin.name : "\(origin.name): proxy"
     }
     let proxy = try text.isEmpty ? nil : address(text, from: place)
     return Proxy.routes(http: proxy, https: proxy)

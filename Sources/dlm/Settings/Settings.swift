@@ -99,7 +99,7 @@ struct Settings {
     checksumFile = try file("write-checksums", own.writeChecksums)
     listFile = try file("write-list", own.writeList)
     let style = own.json ? .json : shared.progress ?? .auto
-    // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
+    // Questions are shown below bars, so they need them; JSON lines are data that the user requested.
     progress = shared.quiet && style != .json && !output.asks ? .none : style
     guard output.isStandardOutput else { return }
     try requireFreeOutput(style)
@@ -141,28 +141,22 @@ struct Settings {
 }
 
 /// Where the value of a setting is from, strongest first.
-enum SettingOrigin: Equatable {
-  case option(String)
-  case variable(String)
-  case file(FilePath, line: Int)
-  case builtIn
+struct SettingOrigin: Equatable {
+  /// `option`, `environment`, `file` or `built-in`, as in JSON.
+  let kind: String
+  var place: String?
+  var line: Int?
 
   /// For messages: `DLM_JOBS`, `.dlm.conf:3`.
-  var name: String {
-    switch self {
-    case .option(let name), .variable(let name): name
-    case .file(let path, let line): "\(path):\(line)"
-    case .builtIn: "built-in"
-    }
-  }
+  var name: String { (place ?? kind) + (line.map { ":\($0)" } ?? "") }
 }
 
 /// The environment and the settings files, strongest first.
 struct SettingsSources {
   let environment: [String: String]
-  private let files: [SettingsFile]
+  let files: [SettingsFile]
   /// The command's own options, which are stronger.
-  private var given: Set<String> = []
+  private(set) var given: Set<String> = []
 
   static func load(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> SettingsSources {
     StandardError.say(
@@ -212,7 +206,7 @@ struct SettingsSources {
   func found(_ key: String) -> (text: String, origin: SettingOrigin)? {
     if given.contains(key) { return nil }
     let variable = Self.variable(key)
-    if let text = environment[variable] { return (text, .variable(variable)) }
+    if let text = environment[variable] { return (text, SettingOrigin(kind: "environment", place: variable)) }
     return files.lazy.compactMap { $0.found(key) }.first
   }
 

@@ -16,6 +16,8 @@ struct SettingsFile {
     case ownFolder
   }
 
+  static let longest = 64 * 1024
+
   private let path: FilePath
   /// By name, with the numbers of their lines, from 1.
   private var settings: [String: (text: String, line: Int)] = [:]
@@ -28,14 +30,23 @@ struct SettingsFile {
   init?(at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void) throws {
     guard StandingFile.of(path: path.string) != nil, let bytes = try Self.bytes(of: path, place, say: say)
     else { return nil }
+    try self.init(String(decoding: bytes, as: UTF8.self), at: path, say: say)
+    if place == .workingFolder { leaveOut(besides: own, say) }
+  }
+
+  init(_ text: String, at path: FilePath, say: ([String]) -> Void) throws {
     self.path = path
-    let lines = String(decoding: bytes, as: UTF8.self).split(
-      omittingEmptySubsequences: false, whereSeparator: \.endsLine)
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.endsLine)
     for (index, line) in lines.enumerated() {
       let text = Self.trimmed(line)
       if !text.isEmpty, !text.hasPrefix("#") { try read(text, at: index + 1, say) }
     }
-    if place == .workingFolder { leaveOut(besides: own, say) }
+  }
+
+  /// - Returns: nil for a line without `=`.
+  static func setting(_ line: some StringProtocol) -> (name: String, value: String)? {
+    let parts = Substring(line).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
+    return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
   }
 
   private mutating func read(_ text: Substring, at line: Int, _ say: ([String]) -> Void) throws {
@@ -43,11 +54,9 @@ struct SettingsFile {
     if text.first == "[", text.last == "]" {
       return section = Self.trimmed(text.dropFirst().dropLast()) + "="
     }
-    guard let sign = text.firstIndex(of: "=") else {
+    guard let (name, value) = Self.setting(text) else {
       throw ValidationError("\(place): this is not a setting; write name = value, or # before a comment.")
     }
-    let name = String(Self.trimmed(text[..<sign]))
-    let value = String(Self.trimmed(text[sign...].dropFirst()))
     guard OptionTable.settingKeys.contains(name) else {
       let meant = NearestWord.to(name, among: OptionTable.settingKeys.sorted()).map { "; did you mean \($0)?" }
       return say(["dlm: \(place): \(name) is not a setting, and is ignored\(meant ?? "")"])
@@ -65,13 +74,13 @@ struct SettingsFile {
     }
   }
 
-  private static func trimmed(_ text: Substring) -> Substring {
+  static func trimmed(_ text: Substring) -> Substring {
     text.trimmed { " \t\u{FEFF}".contains($0) }
   }
 
   func found(_ name: String) -> (text: String, origin: SettingOrigin)? {
     guard !uncounted.contains(name), let (text, line) = settings[name] else { return nil }
-    return (text, .file(path, line: line))
+    return (text, SettingOrigin(kind: "file", place: path.string, line: line))
   }
 
   /// Finds what does not count in a working folder. Nothing is said of what holds anyway.
@@ -123,7 +132,7 @@ struct SettingsFile {
   private static func bytes(of path: FilePath, _ place: Place, say: ([String]) -> Void) throws -> [UInt8]? {
     do throws(UserFile.Refusal) {
       // In the user's own folder a link is a dotfile manager's; its target is checked like any file.
-      return try UserFile.bytes(path.string, upTo: 64 * 1024, behindLink: place == .ownFolder)
+      return try UserFile.bytes(path.string, upTo: longest, behindLink: place == .ownFolder)
     } catch .system(.noSuchFileOrDirectory), .system(.notDirectory) {
       return nil
     } catch .system(.permissionDenied) where access(path.string, F_OK) != 0 {
