@@ -236,7 +236,7 @@ public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch answer {
-    case .login: "\(proxy) \(hadLogin ? "refused the login" : "wants a login")"
+    case .login: "\(proxy) \(hadLogin ? "refused the login" : "requires a login")"
     case .status(let status): "\(proxy) answered \(status)"
     case .forbidden: "\(proxy) forbids it"
     case .unreachable(let why), .away(let why), .misunderstood(let why), .insecure(let why): "\(proxy): \(why)"

@@ -63,7 +63,7 @@ struct CacheCommandTests {
     #expect(lines.first.map(String.init) == url)
     for text in [
       "here/a: 3 B, intact", "there/mine: 3 B, intact", "ETag: \"one\"", "Status: 200", "Name chosen: mine",
-      "Key: asked for with its own login, certificate or header lines",
+      "Key: downloaded with its own login, certificate or header lines",
     ] {
       #expect(shown.outputText.contains(text), "\(shown.outputText)")
     }
@@ -235,7 +235,9 @@ struct CacheCommandTests {
     #expect(try await Self.known(place).count == 6)
     let asked = try await place.start("setsid", [try DLMExecutable.path(), "clear-cache", "--files", "urls.txt"])
       .waitForExit()
-    #expect(asked.errorText.contains("since, in \(place.work)/one, \(place.work)/two would be"), "\(asked.errorText)")
+    #expect(
+      asked.errorText.contains("since dlm wrote them, in \(place.work)/one, \(place.work)/two would be"),
+      "\(asked.errorText)")
   }
 
   private static func threeFiles(_ origin: FaultyOrigin, _ place: Workplace) async throws {
@@ -256,7 +258,7 @@ struct CacheCommandTests {
     #expect(refused.status == 64)
     #expect(
       refused.errorText.contains(
-        "2 files (8.0 KiB) that dlm wrote and nobody has changed since, in \(place.work)/out would be"))
+        "2 files (8.0 KiB) unchanged since dlm wrote them, in \(place.work)/out would be"))
     #expect(refused.errorText.contains("--yes"), "\(refused.errorText)")
     #expect(try place.names(in: "out") == ["a", "b", "c", "own"])
 
@@ -290,7 +292,7 @@ struct CacheCommandTests {
       let command = "'\(try DLMExecutable.path())' clear-cache --files"
       let run = try place.start("script", ["-qefc", command, "/dev/null"], input: .open)
       try await run.wait(
-        forOutput: "Remove 2 files (8.0 KiB) that dlm wrote and nobody has changed since, in \(place.work)/out? ")
+        forOutput: "Remove 2 files (8.0 KiB) unchanged since dlm wrote them, in \(place.work)/out? ")
       run.write(Array("\(answer)\n".utf8))
       let result = try await run.waitForExit()
       #expect(result.status == Int32(status), "\(result.outputText)")

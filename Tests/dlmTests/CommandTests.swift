@@ -108,7 +108,7 @@ struct CommandTests {
     let run = try await place.dlm("compare", "urls.txt", "--runs", "2", "--modes", "sequential", "parallel")
     #expect(run.status == 1, "\(run.errorText)")
     #expect(
-      run.errorText.contains("1 file failed and is left out; starting over") && run.errorText.contains("/gone"),
+      run.errorText.contains("1 file failed and is skipped; starting over") && run.errorText.contains("/gone"),
       "\(run.errorText)")
     #expect(run.outputText.contains("the same 5 files"), "\(run.outputText)")
     #expect(run.outputText.contains("1 file failed and was skipped."), "\(run.outputText)")

@@ -25,7 +25,7 @@ struct DamagedIndexTests {
     defer { origin.stop() }
     let run = try await place.dlm("get", "urls.txt", "-d", "out")
     #expect(run.status == 0)
-    #expect(run.errorText.contains("a new one was begun"), "\(run.errorText)")
+    #expect(run.errorText.contains("dlm started a new one"), "\(run.errorText)")
     #expect(run.errorText.contains("/home/cache/dlm/index.sqlite.damaged-"), "\(run.errorText)")
     #expect(try place.names(in: "out").count == 200)
     let aside = try place.folder.names(in: "home/cache/dlm").first { $0.contains(".damaged-") }

@@ -48,7 +48,7 @@ struct FailureMessagesTests {
     ),
     (
       .init(.proxy, cause: .proxy(ProxyRefusal(proxy: "http://p:1", hadLogin: false, answer: .login))),
-      "the proxy http://p:1 wants a login; put user and password before the host in its URL (--proxy or DLM_PROXY)"
+      "the proxy http://p:1 requires a login; put user and password before the host in its URL (--proxy or DLM_PROXY)"
     ),
     (.init(.timeout), "connecting took too long; try again later, or allow more time with --connect-timeout"),
     (.init(.unanswered), "the server did not answer; try again later, or with fewer --jobs"),

@@ -9,7 +9,7 @@ struct ProxyMessagesTests {
 
   private static let cases: [(ProxyRefusal.Answer, Bool, String)] = [
     (.login, true, "the proxy \(proxy) refused the login; check user and password"),
-    (.login, false, "the proxy \(proxy) wants a login; put user and password before the host"),
+    (.login, false, "the proxy \(proxy) requires a login; put user and password before the host"),
     (.status(403), false, "cannot connect: the proxy \(proxy) answered 403 Forbidden; ask the proxy's owner"),
     (
       .status(503), false,

@@ -317,8 +317,8 @@ struct MergeCommandTests {
     #expect(
       Set(merge.troubles) == [
         "shard 7/1000 has no report: dlm get LIST --shard 7/1000",
-        "again.json has what 9.json has too, and is left out",
-        "other.json is of another list, and is left out", "split.json is of another split of the list, and is left out",
+        "again.json has what 9.json has too, and is skipped",
+        "other.json is of another list, and is skipped", "split.json is of another split of the list, and is skipped",
         "text cannot be read: No such file or directory",
       ])
     #expect(merge.missing == [7...7] && merge.status == .tryAgain)
@@ -331,7 +331,7 @@ struct MergeCommandTests {
       (try Self.report(1, done: 60, failed: 40, forGood: 1), nil, .failed),
       (try Self.report(1, files: 98, done: 98, failed: 2, forGood: 2, rejected: 2), nil, .failed),
       (try Self.report(1, done: 60, notBegun: 40), "shard 1/1000 has 40 files left to do", .tryAgain),
-      (try Self.report(1, done: 99), "shard 1/1000 has 100 lines, and says what became of 99", .tryAgain),
+      (try Self.report(1, done: 99), "shard 1/1000 has 100 lines, and has results of 99", .tryAgain),
       (
         try Self.report(1, files: 99, done: 99), "the list has 100,000 lines, and its shards together 99,999", .tryAgain
       ),
@@ -345,7 +345,7 @@ struct MergeCommandTests {
     let cut = try Self.all { $0[0].report = try Self.report(1, list: "begun", lines: 50, files: nil, done: 5) }
     #expect(
       Set(cut.troubles) == [
-        "1.json is of a run that did not read its list to the end, and is left out",
+        "1.json is of a run that did not read its list to the end, and is skipped",
         "shard 1/1000 has no report: dlm get LIST --shard 1/1000",
       ])
     for (first, last) in [(0, 1), (2, 1), (7, 1001), (1, Int.max)] {
@@ -354,7 +354,7 @@ struct MergeCommandTests {
     let hosts = ShardMerge([("a", try Self.report(1, of: 2, by: "host"))])
     #expect(hosts.troubles == ["shard 2/2 has no report: dlm get LIST --shard 2/2 --shard-by host"])
     let ranges = ShardMerge([("a", try Self.report(1, 600, lines: 100)), ("b", try Self.report(600, 1000, lines: 100))])
-    #expect(ranges.troubles.contains("b has what a has too, and is left out") && ranges.missing == [601...1000])
+    #expect(ranges.troubles.contains("b has what a has too, and is skipped") && ranges.missing == [601...1000])
     #expect(ShardMerge([]).status == .sourceUnreadable)
   }
 

@@ -7,18 +7,18 @@ import TerminalProgress
 
 struct MergeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "merge", abstract: "Add up the summaries of runs that each downloaded a shard of one list.",
+    commandName: "merge", abstract: "Add up the summaries of runs that each downloaded one shard of a list.",
     discussion: """
-      Takes what --summary-json wrote in each run with --shard, checks that each line of the list is done, failed or \
-      missing exactly once, and names the shards that are not as they should be.
-
       EXAMPLES
         dlm get urls.txt --shard 3/20 --summary-json 3.json --failed 3.txt
         dlm merge *.json --again again.txt
+
+      Reads the files that --summary-json wrote in each run with --shard, checks that each line of the list is done, \
+      failed or missing exactly once, and names the shards where that is not so.
       """)
 
-  @Argument(help: .value("report", "What --summary-json wrote."), completion: .file()) var reports: [String]
-  @Option(help: .value("file|-", "Write what failed in all of them as a list to download again."), completion: .file())
+  @Argument(help: .value("report", "Files that --summary-json wrote."), completion: .file()) var reports: [String]
+  @Option(help: .value("file|-", "Write what failed in any of them as a list for dlm get."), completion: .file())
   var again: String?
   @Flag(help: "As JSON.") var json = false
 
@@ -156,12 +156,12 @@ struct ShardMerge {
     for one in read.sorted(by: { $0.report.done > $1.report.done }) {
       if one.report.files == nil {
         // It knows no more of the list than it read.
-        troubles.append("\(one.path) is of a run that did not read its list to the end, and is left out")
+        troubles.append("\(one.path) is of a run that did not read its list to the end, and is skipped")
       } else if one.report.split != split {
         let what = one.report.split.list != split?.list ? "list" : "split of the list"
-        troubles.append("\(one.path) is of another \(what), and is left out")
+        troubles.append("\(one.path) is of another \(what), and is skipped")
       } else if let other = kept.first(where: { $0.report.numbers.overlaps(one.report.numbers) }) {
-        troubles.append("\(one.path) has what \(other.path) has too, and is left out")
+        troubles.append("\(one.path) has what \(other.path) has too, and is skipped")
       } else {
         kept.append(one)
       }
@@ -173,7 +173,7 @@ struct ShardMerge {
     let (all, ended) = (report.listed, report.done + report.failed + report.left)
     if all != ended {
       repeatShard(
-        report.numbers, "has \(Quantity.count(all)) lines, and says what became of \(Quantity.count(ended)) (\(path))")
+        report.numbers, "has \(Quantity.count(all)) lines, and has results of \(Quantity.count(ended)) (\(path))")
     } else if report.left > 0 {
       repeatShard(report.numbers, "has \(Quantity.files(report.left)) left to do (\(path))")
     }

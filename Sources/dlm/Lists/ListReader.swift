@@ -334,11 +334,11 @@ actor ListReader: RequestSource {
     guard let page = arriving.bytes.page(at: text), base.scheme == .http || page.scheme == .https,
       pages.count < Self.mostPages
     else {
-      let why = "its next page is not fetched, after \(pages.count): \(ListLine.shown(text))"
+      let why = "its next page is not downloaded, after \(pages.count): \(ListLine.shown(text))"
       throw DownloadError(.badResponse, cause: .detail(why), activity: "following its pages")
     }
     guard pages.insert(page).inserted else {
-      onFormat("\(list.source.name): ends here, as its next page is to be one before, \(page.redacted)")
+      onFormat("\(list.source.name): ends here, as its next page is an earlier one, \(page.redacted)")
       return nil
     }
     reader.turnPage()
@@ -561,7 +561,7 @@ private struct ListedRequests: ~Copyable {
   private(set) var downgrading: Set<String> = []
   /// `LineOptions.usableMirrors` left so many out since that was said last.
   var unusedMirrors = 0
-  /// What was in other addresses since that was told last.
+  /// What other addresses had since the last report.
   var unwrapped: (count: Int, hosts: Set<String>, last: Address)?
   /// The addresses of its requests.
   var listed = LinesDigest()
@@ -574,7 +574,7 @@ private struct ListedRequests: ~Copyable {
   }
 
   /// Counts a line for the whole list.
-  /// - Parameter address: nil where the text is none.
+  /// - Parameter address: nil if the text is not a URL.
   /// - Returns: whether it is of this process's share.
   mutating func takes(_ text: String, of address: Address? = nil) -> Bool {
     guard let shard = form.shard else { return true }

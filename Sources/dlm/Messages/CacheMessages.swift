@@ -8,17 +8,17 @@ enum CacheMessages {
   static func warning(_ warning: CacheWarning) -> String {
     let detail = warning.detail.isEmpty ? "" : " (\(warning.detail))"
     let begunAnew =
-      "a new one was begun, which learns files again as they are asked for. The old one is kept as "
+      "dlm started a new one, which learns the files in the next runs. The old one is saved as "
       + "\(warning.path); dlm clear-cache removes it"
     let what =
       switch warning.kind {
       case .damagedIndexSetAside: "the cache's index was damaged\(detail); \(begunAnew)"
       case .otherVersion: "the cache's index was made by another version of dlm; \(begunAnew)"
-      case .unusable: "the cache \(warning.path) cannot be used\(detail); this run went without it"
+      case .unusable: "the cache \(warning.path) cannot be used\(detail); this run does not use it"
       case .storeUnusable:
-        "no copies can be stored in \(warning.path)\(detail); this run went without them: see --store"
-      case .noStandIn: "\(warning.path) could not stand in for a file whose server failed\(detail)"
-      case .partialNotKept: "what came of \(warning.path) could not be kept\(detail)"
+        "no copies can be stored in \(warning.path)\(detail); this run stores none: see --store"
+      case .noStandIn: "\(warning.path) could not be used instead of a failed download\(detail)"
+      case .partialNotKept: "the downloaded part of \(warning.path) could not be saved\(detail)"
       case .unseen:
         "\(warning.path) cannot be written\(detail), so other runs could not see what this one downloaded, and may "
           + "download it too; free space there"
@@ -75,7 +75,7 @@ enum CacheMessages {
     if forgets { parts.append("\(text(freed)) in the cache") }
     if freed.filesKept > 0 {
       let changed = freed.filesKept == 1 ? "it" : "them"
-      parts.append("\(Quantity.files(freed.filesKept)) kept, as somebody changed \(changed) after dlm")
+      parts.append("\(Quantity.files(freed.filesKept)) kept, as changed since dlm wrote \(changed)")
     }
     if freed.partsInUse > 0 { parts.append("\(unfinished(freed.partsInUse)) kept, in use by a running dlm") }
     return "Removed: " + parts.joined(separator: "; ")
@@ -89,7 +89,7 @@ enum CacheMessages {
     let all = unfinished.isEmpty ? whole : written.files == 0 ? parts : "\(whole) and \(parts)"
     let folders = written.folders.union(unfinished.map { $0.path.removingLastComponent().string }).sorted()
     let more = folders.count > 3 ? " and \(Quantity.count(folders.count - 3)) more folders" : ""
-    return "\(all) that dlm wrote and nobody has changed since, in \(folders.prefix(3).joined(separator: ", "))\(more)"
+    return "\(all) unchanged since dlm wrote them, in \(folders.prefix(3).joined(separator: ", "))\(more)"
   }
 
   private static func unfinished(_ count: Int) -> String {
@@ -115,7 +115,7 @@ enum CacheMessages {
       }
   }
 
-  private static let keyed = "asked for with its own login, certificate or header lines"
+  private static let keyed = "downloaded with its own login, certificate or header lines"
 
   private static func lines(_ file: CacheEntry, _ now: Int64) -> [String] {
     let freshUntil = file.freshUntil(at: now)
@@ -143,7 +143,7 @@ enum CacheMessages {
     let remedies: [([CacheEntry.Condition], String)] = [
       ([.corrupt], "corrupt: remove these files and get them again, and check the disk"),
       ([.unreadable], "unreadable: the cause is above; check their permissions, or the disk"),
-      ([.touched, .missing], "touched or missing: dlm cache prune forgets these files, dlm get fetches them again"),
+      ([.touched, .missing], "touched or missing: dlm cache prune forgets these files, dlm get downloads them again"),
     ]
     return [line] + remedies.filter { $0.0.contains { counts[$0] != nil } }.map(\.1)
   }

@@ -41,7 +41,7 @@ struct ComparisonMessages {
   static func leftOut(_ failures: [DownloadError]) -> [String] {
     let it = failures.count == 1 ? "it" : "them"
     let count = Quantity.count(failures.count, "file failed and is", "files failed and are")
-    return ["\(count) left out; starting over without \(it) (--strict stops instead):"] + told(failures)
+    return ["\(count) skipped; starting over without \(it) (--strict stops instead):"] + told(failures)
   }
 
   private static func told(_ failures: [DownloadError]) -> [String] {
@@ -63,7 +63,7 @@ struct ComparisonMessages {
   }
 
   /// The verdict stands last, on one screen with the table; above them what else there is room for.
-  /// - Parameter rows: of the window; nil where there is none, and where all is asked for.
+  /// - Parameter rows: of the window; nil without a window, and for all rows.
   func lines(
     _ picture: ComparisonPicture? = nil, rows: Int? = nil, wrapped: ([String]) -> [String] = { $0 }
   ) -> [String] {

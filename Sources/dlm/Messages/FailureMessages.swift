@@ -140,7 +140,7 @@ struct FailureMessages {
     case .login where refusal.hadLogin:
       ("\(proxy) refused the login", "check user and password in its URL; write special characters as %XX")
     case .login:
-      ("\(proxy) wants a login", "put user and password before the host in its URL (--proxy or DLM_PROXY)")
+      ("\(proxy) requires a login", "put user and password before the host in its URL (--proxy or DLM_PROXY)")
     case .status(403): ("cannot connect: \(proxy) answered \(phrase(403))", ownersRules)
     case .forbidden: ("\(proxy) does not allow a connection to this host", ownersRules)
     case .status(let status): ("cannot connect: \(proxy) answered \(phrase(status))", proxyReachedNone)

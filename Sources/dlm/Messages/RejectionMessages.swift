@@ -107,7 +107,7 @@ struct RejectionMessages {
     case .lines(let count) where count <= ListDoubt.mostAtStart:
       "is not a list of URLs: none of its first \(count) lines is one; \(remedy)"
     case .lines(let count):
-      "is not a list of URLs: \(count) of its lines are none, and the rest is not read; \(remedy)"
+      "is not a list of URLs: \(count) of its lines are no URLs, and the rest is not read; \(remedy)"
     }
   }
 

@@ -22,7 +22,7 @@ enum RepeatMessages {
     return [
       "\(plan.list) again, \(way), to compare with \(plan.other.rawValue)\(then)"
         + (estimate(plan).map { ": \(Quantity.bytes(plan.bytes)), \($0)" } ?? ""),
-      "  Downloads into a scratch folder, compares the files with those here, and removes them. --no-compare downloads "
+      "  Downloads into a scratch folder, compares the files with yours, and deletes them. --no-compare downloads "
         + "only what is missing or has changed.",
     ]
   }
@@ -124,7 +124,7 @@ struct AgainMessages {
     let isPiped = command.sources.contains("-") && !isListKept
     line = (isPiped ? "… | " : "") + words.map(CommandLineText.quoted).joined(separator: " ")
     note = [
-      isPiped ? "the pipe was not read to its end: give it the whole list again" : nil,
+      isPiped ? "the pipe was not read to its end: send the list again" : nil,
       hidesSecrets ? "secrets are not shown: replace each …" : nil,
     ].compactMap(\.self).joined(separator: "; ")
   }

@@ -148,7 +148,7 @@ struct SummaryMessages {
     return Self.counted([
       (proven, "verified by checksum" + (proven == weakly ? ": \(weak)" : "")),
       (proven == weakly ? 0 : weakly, "of them only by \(weak)"),
-      (report.tally.unproven, "not verified (the server gave no length; --require-proof refuses that)"),
+      (report.tally.unproven, "not verified (the server gave no length; --require-proof rejects that)"),
     ])
   }
 
@@ -158,7 +158,7 @@ struct SummaryMessages {
 
   private var pages: String? {
     kept(report.tally.pageNames, of: report.tally.pages).map {
-      "  HTML under other names, perhaps login or error pages: \($0); look at them, or refuse them with --expect"
+      "  HTML under other names, perhaps login or error pages: \($0); look at them, or reject them with --expect"
     }
   }
 

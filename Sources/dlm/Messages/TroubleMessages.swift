@@ -8,7 +8,7 @@ enum TroubleMessages {
   }
 
   static func outputLost(_ error: Errno) -> String {
-    let remedy = error == .noSpace ? "free space there, or write it elsewhere" : "is what reads it still there?"
+    let remedy = error == .noSpace ? "free space there, or write it elsewhere" : "is its reader still running?"
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
   }
 

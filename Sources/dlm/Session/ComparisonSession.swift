@@ -88,7 +88,7 @@ struct ComparisonSession: Sendable {
       return StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
     }
     let runs = plan.modes.count * measuring.runs
-    StandardError.say("Interrupted after \(measured.count) of \(runs) runs; what they say:")
+    StandardError.say("Interrupted after \(measured.count) of \(runs) runs; so far:")
     try show(ComparisonReport(measurements: measured))
   }
 

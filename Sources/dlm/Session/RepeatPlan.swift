@@ -28,7 +28,7 @@ enum NotRepeated: Error {
   case because(Reason, other: DownloadMode)
 
   enum Reason: String, CaseIterable {
-    case cutShort = "its run was cut short, skipped files, or brought none"
+    case cutShort = "its run was cut short, skipped files, or downloaded none"
     case otherFolder = "its files are in another folder"
     case otherList = "the list has changed since"
     case readOnce = "the list can be read only once"
@@ -64,7 +64,7 @@ extension RepeatPlan {
 struct RepeatVerdict: Sendable, Equatable {
   struct Difference: Sendable, Equatable {
     var address: String
-    /// Where the file is here, or should be.
+    /// Where the file exists, or should exist.
     var path: String
   }
 
@@ -214,7 +214,7 @@ struct LastList {
       OwnFiles.bytes(of: path, upTo: 1).isEmpty
     {
       throw ValidationError(
-        "The last list of this folder came through a pipe and is no longer there: pipe it in again (dlm get -).")
+        "The last list of this folder came through a pipe and no longer exists: pipe it in again (dlm get -).")
     }
     (self.history, self.store) = (history, store)
   }

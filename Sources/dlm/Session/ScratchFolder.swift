@@ -81,7 +81,7 @@ final class ScratchFolder: Sendable {
       try folder.remove(mark)
       if try !parent.remove(name, of: folder) {
         StandardError.say(
-          "dlm: the scratch folder \(folder.path) was renamed while dlm used it, and what stands there now is not dlm's; "
+          "dlm: the scratch folder \(folder.path) was renamed while dlm used it, and another has its name; "
             + "choose a folder that only you can write")
       }
     } catch {

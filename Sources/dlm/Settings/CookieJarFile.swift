@@ -48,7 +48,7 @@ struct CookieJarFile {
       let isHeld = error as? Errno == .wouldBlock
       let cause = isHeld ? "another process has it locked" : (error as? Refusal)?.text ?? "\(error)"
       return
-        "dlm: the cookies could not be kept in \(path): \(cause); the files are here, and the next run starts with "
+        "dlm: the cookies could not be saved in \(path): \(cause); the files are complete; the next run starts with "
         + "the earlier cookies"
     }
   }

@@ -27,7 +27,7 @@ struct ListWatcher: Sendable {
   private func follow(_ notices: ListNotices) async {
     let start = ContinuousClock.now
     var lists = order.sources.enumerated().map { List(place: $0, source: $1) }
-    // From now on changes are told.
+    // From now on changes are reported.
     await notices.arm()
     for place in lists.indices { await look(at: &lists[place], believesLosses: true) }
     var next = nextRound(from: start.duration(to: .now))
@@ -75,7 +75,7 @@ struct ListWatcher: Sendable {
       source.path.flatMap { RunMemory.canonical($0) }.flatMap { StandingFile.of(path: $0) }
     }
 
-    /// For changes of which nobody tells.
+    /// Polling interval for file systems without notices.
     mutating func noteDifference(at now: Duration) {
       let standing = standingNow
       if standing != self.standing { stillness.note(.differs, at: now) }
@@ -126,7 +126,7 @@ struct WatchOrder: Sendable {
   init?(isAsked: Bool, every: TimeSpan?, _ settings: Settings, _ sources: [Source]) throws {
     guard settings.own.watch else {
       if every == nil { return nil }
-      throw ValidationError("--refresh-every is for a run that goes on: give --watch too, or leave it out.")
+      throw ValidationError("--refresh-every needs --watch: give that too, or leave it out.")
     }
     let span = settings.own.refreshEvery
     if span?.seconds == 0 {

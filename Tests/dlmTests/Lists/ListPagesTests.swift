@@ -93,11 +93,11 @@ struct ListPagesTests {
     let place = try Workplace()
     let run = try await place.dlm("get", "--list", origin.url("/1"))
     #expect(
-      run.status == 0 && run.errorText.contains("ends here, as its next page is to be one before, \(origin.url("/1"))"))
+      run.status == 0 && run.errorText.contains("ends here, as its next page is an earlier one, \(origin.url("/1"))"))
     #expect(try place.names() == ["a", "b"] && origin.record.requests(to: "/1").count == 1)
   }
 
-  /// What is missing is told, with the page.
+  /// A missing field is reported, with the page.
   @Test func whatCannotBeRead() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
@@ -111,7 +111,7 @@ struct ListPagesTests {
       run.errorText.contains("\(origin.url("/1")) cannot be read at \(origin.url("/2")): 404"))
     #expect(try place.names() == ["a"])
     let other = try await place.dlm("get", "--list", origin.url("/ftp"))
-    #expect(other.status == 66 && other.errorText.contains("its next page is not fetched, after 1: ftp://h/x"))
+    #expect(other.status == 66 && other.errorText.contains("its next page is not downloaded, after 1: ftp://h/x"))
   }
 
   /// As with redirects: what is the user's is for the origin of the list alone.

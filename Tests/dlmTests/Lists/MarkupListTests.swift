@@ -135,7 +135,7 @@ struct MarkupListTests {
       text: "<rss version='2.0'><channel><item>\n<enclosure url='http://h/a.mp3' length='12' type='audio/mpeg'/></item>"
         + "<item><link>http://h/page</link><enclosure url='b.mp3' length='0'/></item></channel></rss>",
       base: "http://h/feed/", expected: ["2: http://h/a.mp3 size=1K", "2: http://h/feed/b.mp3"],
-      said: "a feed, whose enclosures are fetched"),
+      said: "a feed, whose enclosures are downloaded"),
     Sample(
       text: "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link rel='alternate' href='http://h/p'/>"
         + "<link rel='enclosure' href='http://h/a' length='7'/></entry></feed>", expected: ["1: http://h/a size=1K"]),
@@ -348,7 +348,7 @@ struct MarkupListTests {
     for name in ["x.pdf", "y%20z.pdf"] { origin.route("/d/\(name)", .file(Array(name.utf8))) }
     let place = try Workplace()
     let run = try await place.dlm("get", origin.url("/d/"), "--accept", "[xy]*.pdf")
-    #expect(run.status == 0 && run.errorText.contains("a web page, whose links are fetched"), "\(run.errorText)")
+    #expect(run.status == 0 && run.errorText.contains("a web page, whose links are downloaded"), "\(run.errorText)")
     #expect(try place.names() == ["x.pdf", "y z.pdf"])
     let again = try await place.dlm("get")
     #expect(again.status == 0 && again.errorText.contains("up to date: 2 files"), "\(again.errorText)")

@@ -88,7 +88,7 @@ struct ProxyTests {
     let run = try await get(origin, place, "--proxy", proxy.proxyURL())
     #expect(run.status == 1, "\(run.errorText)")
     #expect(
-      run.errorText.contains("30 files: the proxy \(proxy.proxyURL()) wants a login"),
+      run.errorText.contains("30 files: the proxy \(proxy.proxyURL()) requires a login"),
       "\(run.errorText)")
     #expect(try place.names(in: "out").isEmpty)
     #expect(try kind.asked(proxy) <= Self.files)

@@ -10,15 +10,15 @@ struct MarkupList: ListFormatReader {
       switch self {
       case .metalink: "a Metalink"
       case .urlset: "a sitemap"
-      case .sitemapindex: "an index of sitemaps, which are fetched as files"
-      case .rss, .feed: "a feed, whose enclosures are fetched"
-      case .html: "a web page, whose links are fetched"
+      case .sitemapindex: "an index of sitemaps, which are downloaded as files"
+      case .rss, .feed: "a feed, whose enclosures are downloaded"
+      case .html: "a web page, whose links are downloaded"
       }
     }
   }
 
   private var parser: MarkupParser
-  /// Of a page's links; all where there are none.
+  /// Patterns of a page's links; empty for all links.
   private let accepted: [NamePattern]
   private let isPage: Bool
   private var kind: Kind?
