@@ -165,7 +165,7 @@ actor CurlAgent {
       let coming = transfers.filter { $0.gain != nil }
       let bytes = coming.reduce(0) { $0 + ($1.gain ?? 0) }
       let step = hosts.paces[host, default: HostPace()].look(bytes, by: coming.count, after: time, patience)
-      // What has come and is not read waits for this machine's disk.
+      // Bytes that arrived and are not read wait for this machine's disk.
       if step == .goOn || coming.count(where: { $0.easy.hasUnread }) * 2 > coming.count { continue }
       if case .move(let count) = step {
         // No task waits for this one: it asks for the host's addresses, and ends.

@@ -64,7 +64,7 @@ struct EasyHandle: ~Copyable {
     return lines.map { $0.compactMap { $0.pointee.data.map { String(cString: $0) } } } ?? []
   }
 
-  /// Whether bytes have come that libcurl has not read.
+  /// Whether bytes arrived that libcurl has not read.
   var hasUnread: Bool {
     var socket = CURL_SOCKET_BAD
     return dlm_getinfo_socket(pointer, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK && hasSomethingToRead(socket)

@@ -23,7 +23,7 @@ final class CurlTransfer {
   private struct Run: ~Copyable {
     var exchange: Exchange
     var completion: Completion
-    /// In nanoseconds; 0 where nobody is told.
+    /// In nanoseconds; 0 without a report.
     let begin: UInt64
     var answerWait: AnswerWait
     var quiet = StallWatch.Quiet()

@@ -60,7 +60,7 @@ struct Exchange: ~Copyable {
   /// Where redirects led, without credentials; nil if there were none.
   var effectiveURL: String? { route?.destination.key }
 
-  /// Whether neither a head for the sink nor a body to drop has come.
+  /// Whether neither a head for the sink nor a body to drop arrived.
   var isWaiting: Bool { phase == .waiting && framing == nil }
 
   var goesOn: Bool { next != nil && failure == nil }

@@ -90,7 +90,7 @@ final class LoginMemory {
     if !Self.speaksNegotiate { offers.remove(.negotiate) }
     let (next, origin) = (stage.next(offers), Self.origin(address))
     switch next {
-    // The origin accepts none of the user's tickets, so the next file begins anew.
+    // The origin accepts none of the user's tickets, so the next file starts over.
     case nil: if case .negotiate = stage { known[origin] = nil }
     case .probe, .digest(isFresh: true): known[origin] = .digest
     case .negotiate: known[origin] = .negotiate

@@ -53,7 +53,7 @@ struct DemoAnswer: Sendable, Equatable {
     }
     guard request.method == "GET" || request.method == "HEAD" else {
       status = 405
-      // A body may follow, which nobody reads.
+      // A body may follow, which is not read.
       fields.merge(["Allow": "GET, HEAD", "Connection": "close"]) { $1 }
       return
     }

@@ -14,7 +14,7 @@ struct RunStart: Sendable, Equatable {
 
 /// What to do about a request, given what the index knows of its files. Pure: it touches no disk.
 enum CacheLookup: Equatable {
-  /// The address's own file is here and is the answer: a hit.
+  /// The address's own file exists and is the answer: a hit.
   case hit(CacheRow, Basis)
   /// The same bytes are elsewhere on the disk and are the answer.
   case copy(CacheRow, Basis)

@@ -46,7 +46,7 @@ struct Freshness: Sendable, Equatable {
     return DeltaSeconds.read(first)
   }
 
-  /// §4.2.1, for a private cache: `s-maxage` is not for it. A date that is none is in the past (§5.3).
+  /// §4.2.1, for a private cache: `s-maxage` is not for it. An invalid date is in the past (§5.3).
   private static func named(_ control: CacheControl, _ expires: String?, date: Int64) -> Int64? {
     if let maxAge = control.seconds("max-age", strictest: 0) { return maxAge }
     return expires.map { max(0, (HTTPDate($0)?.seconds ?? date) - date) }

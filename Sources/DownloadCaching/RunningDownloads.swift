@@ -163,7 +163,7 @@ package actor RunningDownloadsFile {
       guard file.lock() else { return }
       // Strings and integers always encode.
       try file.write((try? JSONEncoder().encode(running)).map(Array.init) ?? [])
-      // Left for a killed process with the same number: nobody knows of this one yet.
+      // Left by a killed process with the same number: this one is not published yet.
       if !standing.isOpen { try folder.remove(RunningDownloads.inbox(of: getpid())) }
       try folder.rename(draft, replacing: name)
       standing = file

@@ -130,7 +130,7 @@ package struct ExpectedTypes: Sendable, Equatable, CustomStringConvertible {
   package let types: [String]
   package var description: String { types.joined(separator: ",") }
 
-  /// - Parameter text: types, with commas between them; nil for what are none.
+  /// - Parameter text: types, with commas between them; nil for anything else.
   package init?(argument text: String) {
     types = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.name($0) }
     guard types.allSatisfy({ $0.wholeMatch(of: /[^\/ ]+\/[^\/ ]+/) != nil }) else { return nil }

@@ -121,7 +121,7 @@ package struct HostWait: Sendable, Equatable {
 package struct WatchStatus: Sendable, Equatable {
   package var lists: [String]
   package var files: Int
-  /// Until what has come is asked about again; nil where it is not.
+  /// Until downloaded files are asked about again; nil if they are not.
   package var nextLook: Duration?
 
   package init(lists: [String], files: Int, nextLook: Duration? = nil) {

@@ -114,7 +114,7 @@ package final class ProgressFeed: Sendable {
     change { $0.log.append(.retry(request, next, error: error)) }
   }
 
-  /// A file's host refused it for now: it is no longer in flight, and begins anew later.
+  /// A file's host refused it for now: it is no longer in flight, and starts again later.
   /// - Parameter next: nil for a file that only waits for its turn; that is no event.
   package func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     change { state in
@@ -162,7 +162,7 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// Nobody decides any more: what is undecided is told as it is, and stays counted so.
+  /// No more decisions: undecided ends are reported as they are, and stay counted so.
   package func leaveUndecided() {
     state.withLock { state in
       for (_, (request, outcome)) in state.undecided.sorted(by: { $0.key < $1.key }) {
@@ -207,7 +207,7 @@ package final class ProgressFeed: Sendable {
       if let last { state.tally.count(last.result, kept: last.kept, by: -1) }
       if state.readers > 0 {
         state.active[request.id] = nil
-        // What never began has come to nothing.
+        // What never started is cancelled.
         state.log.append(.watch(.removed(request, last == nil ? .waiting : was)))
       }
     }
@@ -474,7 +474,7 @@ package struct ProgressSample: Sendable {
   /// Nil for a run that watches no lists, and for a reader without events.
   package var watch: WatchStatus?
   package var prompt: [String] = []
-  /// How many files at a time the user wants by now; nil where nobody has said so during the run.
+  /// How many files at a time the user chose during the run; nil if not.
   package var width: Int?
   /// What the list is waited for, in words.
   package var awaited: String?

@@ -53,7 +53,7 @@ package final class RunningTransfer: Sendable {
 
   // MARK: For the transport
 
-  /// The head has come, and the sink accepted it.
+  /// The head arrived, and the sink accepted it.
   package func answered(_ answer: Answer) { state.withLock { $0.answer = answer } }
 
   /// The sink kept the transfer when the waiter's task was cancelled: the waiter gets the error.

@@ -128,7 +128,7 @@ package enum BodyDisposition: Sendable, Equatable {
   case enough
 }
 
-/// How far a transfer has come when `Transport.run` returns.
+/// The state of a transfer when `Transport.run` returns.
 package enum TransferStage: Sendable {
   case ended(TransferReceipt)
   /// The sink called its body `.splittable`: the task that began the transfer must now await it.
@@ -200,7 +200,7 @@ package final class TransferMeter: Sendable {
     enter(.receiving)
   }
 
-  /// - Parameter parts: which bytes are there, in the order of the file; nil where that cannot be told without waiting.
+  /// - Parameter parts: which bytes are there, in the order of the file; nil if unknown without waiting.
   ///   Must not hold what holds the meter.
   package func split(_ parts: @escaping @Sendable () -> [Range<Int64>]?) { split.withLock { $0.parts = parts } }
 

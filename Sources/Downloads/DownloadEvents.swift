@@ -15,7 +15,7 @@ public enum DownloadEvent: Sendable {
   case failed(index: Int, DownloadItem, DownloadError)
 }
 
-/// How far one file has come.
+/// The progress of one file.
 public struct DownloadProgress: Sendable, Equatable {
   /// Its place in the list, from 0.
   public let index: Int
@@ -48,7 +48,7 @@ public struct DownloadEvents: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(owner: Owner(begin())) }
 
-  /// Ends the downloads when nobody reads of them any more.
+  /// Ends the downloads when they have no reader any more.
   fileprivate final class Owner: Sendable {
     let call: ListCall
     /// Nil in a closed session.

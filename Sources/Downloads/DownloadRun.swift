@@ -24,7 +24,7 @@ package struct RunPlan: Sendable {
   package var order = RequestOrder.list
   /// Whether the list is read ahead for urgent requests from the beginning.
   package var looksAhead = false
-  /// Whether transfers share connections (HTTP/2), so that nobody knows how many there are.
+  /// Whether transfers share connections (HTTP/2), so that their number is unknown.
   package var sharesConnections = false
   /// Whether it leaves hosts to runs that are not in the background.
   package var isBackground = false
@@ -180,7 +180,7 @@ package final class DownloadRun: Sendable {
   /// More files at a time are of no use to anybody.
   private static let mostLanes = 512
 
-  /// Gives one file up for this run, and keeps what has come of it.
+  /// Gives one file up for this run, and keeps its downloaded part.
   package func skip(_ id: Int, _ meter: TransferMeter) async {
     guard let running = state.withLock({ $0.running }) else { return }
     for request in running.queue.withdraw([id]) { return end(request, .skipped, running.news, kept: meter.kept) }

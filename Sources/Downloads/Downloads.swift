@@ -48,7 +48,7 @@ public final class Downloads: Sendable {
     try await self.init(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder))
   }
 
-  /// Closes a session that nobody closed.
+  /// Closes a session that is still open.
   deinit {
     guard !state.withLock({ $0.isClosed }) else { return }
     // Its own task, because a deinitialiser cannot wait.

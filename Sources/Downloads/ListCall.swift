@@ -45,7 +45,7 @@ final class ListCall: RequestSource {
 
   private struct Open {
     let item: DownloadItem
-    /// The one that was told last; nil before `began`.
+    /// The last reported one; nil before `began`.
     var position: Int64?
   }
 

@@ -309,7 +309,7 @@ package enum Reuse: Sendable, Equatable {
   /// It was the answer to a request with other credentials or selecting fields. A strong entity tag tells whether it is
   /// this one's too, since it names one representation among all of the resource's.
   case byStrongTag
-  /// It came from a server that nobody checked, and this run checks: a tag may be the forger's, too.
+  /// It is from an unchecked server, and this run checks: a tag may be the forger's, too.
   case never
 }
 
@@ -322,7 +322,7 @@ package struct TrustMark: Sendable, Hashable, Codable {
 
   package static let usual = TrustMark(text: "")
 
-  /// The first byte of a mark of what came from a server that nobody checked.
+  /// The first byte of the mark of a file from an unchecked server.
   package static let unchecked = "!"
   var isUnchecked: Bool { text.utf8.starts(with: Self.unchecked.utf8) }
 

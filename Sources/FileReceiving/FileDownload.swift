@@ -365,7 +365,7 @@ package struct FileDownloadState: Sendable, Equatable {
     DownloadError(.shortBody, "\(length) of \(expected ?? 0) bytes", "receiving", isTransient: true)
   }
 
-  /// The held bytes cannot be continued. Temporary: another request will do, and the user need not be told.
+  /// The held bytes cannot be continued. Temporary: another request will do, without a message.
   static func again(_ why: String) -> DownloadError {
     DownloadError(.range, why, "resuming", isTransient: true)
   }

@@ -130,7 +130,7 @@ struct PartWriter: ~Copyable {
 
   // MARK: Bytes
 
-  /// - Parameter isShort: whether so little has come that it is written at once: a short file is one write.
+  /// - Parameter isShort: whether the body is so short that it is written at once: a short file is one write.
   mutating func append(_ bytes: UnsafeRawBufferPointer, to id: Int, isShort: Bool) throws(DownloadError) {
     if isShort, buffer.count == 0 {
       segments.receive(bytes.count, for: id)

@@ -449,7 +449,7 @@ struct Reception: ~Copyable {
     return true
   }
 
-  /// How the whole file compares with its checksum, as far as that can be told without reading the file.
+  /// How the whole file compares with its checksum, as far as known without reading the file.
   var verdict: DigestVerdict { part.verdict ?? expectedDigest(head).map { .unread($0) } ?? DigestVerdict.none }
 
   /// The digest of the whole file, read from the disk. Blocks.

@@ -124,7 +124,7 @@ struct SegmentMap: Sendable, Equatable {
     return open
   }
 
-  /// Whether a segment's transfer has come to an end behind which it asked for more, before another one took the rest.
+  /// Whether a segment's transfer reached an end behind which it asked for more, before another one took the rest.
   func isCutOff(_ id: Int, at end: Int64?) -> Bool {
     self[id].map { segment in end.map { segment.received == $0 && segment.asked > $0 } ?? false } ?? false
   }

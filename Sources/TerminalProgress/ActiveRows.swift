@@ -149,7 +149,7 @@ struct ActiveRow: Sendable {
     if let retry, arrived > 0 || now >= retry.until { self.retry = nil }
   }
 
-  /// Reads which parts are there; where that cannot be told at once, those of the last frame stand.
+  /// Reads which parts are there; if unknown at once, those of the last frame stay.
   fileprivate mutating func lookAtParts() { parts = meter.parts ?? parts }
 
   /// What happens instead of the arrival of bytes.
@@ -170,7 +170,7 @@ struct ActiveRow: Sendable {
     retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime && progress.remaining != 0
   }
 
-  /// Nil while it cannot be told, as in a stall: a rate that fades says nothing about the rest.
+  /// Nil while unknown, as in a stall: a rate that fades says nothing about the rest.
   func timeLeft(at now: Duration) -> Duration? {
     guard retry == nil, phase == .receiving, !hasStalled(at: now) else { return nil }
     return progress.remaining.flatMap { rate.timeLeft(remaining: $0, at: now) }

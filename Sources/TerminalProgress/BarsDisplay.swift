@@ -160,7 +160,7 @@ struct BarsDisplay: Sendable {
 }
 
 /// Lines that scroll away above the bars, one for each file that was fetched. What failed stands in the region
-/// (`WaitLines`) and is told once, at the end; what was here already is only counted.
+/// (`WaitLines`) and is listed once, at the end; existing files are only counted.
 struct EventLines {
   /// Files that may end well in one frame before only some of them are named.
   private static let limit = 40
@@ -196,7 +196,7 @@ struct EventLines {
       return noted(request.address, RetryMessages.text(reason), .retry)
     case .waitsForAnotherProcess(let request, let process):
       return noted(request.address, OutcomeNote.waits(for: process), .retry)
-    // Files of watched lists have rows of their own, and waiting is told below.
+    // Files of watched lists have rows of their own, and waiting is shown below.
     case .began, .ended, .retry, .rejected, .watch(.removed), .watch(.asking), .watch(.waiting): return nil
     case .watch(let news):
       return line(glyphs.retry, .retry, TerminalText.shown(WatchMessages(words: words).text(news).text, glyphs), .dim)

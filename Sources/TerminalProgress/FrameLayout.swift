@@ -197,7 +197,7 @@ struct FrameLayout {
     line.append(fraction.map { "\(Int($0 * 100))%" } ?? "", right: RowColumns.percentWidth)
   }
 
-  /// - Parameter isKnown: false for a file of which nothing has come.
+  /// - Parameter isKnown: false for a file without a byte.
   /// - Parameter isEstimate: whether the total is one.
   func appendBytes(_ progress: FileProgress, isKnown: Bool, isEstimate: Bool = false, to line: inout CellLine) {
     var bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""

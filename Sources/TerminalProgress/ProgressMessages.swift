@@ -23,7 +23,7 @@ package struct ProgressMessages: Sendable {
   }
 }
 
-/// What dlm does about a failure that may pass, in the same words wherever it is told.
+/// What dlm does about a failure that may pass, in the same words everywhere.
 package enum RetryMessages {
   /// A sentence: `503 Service Unavailable; again in 4.0 s, 2 of 5`.
   package static func text(_ cause: String, _ next: NextAttempt) -> String {
@@ -47,7 +47,7 @@ package enum RetryMessages {
 
 /// What happens to a file of which no bytes come, in a column.
 enum StatusMessages {
-  /// A wait is told with its time from then on.
+  /// From then on a wait is shown with its time.
   private static let patience = Duration.seconds(3)
 
   static func text(_ status: ActiveRow.Status, at now: Duration, width: Int) -> String {
@@ -98,7 +98,7 @@ enum OutcomeNote {
   }
 }
 
-/// What is told of watched lists.
+/// The messages about watched lists.
 struct WatchMessages {
   let words: ProgressMessages
 

@@ -16,7 +16,7 @@ final class TerminalMode: Sendable {
   static let pasteOff = Array("\u{1B}[?2004l".utf8)
 
   private let descriptor: Int32
-  /// Whether what is typed is none of ours: it is for whoever reads next.
+  /// Whether typed text is not for dlm, but for the next program that reads.
   let keepsInput: Bool
   private let state = Lock(State())
 

@@ -36,7 +36,7 @@ struct ProgressTallyTests {
     #expect(reader.take().events.isEmpty)
   }
 
-  /// Each event once copied all that waited, and a run of 10,000 files took twice the processor's time in a terminal: so
+  /// Each event once copied all waiting ones, and a run of 10,000 files took twice the processor's time in a terminal: so
   /// many events would take minutes.
   @Test(.timeLimit(.minutes(1))) func anEventDoesNotTouchThoseBefore() throws {
     let feed = ProgressFeed()

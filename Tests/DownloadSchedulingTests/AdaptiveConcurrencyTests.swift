@@ -77,7 +77,7 @@ struct AdaptiveConcurrencyTests {
     #expect(concurrency.limit == 24)
   }
 
-  /// Files that are here already, before the first that is asked for: the time that they take is no silence of its host.
+  /// Existing files before the first download: the time that they take is no silence of its host.
   @Test func whatIsAnsweredFromTheDiskIsNoSilence() {
     var run = RunLimiter(widths: [64], adaptive: AdaptiveConcurrency(ceiling: 64))
     var now = Duration.zero

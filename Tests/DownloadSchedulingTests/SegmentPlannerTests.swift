@@ -57,7 +57,7 @@ struct SegmentPlannerTests {
     let seconds: Double
   }
 
-  /// The story: of half a gigabyte from afar, the first window came within ten milliseconds. That was plenty, and the file
+  /// Once the first window of half a gigabyte from afar arrived within ten milliseconds. That was plenty, and the file
   /// stayed with one connection for seven seconds, where five took 1.4.
   static let lines = [
     Line(

@@ -56,7 +56,7 @@ struct ArticleTests {
     #expect(unknown.sorted() == [])
   }
 
-  /// Every name that is declared in the sources or the tests. Foundation's expressions, since Swift's take seconds where
+  /// Every name that the sources or the tests declare. Foundation's expressions, since Swift's take seconds where
   /// the standard library's code for them is not specialized.
   private static let declared: Set<String> = {
     let words = "struct|class|actor|enum|protocol|typealias|func|case|var|let|name:"

@@ -18,7 +18,7 @@ struct DiskTests {
     return try await place.start("unshare", ["-Urm", "sh", "-c", script, dlm] + arguments).waitForExit()
   }
 
-  /// Known before the first byte: the file is not begun, the others arrive.
+  /// Known before the first byte: the file does not start, the others arrive.
   @Test(.enabled(if: NameSpace.isAllowed))
   func aFileThatDoesNotFit() async throws {
     let origin = try FaultyOrigin()
@@ -57,7 +57,7 @@ struct DiskTests {
     #expect(run.errorText.contains("beside the files that are under way"), "\(run.errorText)")
   }
 
-  /// Nobody said how long it is: what came is kept, the rest of the list is not tried in vain.
+  /// Of unknown length: the downloaded part is saved, the rest of the list is not tried in vain.
   @Test(.enabled(if: NameSpace.isAllowed))
   func fullInTheMiddle() async throws {
     let origin = try FaultyOrigin()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("--dry-run: what a run would do, and how large it is")
 struct DryRunTests {
-  /// What an earlier run left in `out`: a file that is here, one that was changed, a part, and another's.
+  /// What an earlier run left in `out`: an unchanged file, a changed one, a part, and another's.
   private static func place(_ origin: FaultyOrigin) async throws -> Workplace {
     let place = try Workplace()
     for name in ["here", "changed"] { origin.route("/\(name)", .file([1, 2, 3], FileOptions(etag: "\"1\""))) }

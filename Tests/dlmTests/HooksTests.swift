@@ -14,7 +14,7 @@ struct HooksTests {
     ])
   func words(text: String, words: [String]?) { #expect(HookCommand(argument: text)?.words == words) }
 
-  /// One line a command: what it was told, and what it can see.
+  /// One line per command: its variables, and what it can see.
   private static let note =
     #"sh -c 'echo "$DLM_VERDICT $DLM_STATUS $DLM_PATH $DLM_URL $DLM_DONE $DLM_FAILED" >> log; echo said'"#
 
@@ -123,7 +123,7 @@ struct HooksTests {
     #expect(!isRunning(), "\(number) is left")
   }
 
-  /// The first signal, or the end of --grace, goes to the commands and what they started; a second ends what ignores it.
+  /// The first signal, or the end of --grace, goes to the commands and their children; a second ends those that ignore it.
   @Test(
     arguments: [
       (SIGTERM, 1, "", []), (SIGINT, 1, "", []), (SIGTERM, 2, "trap \"\" TERM;", []),

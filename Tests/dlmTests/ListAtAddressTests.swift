@@ -124,7 +124,7 @@ struct ListAtAddressTests {
     #expect(try place.names().isEmpty)
   }
 
-  /// What comes again must be what came before; no file is fetched twice for it.
+  /// The second answer must equal the first; no file is downloaded twice for it.
   @Test func brokenOff() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
@@ -197,7 +197,7 @@ struct ListAtAddressTests {
 
   // MARK: Bounds
 
-  /// As it comes, and as it is decoded; whether or not its length is told.
+  /// As sent and as decoded, with and without a length.
   @Test(arguments: [false, true], [false, true])
   func tooLong(isCompressed: Bool, isChunked: Bool) async throws {
     let origin = try Self.origin()

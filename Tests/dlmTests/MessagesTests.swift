@@ -106,7 +106,7 @@ struct MessagesTests {
       ])
   }
 
-  /// It said "3.5 MiB in 0.2 s (476 B/s)" of files that were here, and "0 B in 13.1 s (297 KiB/s)" of a file that failed.
+  /// It said "3.5 MiB in 0.2 s (476 B/s)" of existing files, and "0 B in 13.1 s (297 KiB/s)" of a file that failed.
   @Test(
     arguments: [
       (64, 64, 65, "64.0 MiB in 4.0 s (16.0 MiB/s)"),

@@ -353,7 +353,7 @@ struct RepeatTests {
     }
   }
 
-  /// A list that could not be read, holds nothing, or is mistyped is not what anybody wants again.
+  /// A list that could not be read, is empty, or is mistyped is not remembered.
   @Test func whatIsNoListReplacesNone() async throws {
     let place = try Workplace()
     let (origin, _) = try Self.origin(place)

@@ -7,7 +7,7 @@ import Testing
 struct RunningStatusTests {
   private static let body = SplitMix64.bytes(count: 1 << 20, seed: 7)
 
-  /// A run of two files, one of which stops halfway until the gate opens.
+  /// A run of two files; one stops halfway until the gate opens.
   private static func start(_ origin: FaultyOrigin, _ place: Workplace, _ gate: Gate, _ more: String...)
     async throws -> CommandRun
   {
@@ -19,7 +19,7 @@ struct RunningStatusTests {
     return run
   }
 
-  /// Asks again and again until a run is told of, and its first file is done.
+  /// Asks again and again until a run is shown, and its first file is done.
   private static func status(_ place: Workplace, _ arguments: String...) async throws -> String {
     for _ in 0..<100 {
       let status = try await place.start(["cache", "status"] + arguments).waitForExit()

@@ -51,7 +51,7 @@ struct StandardStreamTests {
     #expect(full.errorText.contains("standard output cannot be written: No space left"), "\(full.errorText)")
     let closed = try await shell(place, "exec \"$0\" \(arguments) >&-")
     #expect(closed.status == 74, "\(closed.errorText)")
-    // A reader that has gone wants no more: quiet, and no failure.
+    // A reader that went away needs no more: quiet, and no failure.
     let gone = try await shell(place, "(sleep 0.2; \"$0\" \(arguments); echo $? >&2) | true")
     #expect(gone.errorText == "0\n", "\(gone.errorText)")
   }

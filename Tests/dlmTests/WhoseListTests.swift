@@ -15,7 +15,7 @@ struct WhoseListTests {
   enum Author: String, CaseIterable, Sendable {
     case owner, mirror, thirdPartyMirror, thirdPartyMirrorWithSum, thirdPartyHeader, mirrorWithSum
 
-    /// Whether the first answer is the owner's: the server sent it for the URL alone, or a digest of the user's proved it.
+    /// Whether the first answer is the owner's: the server sent it for the URL alone, or the user's digest proved it.
     var isOwners: Bool { self == .owner || self == .mirrorWithSum }
     var isRight: Bool { self == .mirrorWithSum }
     var isAtURL: Bool { rawValue.hasPrefix("thirdParty") }
@@ -112,7 +112,7 @@ struct WhoseListTests {
     }
   }
 
-  /// The mirror's part, and an owner that has come back, are put together where a digest proves the whole. What comes of
+  /// The mirror's part, and an owner that answers again, are put together if a digest proves the file. What comes of
   /// it is the list author's still: the digest is theirs, too.
   @Test func aThirdPartysDigestProvesNothingToTheUser() async throws {
     let place = try Place()
@@ -149,7 +149,7 @@ struct WhoseListTests {
 
   // MARK: http in the place of https
 
-  /// Whether a digest of the user's proves what comes over http.
+  /// Whether the user's digest proves a file over http.
   enum HTTPProof: CaseIterable, Sendable { case none, weakSum, sum, sumsFile }
 
   private func proof(_ proof: HTTPProof, _ place: Workplace) throws -> (line: String, words: [String]) {

@@ -11,7 +11,7 @@ package struct ComparisonRunner: Sendable {
   package enum News: Sendable {
     /// A valid run has ended, a warm-up too; with what has been measured so far.
     case ran(ComparisonPlan.Step, RunObservation, measured: [RunMeasurement])
-    /// These files failed. The comparison begins anew, without them.
+    /// These files failed. The comparison starts over without them.
     case leftOut([DownloadError])
   }
 

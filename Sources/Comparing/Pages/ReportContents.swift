@@ -3,7 +3,7 @@ import TerminalProgress
 /// What all forms of a report show, worked out once.
 struct ReportContents {
   let modes: [Mode]
-  /// What the others' speed is told against; nil where nothing is compared.
+  /// The baseline of the others' speed; nil if nothing is compared.
   let baseline: ComparedMode?
   let axis: TimeAxis
   let report: ComparisonReport

@@ -65,7 +65,7 @@ final class IndexSession {
     }
   }
 
-  /// What is known of a request's files, if that can be told without waiting.
+  /// What is known of a request's files, if known without waiting.
   func knownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
     guard let index else { return .nothing }
     if let pending = batch?[asked.key] { return judge([pending], asked) }

@@ -50,7 +50,7 @@ package actor Downloader {
     (self.retry, self.clock, self.random, self.segments) = (retry, clock, random, segments)
   }
 
-  /// Gives one file up for this run: it ends with the error, and keeps what has come. Equal requests go on.
+  /// Gives one file up for this run: it ends with the error, and keeps the downloaded part. Equal requests go on.
   /// - Returns: whether the file is under way here; if not, it will be given up once it comes here.
   package func giveUp(_ id: Int, _ meter: TransferMeter, as error: DownloadError = .skipped) async -> Bool {
     givenUp[id] = error
@@ -244,7 +244,7 @@ package actor Downloader {
       share.requeueUnasked(request)
       return feed.requeue(request, nil, error: error)
     }
-    // What has come of it in this run is counted on.
+    // Its bytes of this run stay counted.
     let next = error.overtaken == nil ? next(of: request, after: error, meter) : RestingFile(request, meter)
     guard let again = share.requeue(request, after: error, next: next) else {
       return tellEnd(request, .failure(error), meter, next)

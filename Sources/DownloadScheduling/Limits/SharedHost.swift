@@ -168,7 +168,7 @@ struct SharedHost {
 
   /// - Parameters:
   ///   - inUse: by share: one share's request uses no idle connection of another's.
-  ///   - wants: nil to leave that as it was told.
+  ///   - wants: nil to leave the last value.
   mutating func tell(_ limiter: HostLimiter, _ inUse: [Int], wants: Int? = nil) {
     note.hasServed = limiter.hasServed
     note.inUse = limiter.inUse

@@ -56,7 +56,7 @@ final class QueuedHost {
     inUse[share] -= 1
     touch(isFree: true)
     guard !isLearnt, let taken = parts else { return }
-    // What further connections took over is shared evenly again, once that takes nobody's place.
+    // What further connections took over is shared evenly again, once that displaces no request.
     parts = nil
     if !inUse.indices.allSatisfy({ inUse[$0] <= quota(of: $0) }) { parts = taken }
   }

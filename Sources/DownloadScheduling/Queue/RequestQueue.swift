@@ -182,7 +182,7 @@ package final class RequestQueue: Sendable {
     let ticket = lastTicket.wrappingAdd(1, ordering: .relaxed).newValue
     return await withTaskCancellationHandler {
       await withCheckedContinuation { task in
-        // What has come since the lane asked is handed to it at once.
+        // A request that arrived since the lane asked is handed to it at once.
         let waits = change { state in
           if Task.isCancelled { return false }
           state.lanes.append(WaitingLane(ticket: ticket, share: share, task: task))

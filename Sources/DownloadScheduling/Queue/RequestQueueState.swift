@@ -25,7 +25,7 @@ struct RequestQueueState {
   private var homes = KeyHomes()
   /// When more files may go although none has ended; nil for never.
   private var opens: Duration?
-  /// Whether a request has come to where another share may take it.
+  /// Whether another share may take a request now.
   private var hasMoved = false
   /// Whether rules use the time that they are given; only once a host has refused, or another process was there.
   private(set) var needsTime = false

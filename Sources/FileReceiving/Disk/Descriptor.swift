@@ -208,7 +208,7 @@ package struct StandingFile: Sendable, Equatable {
 }
 
 /// When a finished file was last changed in any way (ctime), as its row has it. Inode, length and time of content can
-/// be made again by whoever may write the folder; this time nobody can set.
+/// be made again by whoever may write the folder; this time cannot be set.
 package struct ChangeTime: Sendable, Equatable {
   /// Nanoseconds since 1970; negative for `beforeNaming`.
   package let number: Int64
@@ -297,7 +297,7 @@ package enum Distrust: Sendable, Equatable {
     }
   }
 
-  /// The same for a folder: `notRegular` is what is none.
+  /// The same for a folder: `notRegular` is anything else.
   package init?(folder: FileOwnership, user: UInt32, trustsRoot: Bool = false) {
     guard folder.kind == 0o040000 else {
       self = .notRegular

@@ -111,7 +111,7 @@ extension Descriptor {
       }
       let count = dlm_copy_file_range(file.raw, raw, offset, most)
       if count == 0 { return offset }
-      // Not all pairs of file systems can. A failure of the disk's comes again by hand.
+      // Not all pairs of file systems can. A disk failure repeats in the manual copy.
       if count < 0 { byHand = errno != EINTR }
       offset += Int64(max(0, count))
     }

@@ -323,7 +323,7 @@ package struct PartialName: Sendable, Equatable {
   static let metadataSuffix = ".part.json"
   private static let draftSuffix = ".part.json.new"
 
-  /// The name of new metadata until it replaces the current one: each dlm of this user can compute it, nobody else.
+  /// The name of new metadata until it replaces the current one: only processes of this user can compute it.
   /// - Parameter number: 0; a higher one where another user has put a file under the lower names.
   package func draft(_ secret: UserSecret, _ number: Int) -> String {
     secret.tag("draft \(number)", metadata) + Self.draftSuffix

@@ -99,7 +99,7 @@ final class ListVersion: Sendable {
   func isRead() { state.withLock { $0.read = $0.arriving } }
 }
 
-/// What has come of a list, shared by the thread that brings it and the one that reads it.
+/// The downloaded part of a list, shared by the thread that writes it and the one that reads it.
 final class ArrivingBytes: ByteSink {
   private let address: Address
   private let how: ListAtAddress.Fetching
@@ -110,7 +110,7 @@ final class ArrivingBytes: ByteSink {
   private struct State {
     let file: FileDescriptor
     var length: Int64 = 0
-    /// How far the present attempt has come.
+    /// Bytes of the current attempt.
     var position: Int64 = 0
     var end: Result<Void, DownloadError>?
     var base: Address
@@ -166,7 +166,7 @@ final class ArrivingBytes: ByteSink {
     return .more
   }
 
-  /// - Throws: if an earlier attempt brought more than this one, which has come to its end.
+  /// - Throws: if an earlier attempt got more than this one, which has ended.
   fileprivate func finish() throws(DownloadError) {
     if state.withLock({ $0.position < $0.length }) { throw Self.changed }
   }
@@ -193,7 +193,7 @@ final class ArrivingBytes: ByteSink {
 
   func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
 
-  /// - Returns: empty at the end; nil while nothing is here yet: the pipe becomes readable with it.
+  /// - Returns: empty at the end; nil while no byte is available: the pipe becomes readable with it.
   /// - Throws: what ended the transfer, once all that it brought has been read.
   func read(at offset: Int64, _ count: Int) throws(DownloadError) -> [UInt8]? {
     // Before the look, so that what happens after it wakes again.

@@ -91,7 +91,7 @@ enum ListLine {
 extension Address {
   /// The address that a page of a known redirector leads to, as one of its parameters says; nil for any other address.
   var unwrapped: Address? {
-    // By path first, as most that have a query are none.
+    // By path first, as most URLs with a query do not match.
     guard let query else { return nil }
     let place = path.unicodeScalars.last == "/" ? path.dropLast() : path
     guard let names = Self.redirectors[place]?[site] else { return nil }
@@ -143,7 +143,7 @@ struct ListDoubt {
     return held.isEmpty ? [] : release()
   }
 
-  /// - Returns: the bad lines to be told now; none as long as it is in doubt.
+  /// - Returns: the bad lines to report now; empty while in doubt.
   /// - Throws: if it is no list.
   mutating func take(_ line: Rejection) throws(Rejection.NoList) -> [Rejection] {
     bad += 1

@@ -16,7 +16,7 @@ struct Shard: Sendable, Equatable {
   let numbers: ClosedRange<Int>
   let count: Int
   var unit = Unit.line
-  /// Hosts that would make one shard too long, so that their lines go to all; nil where nobody looked for them.
+  /// Hosts that would make one shard too long, so that their lines go to all; nil if not searched.
   var byLine: Set<String>?
 
   func takes(_ address: Address) -> Bool {

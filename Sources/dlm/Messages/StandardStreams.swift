@@ -54,7 +54,7 @@ enum StandardOutput {
 
   static func say(json values: [JSONValue]) throws(ExitStatus) { try write(values.map { $0.text + "\n" }.joined()) }
 
-  /// The size of the terminal that standard output is; nil if it is none.
+  /// The size of the terminal on standard output; nil if that is no terminal.
   static var terminal: TerminalSize? { terminal(STDOUT_FILENO) }
 
   private static func terminal(_ descriptor: Int32) -> TerminalSize? {

@@ -24,7 +24,7 @@ struct Question: Sendable {
     var outcome = outcome
     if path == nil { outcome.kind = .skipped }
     outcome.path = path ?? outcome.renamedFrom ?? outcome.path
-    // Of a name that the user gave or took back, nobody asks what it was to be.
+    // A name that the user gave or withdrew is not asked for again.
     if decision != .keep, decision != .replace { outcome.renamedFrom = nil }
     return outcome
   }
@@ -94,7 +94,7 @@ final class QuestionQueue: Sendable {
     var forAll: NameDecision?
     for await asked in questions {
       if case .links(let links) = asked {
-        // The run waits for this, also where nobody can be asked any more.
+        // The run waits for this, also when no question can be asked any more.
         let isWanted = await decide(links) ?? false
         end()
         await fetch(isWanted ? links : [])

@@ -19,7 +19,7 @@ enum TerminalKey: Sendable, Hashable {
   }
 }
 
-/// Which keys are commands. Letters that come as typing are none: what was meant for a shell ("ls", "quit") would act.
+/// Which keys are commands. Letters that come as typing are not: what was meant for a shell ("ls", "quit") would act.
 /// So a letter waits until it is known to stand alone. Signs and arrows act at once; a key that is held down is one.
 struct TypingRule: Sendable {
   /// What follows a letter sooner is typed with it.

@@ -122,7 +122,7 @@ actor TerminalKeys {
 }
 
 enum TerminalPrompt {
-  /// The controlling terminal, since the list may come through standard input; nil where there is none.
+  /// The controlling terminal, since standard input may be the list; nil without one.
   static func open() -> Int32? {
     let terminal = Glibc.open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     return terminal >= 0 ? terminal : nil
@@ -160,7 +160,7 @@ enum TerminalPrompt {
   /// As the terminal has let it be edited; empty where that has gone, and for Ctrl-D.
   private static func line(_ terminal: Int32) -> String? {
     var wanted = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-    // Not for ever: a signal taken by another thread wakes nobody here.
+    // Not for ever: a signal taken by another thread does not wake this one.
     while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = read(terminal, &bytes, bytes.count)
@@ -168,7 +168,7 @@ enum TerminalPrompt {
   }
 
   private static func say(_ text: String, _ terminal: Int32) {
-    // A question that cannot be written is not seen: nobody says yes to it, and a secret is read all the same.
+    // A question that cannot be written is not seen: so its answer is no, and a secret is read all the same.
     try? FileDescriptor(rawValue: terminal).writeWhole(text.utf8)
   }
 }
@@ -218,7 +218,7 @@ struct ScreenKeys: Sendable {
     }
   }
 
-  /// Whether keys are commands. They come from the controlling terminal, so none are taken that somebody else may read:
+  /// Whether keys are commands. They come from the controlling terminal, so dlm takes none that others may read:
   /// a pager behind dlm, or a list that is typed.
   static func areTaken(isWanted: Bool, readsInput: Bool, by streams: Streams) -> Bool {
     guard isWanted, streams.isErrorControlling, !streams.isOutputPiped else { return false }

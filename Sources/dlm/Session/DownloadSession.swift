@@ -242,7 +242,7 @@ struct DownloadSession: Sendable {
         observers.settled(question.request, .success(question.outcome(after: decision, at: path)))
         return path
       }, onFailure: { failures.add($0) }, fetch: { _ = await add($0, keepers: -1) })
-    // Unstructured, as a signal does not end what is to be done about files that are here.
+    // Unstructured, as a signal does not end the work on complete files.
     let hooks = observers.hooks.map { hooks in Task { await hooks.run() } }
     async let _: Void? = trial?.output?.follow(orElse: screen.stop)
     let width = await fetchAll()
@@ -374,7 +374,7 @@ struct DownloadSession: Sendable {
     StandardError.say(troubles)
     if await trial?.output?.isReaderGone == true { return .brokenPipe }
     summarize(report, times, listDigest)
-    // Behind the summary, since they may read all that is here.
+    // After the summary, since they may read all files.
     var hasLists = true
     if let lists = observers.lists {
       hasLists = await screen.runInterruptibly { await lists.write(isCut: report.signal != nil) }.0

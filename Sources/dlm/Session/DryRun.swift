@@ -7,7 +7,7 @@ import TerminalProgress
 
 /// What a run would do (`--dry-run`), with the sizes that servers give.
 struct DryRun {
-  /// What is left to do; a server may be asked about what is here, too.
+  /// What is left to do; a server may also be asked about existing files.
   enum Step: String, CaseIterable { case fetch, resume, here, skip, fail }
 
   struct File {

@@ -4,7 +4,7 @@ import Synchronization
 /// The failures of a run, for the summary and the exit status. Beyond `told` they are only counted, and spooled for
 /// `--failed`, so that memory does not grow with the list.
 final class FailureLog: Sendable {
-  /// How many are kept: nobody reads more in a terminal.
+  /// How many are kept: no user reads more in a terminal.
   static let told = 10_000
 
   let spool: FailureSpool?

@@ -13,7 +13,7 @@ actor OutputStream {
   private(set) var written: Int64 = 0
   private(set) var failure: DownloadError?
 
-  /// Between two looks at what has come.
+  /// Between two polls of the downloaded bytes.
   private static let pause = Duration.milliseconds(20)
 
   var isReaderGone: Bool { failure?.cause == .errno(EPIPE) }
@@ -47,7 +47,7 @@ actor OutputStream {
     } catch {
       let error = DownloadError(ofFile: error, path: outcome.path, activity: "reading")
       if error.code != .cancelled { failure = error }
-      // Of a reader that has gone, nothing is told.
+      // A reader that went away is not reported.
       return .failure(isReaderGone ? .cancelled : error)
     }
     var outcome = outcome

@@ -41,7 +41,7 @@ final class RunMemory: Sendable {
     return path.isAbsolute ? path.string : FilePath(store.folder).pushing(path).lexicallyNormalized().string
   }
 
-  /// The SOURCE by which the next run finds the same list; nil where there is none.
+  /// The SOURCE by which the next run finds the same list; nil if it cannot.
   static func name(of source: Source, _ store: RunHistoryStore) -> String? {
     switch source {
     case .standardInput: store.spoolPath?.string

@@ -16,7 +16,7 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
     String(text.unicodeScalars.prefix { $0 != ":" && $0 != ";" }.filter { $0 != " " && $0 != "\t" })
   }
 
-  /// - Throws: `ValidationError` that names the place of a line that is none, never its value.
+  /// - Throws: `ValidationError` that names the place of a wrong line, never its value.
   static func lines(of arguments: [HeaderArgument]) throws -> [String] {
     try arguments.flatMap { argument -> [String] in
       guard argument.isFile else { return [try argument.line(from: "--header (or -H)")] }

@@ -12,7 +12,7 @@ actor ListNotices {
 
   private let paths: [String?]
   private nonisolated let interruption = Interruption()
-  /// Of inotify(7); nil where there is none to be had.
+  /// Of inotify(7); nil if it is not available.
   private let queue: FileDescriptor?
   /// By watch and name.
   private var places: [Int32: [String: Set<Int>]] = [:]
@@ -85,14 +85,14 @@ actor ListNotices {
 }
 
 /// When a changed list, which is often seen half written, is read. New lines begin at once; a loss is believed when its
-/// writer has closed it, or another has taken its name, and it has been still since; later where nobody tells.
+/// writer has closed it, or another has taken its name, and it has been still since; later without notices.
 struct ListStillness {
   enum Notice: Equatable {
-    /// Written, made or emptied: somebody has it open.
+    /// Written, created or emptied: a writer has it open.
     case written
     /// Closed by its writer, renamed or removed: it is as it is meant to be.
     case closed
-    /// It differs; how, nobody told.
+    /// It differs, without a notice how.
     case differs
   }
 
@@ -106,7 +106,7 @@ struct ListStillness {
   static let settling = Duration.milliseconds(200)
   /// For a list that changes all the time.
   private static let longest = Duration.seconds(1)
-  /// Where nobody tells who writes.
+  /// For file systems without notices of writers.
   static let doubt = Duration.seconds(5)
   /// For a writer that keeps the list open and writes nothing.
   static let openDoubt = Duration.seconds(30)

@@ -1,8 +1,8 @@
 import DownloadModel
 import FileReceiving
 
-/// The lines of the watched lists, and how far each has come. Work lives as long as its line; what must be cancelled
-/// ends by itself, and `ended` is told as of any other end.
+/// The lines of the watched lists, and the state of each. Work lives as long as its line; what must be cancelled
+/// ends by itself, and `ended` is called as for any other end.
 struct LivingLines {
   struct Effects {
     /// Requests that the run has, and that must end.

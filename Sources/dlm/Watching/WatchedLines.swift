@@ -3,7 +3,7 @@ import DownloadScheduling
 import FileReceiving
 
 /// The source of a run that watches its lists, which waits for more until it is stopped: the lock around `LivingLines`.
-/// The feed is told inside the lock, so that its counts are always those of the lines.
+/// The feed is updated inside the lock, so that its counts are always those of the lines.
 final class WatchedLines: RequestSource {
   let scopes = DownloadScopes()
   /// The last is of what is no list's.

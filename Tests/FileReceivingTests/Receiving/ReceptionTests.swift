@@ -171,7 +171,7 @@ struct ReceptionTests {
     try bytes.span.bytes.withUnsafeBytes { bytes throws(DownloadError) in try reception.write(bytes, to: id) }
   }
 
-  /// A second transfer takes the end: the first goes on to there, its surplus is not counted, and neither ends the file.
+  /// A second transfer takes the end: the first continues up to it, its surplus is not counted, and neither ends the file.
   @Test func twoTransfersShareTheFile() throws {
     let bench = try Bench()
     let meter = TransferMeter()

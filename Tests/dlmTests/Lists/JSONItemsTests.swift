@@ -65,7 +65,7 @@ struct JSONItemsTests {
     #expect(try Self.list().sizeOfOtherResult(Array(text.utf8)) == nil, "\(text)")
   }
 
-  /// A bad line is told, and the others go on.
+  /// A bad line is reported, and the others go on.
   @Test func lines() throws {
     let lines = [
       #"{"url":"http://h/1"}"#, #"{"url":"http://h/2""#, #"{"url":"http://h/3"}"#, "nonsense", #"{"url":"http://h"#, "",
@@ -94,7 +94,7 @@ struct JSONItemsTests {
       ])
   }
 
-  /// What is said of a text of which nobody said where addresses are.
+  /// The message for a text whose URL fields are unknown.
   static let found: [(text: String, said: String, count: Int)] = [
     (#"["http://h/a","http://h/b"]"#, "JSON, URLs in []", 2),
     (#"{"x":[1],"list":["http://h/a","http://h/b"]}"#, "JSON, URLs in list[]", 2),
@@ -124,7 +124,7 @@ struct JSONItemsTests {
 
   private static let sum = String(repeating: "ab", count: 32)
 
-  /// Fields that nobody named, in any order of an item.
+  /// Unnamed fields, in any order of an item.
   static let used: [(text: String, said: String, used: String?, first: String)] = [
     (
       #"[{"md5":"\#(sum.prefix(32))","url":"http://h/a","n":1,"size":7},{"url":"http://h/b"}]"#, "JSON, URLs in [].url",

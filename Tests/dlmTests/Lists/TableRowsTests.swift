@@ -221,7 +221,7 @@ struct TableRowsTests {
     #expect(try ListText(form: form).sizeOfOtherResult(Array(text.utf8)) == nil, "\(text.debugDescription)")
   }
 
-  /// A wrong checksum of a column that nobody named fails the file, with the option that ignores the column.
+  /// A wrong checksum of an unnamed column fails the file, with the option that ignores the column.
   @Test func aWrongChecksumIsNoticed() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -219,7 +219,7 @@ struct KeysTests {
     #expect(try halting.place.names().contains("a.bin"))
   }
 
-  /// As the first Ctrl-C: what has come is kept, and the same command goes on from there.
+  /// As the first Ctrl-C: the downloaded part is saved, and the same command resumes.
   @Test func stopKeeps() async throws {
     let halting = try Halting(["a.bin"])
     defer { halting.origin.stop() }
@@ -426,7 +426,7 @@ struct KeysTests {
     #expect(try halting.place.names() == ["a.bin", "q?p"])
   }
 
-  /// Without a terminal there is nobody to ask, and that is said.
+  /// Without a terminal no question is asked, and that is said.
   @Test func questionsWithoutATerminal() async throws {
     let halting = try Halting([])
     defer { halting.origin.stop() }
@@ -500,7 +500,7 @@ struct PicturePreviewTests {
     Array("RIFF0000WEBPVP8\(kind)0000".utf8) + fields
   }
 
-  /// What no terminal shows is told in words.
+  /// What no terminal shows is described in words.
   @Test func headers() throws {
     func size(_ bytes: [UInt8]) -> [Int]? { PicturePreview.header(bytes).map { [$0.width, $0.height] } }
     #expect(size(Self.png(3, 4)) == [3, 4] && size(Self.jpeg(4032, 3024)) == [4032, 3024])

@@ -6,7 +6,7 @@ import Testing
 /// The display in a real terminal, looked at cell by cell.
 @Suite("On a real terminal", .serialized)
 struct ScreenTests {
-  /// A server whose file has begun to come, and comes no further until the gate is open.
+  /// A server that sends a part of a file, and no more until the gate is open.
   private struct Halting {
     let origin: FaultyOrigin
     let gate: Gate

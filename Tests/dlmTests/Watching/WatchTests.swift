@@ -173,7 +173,7 @@ struct WatchTests {
     #expect(origin.record.requests(to: "/a").count == 1)
   }
 
-  /// What has come is kept, so that little is asked for again.
+  /// The downloaded part is saved, so that little is requested again.
   @Test func anAddressOfTwoListsStaysInTheOther() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

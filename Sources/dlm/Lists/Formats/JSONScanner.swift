@@ -19,7 +19,7 @@ struct JSONScanner {
   private(set) var line = 1
   /// Also of what has just begun, and not of what has ended.
   private(set) var path: [Level] = []
-  /// In one array, so that names that nobody wants cost no memory of their own.
+  /// In one array, so that unused names cost no memory of their own.
   private var steps: [UInt8] = []
   /// Of the last text, name or number; at most one byte more than ListLine's limit.
   private(set) var text: [UInt8] = []
