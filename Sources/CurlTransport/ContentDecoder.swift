@@ -37,7 +37,10 @@ package final class ContentDecoder {
   package func decode(
     _ bytes: UnsafeRawBufferPointer, in turn: UInt64, atMost piece: Int = ContentDecoder.piece, _ take: Take
   ) throws(DownloadError) -> Bool {
-    if turn != self.turn || piece > Self.piece { (self.turn, room) = (turn, piece) }
+    if turn != self.turn || piece > Self.piece {
+      self.turn = turn
+      room = piece
+    }
     guard room > 0 else { return false }
     if !bytes.isEmpty { hasBegun = true }
     let most = max(Int64(Self.trusted), (coded + Int64(bytes.count)) * Self.mostOfOne)
@@ -48,7 +51,10 @@ package final class ContentDecoder {
       try take(piece)
     }
     used += count
-    if isDone { (coded, used) = (coded + Int64(bytes.count), 0) }
+    if isDone {
+      coded += Int64(bytes.count)
+      used = 0
+    }
     return isDone
   }
 
@@ -132,7 +138,8 @@ private final class CodingStage {
 
   /// - Returns: how many bytes it gave: less than fit only where it has no more, or has come to its end.
   private func step(_ bytes: inout UnsafeRawBufferPointer) throws(DownloadError) -> Int {
-    var (taken, given) = (bytes.count, Self.outputLength)
+    var taken = bytes.count
+    var given = Self.outputLength
     switch dlm_unpacker_step(unpacker, bytes.baseAddress, &taken, output, &given) {
     case DLM_GOES_ON: break
     case DLM_ENDED: state = .ended
@@ -153,7 +160,7 @@ extension ResponseHead.SeenCoding {
     let trial = try ContentDecoder(coding)
     var decoded: [UInt8] = []
     let isDamaged = start.withUnsafeBytes { bytes in
-      do throws(DownloadError) {
+      do {
         _ = try trial.decode(bytes, in: 0) { piece throws(DownloadError) in decoded += piece.prefix(8) }
         return false
       } catch { return !trial.isAtEnd }

@@ -58,7 +58,7 @@ actor CurlAgent {
     if isClosed || Task.isCancelled { return completion.end(.failure(.cancelled.at(request.address))) }
     do throws(CurlFailure) {
       let transfer = if let known = idle.popLast() { known } else { try makeTransfer() }
-      do throws(CurlFailure) {
+      do {
         try transfer.begin(
           request, into: sink, completion, running: transfers.count - idle.count,
           connections: loop.poll.connectionCount)
@@ -91,7 +91,7 @@ actor CurlAgent {
     guard transfer.goesOn else { return letGo(transfer, with: transfer.result(code)) }
     if let host = transfer.host { note(transfer, of: host, hasAnswer: !reconnects) }
     if reconnects, let socket = transfer.answerWait.socket { loop.poll.forgetIfClosed(socket) }
-    do throws(CurlFailure) {
+    do {
       try loop.remove(transfer.easy)
       try transfer.follow()
       try loop.add(transfer.easy)
@@ -190,7 +190,7 @@ actor CurlAgent {
     let order = (known[next...] + known[..<next]).map { $0.contains(":") ? "[\($0)]" : $0 }
     hosts.detours[host] = "+\(place.host):\(place.port):" + order.joined(separator: ",")
     // Those that cannot go on elsewhere end where they are, and their connections with them.
-    do throws(CurlFailure) {
+    do {
       for transfer in all where !transfer.mayBeContinued { try transfer.easy.set(CURLOPT_FORBID_REUSE, 1) }
     } catch { assertionFailure("CURLOPT_FORBID_REUSE takes any number: \(error.message)") }
     giveBack(all.filter(\.mayBeContinued)[...], of: host)
@@ -222,7 +222,8 @@ actor CurlAgent {
     if watch.isOn { group.watch(false) }
     watch = UnansweredWatch()
     group.leave(self)
-    (idle, transfers) = ([], [])
+    idle = []
+    transfers = []
   }
 
   /// The easy handle leaves the multi handle first; then the completion is called.
@@ -237,7 +238,7 @@ actor CurlAgent {
     let socket = transfer.answerWait.socket
     let completion = transfer.release()
     let wasWaiting = waitingToShare.firstIndex { $0 === transfer }.map { waitingToShare.remove(at: $0) }
-    do throws(CurlFailure) {
+    do {
       // Does nothing for a transfer that has not begun.
       try loop.remove(transfer.easy)
       if !hosts.detours.isEmpty { try transfer.easy.set(CURLOPT_FORBID_REUSE, 0) }
@@ -274,7 +275,7 @@ actor CurlAgent {
     let ready = waitingToShare.filter { $0.host == host }
     waitingToShare.removeAll { $0.host == host }
     for transfer in ready {
-      do throws(CurlFailure) {
+      do {
         if isFresh { try transfer.use(freshConnection: true) }
         try loop.add(transfer.easy)
       } catch {
@@ -306,8 +307,7 @@ actor CurlAgent {
   }
 
   private func note(_ transfer: CurlTransfer, of host: String, hasAnswer: Bool) {
-    let wait = transfer.answerWait
-    if wait.isTrial, let waited = wait.before {
+    if transfer.answerWait.isTrial, let waited = transfer.answerWait.before {
       group.change(host) { $0.ended(waited: waited, answered: hasAnswer ? transfer.answerTime : nil) }
     }
     guard hasAnswer else { return }
@@ -384,8 +384,8 @@ actor CurlAgent {
   }
 
   private func giveBack(_ transfer: CurlTransfer, on loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
-    let overtaken = DownloadError.Overtaken(
-      waited: .nanoseconds(transfer.answerWait.time), loop: loop, isIdle: isIdle, answering: answering)
+    let waited = Duration.nanoseconds(transfer.answerWait.time)
+    let overtaken = DownloadError.Overtaken(waited: waited, loop: loop, isIdle: isIdle, answering: answering)
     let activity = transfer.isUntaken ? "connecting" : "waiting for the answer"
     let error = DownloadError(.unanswered, activity: activity, isTransient: true, overtaken: overtaken)
     letGo(transfer, with: transfer.result(error))

@@ -143,7 +143,8 @@ struct CurlFailure: Error {
   }
 
   init(_ call: String, errno: Int32) {
-    (cause, message) = (.errno(errno), "\(call): \(String(cString: strerror(errno)))")
+    cause = .errno(errno)
+    message = "\(call): \(String(cString: strerror(errno)))"
   }
 
   func error(_ activity: String = "starting the transfer") -> DownloadError {
@@ -252,7 +253,7 @@ package final class CookieJar: Sendable {
   private func withHandle<Value>(
     _ activity: String, _ body: (borrowing EasyHandle) throws(CurlFailure) -> Value
   ) throws(DownloadError) -> Value {
-    do throws(CurlFailure) {
+    do {
       let easy = try EasyHandle()
       try apply(to: easy)
       let value = try body(easy)

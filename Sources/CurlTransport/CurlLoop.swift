@@ -98,7 +98,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   /// Descriptors have run out: from now on, at most half as many connections as are open now are kept idle.
   func keepFewerConnections() {
-    do throws(CurlFailure) { try multi.set(CURLMOPT_MAXCONNECTS, max(1, poll.connectionCount / 2)) } catch {
+    do { try multi.set(CURLMOPT_MAXCONNECTS, max(1, poll.connectionCount / 2)) } catch {
       assertionFailure("CURLMOPT_MAXCONNECTS takes any number: \(error.message)")
     }
   }
@@ -179,7 +179,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   /// Jobs create jobs, so at most 512 run before sockets get their turn, and neither starves.
   private func runJobs() {
-    let (serial, preferred) = (asUnownedSerialExecutor(), served?.tasks.asUnownedTaskExecutor())
+    let serial = asUnownedSerialExecutor()
+    let preferred = served?.tasks.asUnownedTaskExecutor()
     var index = 0
     while index < ready.count, index < 512 {
       ready[index].run(serial: serial, preferred: preferred)
@@ -202,7 +203,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func act(on socket: Int32, _ bits: Int32) {
-    do throws(CurlFailure) { try multi.act(on: socket, bits) } catch { failAll(error.message) }
+    do { try multi.act(on: socket, bits) } catch { failAll(error.message) }
   }
 
   private func failAll(_ message: String) { served?.agent.assumeIsolated { $0.failAll(message) } }
@@ -221,7 +222,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private func wait(_ mayRead: Bool) {
     let pause = pause
     let mayWait = ready.isEmpty && (!isBehind || pause > 0) && inbox.mayWait(isHeld: heldSince != nil)
-    do throws(CurlFailure) {
+    do {
       if !mayRead {
         return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
       }
@@ -245,7 +246,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     let now = Self.now
     if let time = timers.takeLook(at: now) {
       // Transfers that the rate limit holds back have not stalled.
-      let (watch, counted) = (timers.stallWatch, pause > 0 ? 0 : time)
+      let watch = timers.stallWatch
+      let counted = pause > 0 ? 0 : time
       let goesOn = served?.agent.assumeIsolated { $0.endStalled(watch, after: counted) } ?? false
       timers.lookForStalls(goesOn, at: now)
     }

@@ -55,7 +55,7 @@ final class CurlTransfer {
 
   deinit {
     // The handle is cleaned up after this, and must not refer to the buffer then (CURLOPT_ERRORBUFFER).
-    do throws(CurlFailure) {
+    do {
       try easy.set(CURLOPT_ERRORBUFFER, pointer: nil)
       if settings.options.cookieJar != nil { try easy.set(CURLOPT_SHARE, pointer: nil) }
     } catch {
@@ -218,7 +218,7 @@ final class CurlTransfer {
     }
     if run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit { return watch.failure }
     // At the second look, so that short transfers cost nothing.
-    if gain != nil { do throws(DownloadError) { try run?.exchange.sink.save() } catch { return error } }
+    if gain != nil { do { try run?.exchange.sink.save() } catch { return error } }
     guard let least = settings.options.leastRate, run?.exchange.isWaiting == false else { return nil }
     let position = meter?.position ?? bytes
     return run?.pace.look(position, after: time, least: least, over: settings.options.rateWindow)
@@ -244,7 +244,7 @@ final class CurlTransfer {
   func wasHeld(for time: UInt64) {
     if easy.isConnected { return }
     heldTime += Int(time / 1_000_000)
-    do throws(CurlFailure) {
+    do {
       try easy.set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout + heldTime)
     } catch {
       assertionFailure("CURLOPT_CONNECTTIMEOUT_MS takes any number: \(error.message)")
@@ -272,7 +272,7 @@ final class CurlTransfer {
     guard let address = run?.exchange.request.address else { return .failure(.cancelled) }
     if code == CURLE_OK, run?.postponed != nil { _ = settle([]) }
     lastBody = run?.exchange.received
-    do throws(DownloadError) {
+    do {
       let receipt = try run?.exchange.receipt(code) {
         TransferEnd(code, String(cString: errorBuffer), of: easy, isAnswered: run?.exchange.framing != nil)
           .error(at: address, through: options.proxy?.address)
@@ -413,7 +413,7 @@ final class CurlTransfer {
 
   private func judge(_ head: ResponseHead) -> Bool {
     guard let sink = run?.exchange.sink, var completion = run?.completion else { return false }
-    do throws(DownloadError) {
+    do {
       var head = try run?.exchange.final(head, throttling: settings.options.retryOn) ?? head
       if head.status == 401 { head.sentLogin = sentLogin }
       let disposition = try sink.accept(head)
@@ -458,7 +458,7 @@ final class CurlTransfer {
     }
     run?.postponed = nil
     run?.start = []
-    do throws(DownloadError) {
+    do {
       if let coding = codings.last { head.seenCoding = try ResponseHead.SeenCoding(coding, of: start + next) }
     } catch { return run?.exchange.fail(error) == true }
     return judge(head) && start.withUnsafeBytes { write($0, mayPause: false) } == start.count
@@ -469,7 +469,7 @@ final class CurlTransfer {
       return run?.exchange.dropped(bytes.count) == true ? bytes.count : 0
     }
     var goesOn = true
-    do throws(DownloadError) {
+    do {
       if let decoder = run?.exchange.decoder {
         let isBehind = try !decode(bytes, decoder, into: sink, mayPause: mayPause && !losesPausedBytes)
         run?.isBehind = isBehind

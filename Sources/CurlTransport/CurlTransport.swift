@@ -69,7 +69,7 @@ package final class CurlTransport: Transport {
   private nonisolated(nonsending) func tries(
     _ proxy: Proxy, _ transfer: TransferRequest
   ) async throws(DownloadError) -> Bool {
-    do throws(DownloadError) { return try await proxy.enter() } catch { throw error.of(transfer.address) }
+    do { return try await proxy.enter() } catch { throw error.of(transfer.address) }
   }
 
   /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; nil for no limit.
@@ -151,9 +151,9 @@ package final class TransportGroup: Sendable {
 }
 
 /// Identifies one transfer of a loop, so that a late cancellation cannot hit the next one.
-struct TransferID: Hashable, Sendable { let number: UInt64 }
+struct TransferID: Hashable { let number: UInt64 }
 
-struct Cancellation: Sendable {
+struct Cancellation {
   enum Reason {
     /// The task that began it was cancelled while it waited in `Transport.run`.
     case starter
@@ -186,7 +186,8 @@ struct Completion {
   }
 
   init(_ id: TransferID, _ triedProxy: Proxy?, _ continuation: Continuation) {
-    (self.id, self.triedProxy) = (id, triedProxy)
+    self.id = id
+    self.triedProxy = triedProxy
     target = .starter(continuation)
   }
 

@@ -37,7 +37,8 @@ struct EventPoll: ~Copyable {
       self.host = host
       var status = stat()
       _ = fstat(socket, &status)
-      (device, inode) = (status.st_dev, status.st_ino)
+      device = status.st_dev
+      inode = status.st_ino
     }
   }
 
@@ -66,7 +67,7 @@ struct EventPoll: ~Copyable {
   /// A way to interrupt the wait from any thread. It must not outlive the poll.
   var wakeup: Wakeup { Wakeup(descriptor: event.number) }
 
-  struct Wakeup: Sendable {
+  struct Wakeup {
     fileprivate let descriptor: Int32
     func wake() {
       var one: UInt64 = 1
@@ -92,7 +93,7 @@ struct EventPoll: ~Copyable {
   func endedConnections(to host: String) -> [Int32] { unusedConnections(to: host).filter(hasEnded) }
 
   private func unusedConnections(to host: String) -> [Int32] {
-    slots.indices.filter { slots[$0].connection?.host == host && slots[$0].interest == 0 }.map { Int32($0) }
+    slots.indices.filter { slots[$0].connection?.host == host && slots[$0].interest == 0 }.map(Int32.init)
   }
 
   /// - Returns: whether the descriptor was a connection and is none any more; then it is forgotten.
@@ -136,7 +137,8 @@ struct EventPoll: ~Copyable {
   /// Nothing is kept of what is no connection (a resolver's pair), since libcurl closes that without a callback.
   private mutating func drop(_ index: Int) {
     let isKnown = slots[index].registered != 0
-    (slots[index].interest, slots[index].registered) = (0, 0)
+    slots[index].interest = 0
+    slots[index].registered = 0
     // An error is ignored: the descriptor is gone or closed already, and so no longer in the set.
     if isKnown { _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, Int32(index), 0) }
   }
@@ -151,9 +153,11 @@ struct EventPoll: ~Copyable {
       if interest == 0 {
         drop(index)
       } else {
-        (slots[index].interest, slots[index].registered) = (0, 0)
+        slots[index].interest = 0
+        slots[index].registered = 0
         try register(socket, interest, isKnown: known != 0)
-        (slots[index].interest, slots[index].registered) = (interest, interest)
+        slots[index].interest = interest
+        slots[index].registered = interest
       }
     }
   }
@@ -351,7 +355,7 @@ final class LoopInbox: Sendable {
 /// How many connections to a host a loop may have, idle ones included; nil for no limit.
 typealias ConnectionLimit = (host: String, count: Int?)
 
-enum LoopJob: Sendable {
+enum LoopJob {
   case isolated(UnownedJob)
   case free(UnownedJob, UnownedTaskExecutor)
 

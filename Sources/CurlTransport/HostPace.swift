@@ -11,7 +11,10 @@ struct HostPace: Equatable {
   }
 
   /// Bytes a second: smoothed, since a burst is no rate; the most of that, and by how many transfers; those of now.
-  private var (smoothed, most, width, last) = (0.0, 0.0, 1, 0.0)
+  private var smoothed = 0.0
+  private var most = 0.0
+  private var width = 1
+  private var last = 0.0
   /// In nanoseconds.
   private var low: UInt64 = 0
   private var steps = 0
@@ -24,14 +27,19 @@ struct HostPace: Equatable {
     last = Double(bytes) / Double(time) * 1e9
     // Fewer transfers may bring less.
     guard last < most / 10 * min(1, Double(transfers) / Double(width)) else {
-      (low, steps) = (0, last < most / 2 ? steps : 0)
+      low = 0
+      steps = last < most / 2 ? steps : 0
       smoothed += (last - smoothed) * min(1, Double(time) / Double(patience))
-      if smoothed > most { (most, width) = (smoothed, transfers) }
+      if smoothed > most {
+        most = smoothed
+        width = transfers
+      }
       return .goOn
     }
     low += time
     if low < patience { return .goOn }
-    (low, steps) = (0, max(steps, transfers > 1 ? 0 : 1) + 1)
+    low = 0
+    steps = max(steps, transfers > 1 ? 0 : 1) + 1
     return steps == 1 ? .narrow : .move(steps - 1)
   }
 
@@ -43,7 +51,8 @@ struct HostPace: Equatable {
   }
 
   private static func lookUp(_ host: String) -> [String] {
-    var (hints, first) = (addrinfo(), UnsafeMutablePointer<addrinfo>?.none)
+    var hints = addrinfo()
+    var first: UnsafeMutablePointer<addrinfo>?
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     guard getaddrinfo(host, nil, &hints, &first) == 0, let first else { return [] }
     defer { freeaddrinfo(first) }

@@ -52,7 +52,8 @@ enum LoginScheme: String, CaseIterable {
 
   /// - Parameter field: all its lines, joined with commas, which also separate challenges and parameters.
   static func offered(by field: String) -> Set<LoginScheme> {
-    var (isQuoted, isEscaped) = (false, false)
+    var isQuoted = false
+    var isEscaped = false
     let parts = field.utf8.split { byte in
       if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
       isEscaped = isQuoted && !isEscaped && byte == UInt8(ascii: "\\")
@@ -66,7 +67,7 @@ enum LoginScheme: String, CaseIterable {
     let text = OptionalWhiteSpace.trimmed(part)
     let word = text.prefix { !OptionalWhiteSpace.contains($0) && $0 != UInt8(ascii: "=") }
     if OptionalWhiteSpace.trimmed(text[word.endIndex...]).first == UInt8(ascii: "=") { return nil }
-    return LoginScheme(rawValue: String(decoding: word, as: UTF8.self).lowercased())
+    return LoginScheme(rawValue: String(utf8: word).lowercased())
   }
 }
 
@@ -88,7 +89,8 @@ final class LoginMemory {
   func next(after stage: LoginStage, challenge: String?, at address: Address) -> LoginStage? {
     var offers = challenge.map(LoginScheme.offered) ?? []
     if !Self.speaksNegotiate { offers.remove(.negotiate) }
-    let (next, origin) = (stage.next(offers), Self.origin(address))
+    let next = stage.next(offers)
+    let origin = Self.origin(address)
     switch next {
     // The origin accepts none of the user's tickets, so the next file starts over.
     case nil: if case .negotiate = stage { known[origin] = nil }
@@ -106,6 +108,6 @@ final class LoginMemory {
   /// With the login of the address: what one login was asked for says nothing of another.
   static func origin(_ address: Address) -> String {
     let path = address.key.utf8.count - address.scheme.rawValue.utf8.count - 3 - address.hostAndPort.utf8.count
-    return String(decoding: address.wireText.utf8.dropLast(path), as: UTF8.self)
+    return String(utf8: address.wireText.utf8.dropLast(path))
   }
 }

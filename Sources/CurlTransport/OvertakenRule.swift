@@ -4,7 +4,7 @@
 /// the same. So one such request is asked again on a connection that brings answers. If it is answered there in less
 /// than half the time that it has waited, and a second one likewise, the connections are the reason.
 enum OvertakenRule {
-  struct Facts: Equatable, Sendable {
+  struct Facts: Equatable {
     /// Connections that have brought an answer and have a transfer now.
     var busy = 0
     /// Connections that have brought an answer and have no transfer now.
@@ -21,14 +21,17 @@ enum OvertakenRule {
   }
 
   /// The longest wait of all requests, and of those whose connections the host has not taken; and how many these are.
-  struct Waits: Equatable, Sendable {
+  struct Waits: Equatable {
     var all: UInt64 = 0
     var untaken: UInt64 = 0
     var untakenCount = 0
 
     mutating func add(_ wait: UInt64, isUntaken: Bool) {
       all = max(all, wait)
-      if isUntaken { (untaken, untakenCount) = (max(untaken, wait), untakenCount + 1) }
+      if isUntaken {
+        untaken = max(untaken, wait)
+        untakenCount += 1
+      }
     }
   }
 

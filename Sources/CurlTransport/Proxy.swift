@@ -120,7 +120,7 @@ package struct ProxyAddress: Sendable, Hashable {
     let bytes = Array(text.utf8)
     if bytes.contains(where: { $0 <= 0x20 || $0 == 0x7f }) { throw .controlCharacter }
     let mark = bytes.firstRange(of: "://".utf8)
-    let word = mark.map { String(decoding: bytes[..<$0.lowerBound], as: UTF8.self).lowercased() } ?? "http"
+    let word = mark.map { String(utf8: bytes[..<$0.lowerBound]).lowercased() } ?? "http"
     guard let scheme = Scheme(rawValue: word) else { throw .scheme(word) }
     if scheme == .https, !Self.speaksTLS { throw .noTLS }
 
@@ -131,18 +131,20 @@ package struct ProxyAddress: Sendable, Hashable {
     let login = bytes[start..<(at ?? start)]
     let authority = bytes[(at.map { $0 + 1 } ?? start)..<end]
     let hostEnd: Int
-    do throws(Address.Malformed) { hostEnd = try Address.endOfHost(authority) } catch {
+    do { hostEnd = try Address.endOfHost(authority) } catch {
       throw error == .noHost ? .noHost : error == .badPort ? .badPort : .badHost
     }
     let written = authority[..<hostEnd]
-    let digits = String(decoding: authority[hostEnd...].dropFirst(), as: UTF8.self)
+    let digits = String(utf8: authority[hostEnd...].dropFirst())
     guard let port = hostEnd < end ? UInt16(digits) : scheme.port, port > 0 else { throw .badPort }
 
-    (self.scheme, self.port, hasLogin) = (scheme, port, !login.isEmpty)
-    let text = String(decoding: written, as: UTF8.self).lowercased()
+    self.scheme = scheme
+    self.port = port
+    hasLogin = !login.isEmpty
+    let text = String(utf8: written).lowercased()
     host = String(text.unicodeScalars.filter { $0 != "[" && $0 != "]" })
     name = "\(scheme.rawValue)://\(text):\(port)"
-    let plain = String(decoding: Address.plainLogin(login), as: UTF8.self)
+    let plain = String(utf8: Address.plainLogin(login))
     wireText = hasLogin ? "\(scheme.rawValue)://\(plain)@\(text):\(port)" : name
   }
 

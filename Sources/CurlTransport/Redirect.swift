@@ -12,7 +12,10 @@ struct Route {
   private(set) var destination: Address
   private var hops = 0
 
-  init(_ home: Address) { (self.home, destination) = (home, home) }
+  init(_ home: Address) {
+    self.home = home
+    destination = home
+  }
 
   /// - Parameters:
   ///   - location: as the server wrote it, often relative to where it was sent (RFC 9110 §10.2.2).

@@ -50,13 +50,15 @@ struct Pace {
   /// - Returns: nil unless a window is over in which fewer bytes a second came than must.
   mutating func look(_ bytes: Int64, after time: UInt64, least: Int64, over window: Duration) -> DownloadError? {
     guard let start, bytes >= start else {
-      (self.start, self.time) = (bytes, 0)
+      self.start = bytes
+      self.time = 0
       return nil
     }
     self.time += time
     guard self.time >= UInt64(window.milliseconds) * 1_000_000 else { return nil }
     let rate = Int64(Double(bytes - start) / (Double(self.time) / 1e9))
-    (self.start, self.time) = (bytes, 0)
+    self.start = bytes
+    self.time = 0
     if rate >= least { return nil }
     let detail = "\(Self.words(rate)) over \(window.components.seconds) s"
     return DownloadError(.tooSlow, cause: .detail(detail), activity: "receiving", isTransient: true)

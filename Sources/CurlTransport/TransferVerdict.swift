@@ -21,7 +21,9 @@ struct TransferEnd {
   fileprivate let proxyVerifyResult: Int
 
   init(_ code: CURLcode, _ message: String, of easy: borrowing EasyHandle, isAnswered: Bool) {
-    (self.code, self.message, self.isAnswered) = (code, message, isAnswered)
+    self.code = code
+    self.message = message
+    self.isAnswered = isAnswered
     errno = Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO))
     reusedConnection = easy.reusedConnection
     connectStatus = easy.long(CURLINFO_HTTP_CONNECTCODE)
@@ -180,7 +182,10 @@ struct ProxyVerdict: Equatable {
     }
   }
 
-  init(_ answer: ProxyRefusal.Answer, _ isTransient: Bool) { (self.answer, self.isTransient) = (answer, isTransient) }
+  init(_ answer: ProxyRefusal.Answer, _ isTransient: Bool) {
+    self.answer = answer
+    self.isTransient = isTransient
+  }
 
   static func login(offered: Int) -> ProxyVerdict {
     offered == 0 || offered & Proxy.schemes != 0

@@ -335,7 +335,7 @@ struct TransferOptions: ~Copyable {
 
   mutating func set(bufferSize size: Int, on easy: borrowing EasyHandle) throws(CurlFailure) {
     guard bufferSize != size else { return }
-    do throws(CurlFailure) {
+    do {
       try easy.set(CURLOPT_BUFFERSIZE, size)
       bufferSize = size
     } catch {

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// What the origin reads of a request.
-struct DemoRequest: Sendable, Equatable {
+struct DemoRequest: Equatable {
   var method = "GET"
   /// Percent-encoded, without query.
   var path: String
@@ -18,7 +18,7 @@ struct DemoRequest: Sendable, Equatable {
 extension DemoRequest {
   /// From a head without the empty line that ends it; nil for what is no request.
   init?(head: some Collection<UInt8>) {
-    let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
+    let lines = String(utf8: head).split(separator: "\r\n")
     guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.") else {
       return nil
     }
@@ -31,13 +31,13 @@ extension DemoRequest {
 }
 
 /// What the origin will send: status, fields and which bytes of which file.
-struct DemoAnswer: Sendable, Equatable {
+struct DemoAnswer: Equatable {
   var status: Int
   var fields: [String: String]
   /// nil when nothing follows the head.
   var body: Body?
 
-  struct Body: Sendable, Equatable {
+  struct Body: Equatable {
     let content: DemoContent
     let range: Range<Int>
   }
@@ -67,7 +67,8 @@ struct DemoAnswer: Sendable, Equatable {
     // Else a cache may guess weeks of freshness (RFC 9111 §4.2.2), and a second run would show no 304.
     fields["Cache-Control"] = "no-cache"
     fields["Accept-Ranges"] = "bytes"
-    let (tags, date) = (request.fields["if-none-match"], request.fields["if-modified-since"])
+    let tags = request.fields["if-none-match"]
+    let date = request.fields["if-modified-since"]
     // With its quotes, a tag is no part of another. Only the very date that was sent counts, as nginx has it.
     if tags.map({ $0 == "*" || $0.contains(file.entityTag) }) ?? (date == lastModified) {
       status = 304
@@ -108,7 +109,7 @@ struct DemoAnswer: Sendable, Equatable {
 }
 
 /// Which part of a file a `Range` field asks for (RFC 9110 §14.2).
-enum RangeSelection: Sendable, Equatable {
+enum RangeSelection: Equatable {
   /// The whole file: no range, one that is malformed, of another unit, or of several parts, which a server may ignore.
   case whole
   case part(Range<Int>)
@@ -129,7 +130,7 @@ enum RangeSelection: Sendable, Equatable {
     let sides = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard sides.count == 2, sides[0].lowercased() == "bytes" else { return nil }
     let ends = sides[1].filter { $0 != " " && $0 != "\t" }.split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else { return nil }
+    guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy(\.isDigit) }) else { return nil }
     // More digits than an Int holds lie behind the end of every file.
     let numbers = ends.map { $0.isEmpty ? nil : Int($0) ?? .max }
     return (numbers[0], numbers[1])

@@ -125,7 +125,11 @@ package struct DemoFile: Sendable, Equatable {
   package let size: Int
   package let seed: UInt64
 
-  package init(path: String, size: Int, seed: UInt64) { (self.path, self.size, self.seed) = (path, size, seed) }
+  package init(path: String, size: Int, seed: UInt64) {
+    self.path = path
+    self.size = size
+    self.seed = seed
+  }
 
   /// A strong entity tag with its quotes (RFC 9110 §8.8.3): the bytes follow from seed and length alone.
   package var entityTag: String { "\"\(String(seed, radix: 16))-\(String(size, radix: 16))\"" }
@@ -138,7 +142,7 @@ package struct DemoFile: Sendable, Equatable {
 
 /// Pseudo-random bytes. Each follows from the seed and its own offset (SplitMix64 as a counter), so a range costs only
 /// its length, nothing is kept, and a copy can be verified.
-struct DemoContent: Sendable, Equatable {
+struct DemoContent: Equatable {
   let seed: UInt64
 
   /// The bytes of `range`; offsets are not negative.

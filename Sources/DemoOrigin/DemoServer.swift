@@ -4,7 +4,7 @@ import Glibc
 /// One thread that waits for all its sockets, and for the moments in which answers and their pieces are due. HTTP/1.1
 /// as an origin of files needs it: heads up to 64 KiB, no bodies of requests.
 final class DemoServer: Sendable {
-  struct Conduct: Sendable {
+  struct Conduct {
     let files: [String: DemoFile]
     /// From a request, or from where it gets its worker, to the first byte of its answer.
     let latency: Duration
@@ -26,7 +26,8 @@ final class DemoServer: Sendable {
     guard pipe(&ends) == 0 else { throw failure() }
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     for descriptor in ends + [listener] { Self.prepare(descriptor) }
-    var (address, length) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
@@ -45,7 +46,8 @@ final class DemoServer: Sendable {
       throw error
     }
     self.port = UInt16(bigEndian: address.sin_port)
-    (self.listener, wakeUp) = (listener, (ends[0], ends[1]))
+    self.listener = listener
+    wakeUp = (ends[0], ends[1])
   }
 
   /// It never waits, and no program that is started gets it.
@@ -242,7 +244,7 @@ private struct DemoConnections {
 
 /// When the bytes of one body are due on a connection of limited bandwidth. Deadlines count from the start of the body,
 /// so that a late wake-up makes one chunk late and leaves the whole on time.
-struct PacingSchedule: Sendable, Equatable {
+struct PacingSchedule: Equatable {
   /// nil: as fast as the socket takes them.
   let bytesPerSecond: Int?
   /// The part of packets that is lost, 0 to 1; each costs its body a round trip, as a fast retransmit (RFC 5681 §3.2).

@@ -1,7 +1,7 @@
 import DownloadModel
 import FileReceiving
 
-struct RunStart: Sendable, Equatable {
+struct RunStart: Equatable {
   /// Since 1970, by the clock that rows are stamped with.
   var seconds: Int64
   /// Nanoseconds since 1970, by the clock that files are stamped with.

@@ -2,7 +2,7 @@ import DownloadModel
 import FileReceiving
 
 /// One request for a file, with what the cache finds the file by.
-struct CacheRequest: Sendable {
+struct CacheRequest {
   let request: DownloadRequest
   let key: RowKey
   let trust: RequestTrust

@@ -103,8 +103,11 @@ struct Completion {
       // The server has vouched for it anew (RFC 9111 §4.3.4).
       let selected = index.fingerprint.selected(row)
       entry.change { entry in
-        (entry.trust, entry.selection, entry.fetchedAt) = (row.trust, selected.selection, row.fetchedAt)
-        (entry.freshness, entry.validator) = (row.freshness, row.validator)
+        entry.trust = row.trust
+        entry.selection = selected.selection
+        entry.fetchedAt = row.fetchedAt
+        entry.freshness = row.freshness
+        entry.validator = row.validator
       }
     }
     index.addStored(entry)
@@ -139,7 +142,8 @@ struct Completion {
   @inline(never)
   nonisolated(nonsending) func standIn(for download: FileDownload) async -> DownloadOutcome? {
     guard let row = hits.standIn(for: download) else { return nil }
-    let (plan, meter) = (download.plan, download.meter)
+    let plan = download.plan
+    let meter = download.meter
     var outcome: DownloadOutcome?
     if plan.own == nil {
       outcome = await copy(row, inPlaceOf: download, meter)
@@ -151,7 +155,7 @@ struct Completion {
   }
 
   func abandon(_ download: FileDownload) {
-    do throws(DownloadError) { try download.abandon() } catch {
+    do { try download.abandon() } catch {
       index.warn(CacheWarning(.partialNotKept, error))
     }
   }
@@ -189,7 +193,7 @@ struct Completion {
   ) async -> DownloadOutcome? {
     let standIn = FileDownload(download.plan, meter: meter, resumes: false)
     defer { abandon(standIn) }
-    do throws(DownloadError) {
+    do {
       // This stages the file in the output folder; the request that it returns is not sent.
       _ = try standIn.nextTransfer()
       return try await copy(source, to: standIn)

@@ -117,14 +117,16 @@ package actor DownloadCache: DownloadStore {
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
     var outcome = outcome
     if outcome.kind != .skipped, outcome.kind != .fresh { outcome.kind = .unchanged }
-    (outcome.transferred, outcome.resumed, outcome.renamedFrom) = (0, 0, nil)
+    outcome.transferred = 0
+    outcome.resumed = 0
+    outcome.renamedFrom = nil
     meter.begin(at: outcome.size, total: outcome.size)
     return outcome
   }
 
   private func begin(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     inFlight.begin(asked.request.key, asked.trust.own)
-    do throws(DownloadError) {
+    do {
       let opened = try await fromDisk(asked)
       inFlight.note(opened, of: asked.request.key)
       return opened
@@ -139,7 +141,7 @@ package actor DownloadCache: DownloadStore {
     var before: KnownFiles?
     if let claims = resources.claims {
       let hash = asked.key.claim(isIndexed: index.records)
-      do throws(ProcessClaims.ClaimedElsewhere) {
+      do {
         claim = try claims.take(hash)
       } catch {
         before = await index.known(asked)
@@ -292,7 +294,8 @@ package actor DownloadCache: DownloadStore {
     guard !FileNaming.areSame(new, old) else { return outcome.path }
     // A new name changes the time by which the file is known.
     guard let standing = try directory.standing(new) else { return directory.path(of: new) }
-    let (key, change) = (RowKey(of: request, in: directory), (new, ChangeTime(of: standing)))
+    let key = RowKey(of: request, in: directory)
+    let change = (new, ChangeTime(of: standing))
     // The row may be with another loop. Where it is pending, one line of its journal says the new name, also to whoever
     // comes after a kill.
     for cache in resources.members where await cache.notePending(key, from: old, to: change) {

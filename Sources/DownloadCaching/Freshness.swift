@@ -3,7 +3,7 @@ import FileReceiving
 
 /// How long a stored answer may be used unasked (RFC 9111 §4.2), by its header fields. What redirects led to is never
 /// fresh: its lifetime says nothing of how long the redirect holds.
-struct Freshness: Sendable, Equatable {
+struct Freshness: Equatable {
   /// Seconds for which the answer is fresh, from when its origin made it; 0 where that is not known.
   let lifetime: Int64
   /// Seconds since its origin made it, at least (§4.2.3).
@@ -27,7 +27,7 @@ struct Freshness: Sendable, Equatable {
     asksAlways = control.restricts("no-cache")
     mustRevalidate = control.restricts("must-revalidate")
     staleIfError = control.seconds("stale-if-error", strictest: 0) ?? 0
-    let date = row.validator.date.flatMap { HTTPDate($0) }?.seconds ?? row.fetchedAt
+    let date = row.validator.date.flatMap(HTTPDate.init)?.seconds ?? row.fetchedAt
     age = Self.age(row.freshness.age, date: date, askedAt: row.fetchedAt, at: now)
     let named = row.effectiveURL != nil ? 0 : Self.named(control, row.freshness.expires, date: date)
     isGuessed = named == nil && (guesses || control.permits("immutable"))

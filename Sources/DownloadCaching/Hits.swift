@@ -188,8 +188,8 @@ final class Hits {
 }
 
 /// The files that this loop finished or found last. Of two generations the older goes when the younger is full.
-struct MemoryCache: Sendable {
-  struct Entry: Sendable, Equatable {
+struct MemoryCache {
+  struct Entry: Equatable {
     var name: String
     var size: Int64
     /// Nil without an index. Then equal length is enough, because this run wrote the file.
@@ -238,7 +238,7 @@ struct MemoryCache: Sendable {
 /// One request's task does the work: a task of its own would cost each small file a twentieth of its processor time.
 final class InFlight {
   /// How a waiting request goes on.
-  enum Turn: Sendable {
+  enum Turn {
     case answer(DownloadOutcome)
     case failure(DownloadError)
     /// As if it came only now.

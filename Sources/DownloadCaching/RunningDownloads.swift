@@ -53,8 +53,10 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
   package init(_ sample: ProgressSample, directory: String, rate: Int64) {
     process = getpid()
     self.directory = directory
-    (listed, listIsComplete) = (sample.tally.listed, sample.tally.listIsComplete)
-    (done, failed) = (sample.tally.done, sample.tally.failed)
+    listed = sample.tally.listed
+    listIsComplete = sample.tally.listIsComplete
+    done = sample.tally.done
+    failed = sample.tally.failed
     bytes = sample.active.reduce(sample.tally.finishedBytes) { $0 + $1.meter.position }
     self.rate = rate
     active = sample.active.sorted { $0.id < $1.id }.prefix(Self.named).map {
@@ -110,7 +112,7 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
       // Where its process has ended it takes nothing any more, so that is looked at first.
       let isAlive = Self.all(in: path).contains { $0.process == process }
       if file.isOpen, try file.linkCount() == 0 {
-        let answer = String(decoding: try file.read(64), as: UTF8.self).prefix { $0 != "\n" }
+        let answer = String(utf8: try file.read(64)).prefix { $0 != "\n" }
         let counts = answer.split(separator: " ").compactMap { Int($0) }
         if counts.count == 2 { return (counts[0], counts[1]) }
         if answer == Self.over { return nil }
@@ -155,7 +157,7 @@ package actor RunningDownloadsFile {
   package init(in path: FilePath) { self.path = path }
 
   package func write(_ running: RunningDownloads) {
-    do throws(Errno) {
+    do {
       let folder = try Folder(own: path)
       // A file of that name was left by a killed process with the same number, or by a failed write.
       guard try folder.removeOwn(draft) else { return }
@@ -178,7 +180,7 @@ package actor RunningDownloadsFile {
   package func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
     let inbox = RunningDownloads.inbox(of: getpid())
     guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.openOwn(inbox, O_RDWR),
-      let text = (try? file.read(Int(file.identity().size))).map({ String(decoding: $0, as: UTF8.self) }),
+      let text = (try? file.read(Int(file.identity().size))).map({ String(utf8: $0) }),
       text.hasSuffix(RunningDownloads.end)
     else { return }
     let counts = await add(text.split(separator: "\n").map(String.init))

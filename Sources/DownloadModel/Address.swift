@@ -34,17 +34,18 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
       let removed = host.lowerBound - authority.lowerBound
       let key =
         removed == 0
-        ? String(decoding: bytes, as: UTF8.self)
-        : String(decoding: bytes[..<authority.lowerBound] + bytes[host.lowerBound...], as: UTF8.self)
+        ? String(utf8: bytes)
+        : String(utf8: bytes[..<authority.lowerBound] + bytes[host.lowerBound...])
       let query = bytes[authority.upperBound...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
       let slash = bytes[authority.upperBound..<query].lastIndex(of: UInt8(ascii: "/"))
-      (self.scheme, self.key) = (scheme, key)
+      self.scheme = scheme
+      self.key = key
       wireText = removed == 0 ? key : Address.withPlainLogin(bytes, authority.lowerBound, host.lowerBound)
       resource = query == bytes.count ? key : SignedQuery.unsigned(key)
-      hostAndPort = String(decoding: bytes[host.lowerBound..<authority.upperBound], as: UTF8.self)
-      (hostEnd, nameStart, pathEnd) = (
-        host.upperBound - removed, (slash.map { $0 + 1 } ?? query) - removed, query - removed
-      )
+      hostAndPort = String(utf8: bytes[host.lowerBound..<authority.upperBound])
+      hostEnd = host.upperBound - removed
+      nameStart = (slash.map { $0 + 1 } ?? query) - removed
+      pathEnd = query - removed
       hash = wireText.hashValue
       resourceHash = wireText.utf8.count == resource.utf8.count ? hash : resource.hashValue
     }
@@ -106,7 +107,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     where bytes[..<colon].elementsEqual(scheme.rawValue.utf8, by: { $0 | 0x20 == $1 }) {
       return (scheme, colon)
     }
-    throw .unsupportedScheme(String(decoding: bytes[..<colon], as: UTF8.self))
+    throw .unsupportedScheme(String(utf8: bytes[..<colon]))
   }
 
   /// Host and port as written, in lower case: the key of connections and of per-host limits.
@@ -175,7 +176,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
   /// The login ends at the last `@` (WHATWG URL), but libcurl ends it at the first, so all but the last are encoded.
   private static func withPlainLogin(_ bytes: [UInt8], _ start: Int, _ host: Int) -> String {
-    String(decoding: bytes[..<start] + plainLogin(bytes[start..<host - 1]) + bytes[(host - 1)...], as: UTF8.self)
+    String(utf8: bytes[..<start] + plainLogin(bytes[start..<host - 1]) + bytes[(host - 1)...])
   }
 
   package static func plainLogin(_ login: ArraySlice<UInt8>) -> [UInt8] {
@@ -196,7 +197,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     guard end > authority.startIndex else { throw .noHost }
     if authority[..<end].contains(where: isForbiddenInHost) { throw .badHost }
     if end < authority.endIndex {
-      let digits = String(decoding: authority[(end + 1)...], as: UTF8.self)
+      let digits = String(utf8: authority[(end + 1)...])
       guard let port = UInt16(digits), port > 0 else { throw .badPort }
     }
     return end
@@ -246,11 +247,22 @@ private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
 }
 
 extension UInt8 {
+  /// Whether it is a digit of ASCII.
+  package var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
   /// Whether it is a letter or a digit of ASCII.
   package var isLetterOrDigit: Bool {
-    (0x61...0x7A).contains(self | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || isDigit
   }
+
+  /// Whether it is a blank, a tab or a carriage return.
+  package var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r") }
 
   /// The small letter for a large one of ASCII, else itself.
   var lowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+}
+
+extension String {
+  /// The text that bytes of UTF-8 stand for; what is no UTF-8 becomes U+FFFD.
+  @inlinable package init(utf8 bytes: some Collection<UInt8>) { self.init(decoding: bytes, as: UTF8.self) }
 }

@@ -1,7 +1,7 @@
 /// The directives of a `Cache-Control` field (RFC 9111 §5.2); names are asked for in lower case. One that restricts
 /// counts wherever a comma may begin it, even inside a quoted string. One that permits counts only in the form of the
 /// grammar; malformed, or twice with different arguments, it permits nothing (§4.2.1).
-package struct CacheControl: Sendable, Equatable {
+package struct CacheControl: Equatable {
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
   private let field: String
@@ -62,7 +62,8 @@ package struct CacheControl: Sendable, Equatable {
 
   /// Calls `body` with the argument of each such directive. A comma in a quoted string ends none (RFC 9110 §5.6.4).
   private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Bytes?) -> Void) {
-    var (isQuoted, isEscaped) = (false, false)
+    var isQuoted = false
+    var isEscaped = false
     var start = field.startIndex
     for index in field.startIndex..<field.endIndex {
       let byte = field[index]

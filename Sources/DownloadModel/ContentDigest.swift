@@ -34,7 +34,10 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
     self.init(unchecked: algorithm, bytes)
   }
 
-  init(unchecked algorithm: Algorithm, _ bytes: [UInt8]) { (self.algorithm, self.bytes) = (algorithm, bytes) }
+  init(unchecked algorithm: Algorithm, _ bytes: [UInt8]) {
+    self.algorithm = algorithm
+    self.bytes = bytes
+  }
 
   /// From hexadecimal digits of either case.
   public init?(_ algorithm: Algorithm, hex: some StringProtocol) {
@@ -77,7 +80,8 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
       self = digest
       return
     }
-    let (name, value) = (text[..<mark].lowercased(), text[text.index(after: mark)...])
+    let name = text[..<mark].lowercased()
+    let value = text[text.index(after: mark)...]
     if name == "multihash" {
       self.init(multihash: value)
       return
@@ -120,7 +124,9 @@ package final class PieceHashes: Sendable, Equatable {
   package var count: Int { hashes.count / algorithm.length }
 
   package init(_ algorithm: ContentDigest.Algorithm, length: Int64, _ hashes: [UInt8]) {
-    (self.algorithm, self.length, self.hashes) = (algorithm, length, hashes)
+    self.algorithm = algorithm
+    self.length = length
+    self.hashes = hashes
   }
 
   package static func == (left: PieceHashes, right: PieceHashes) -> Bool { left === right }
@@ -139,7 +145,7 @@ extension Sequence<UInt8> {
   /// Two lower-case hexadecimal digits for each byte.
   package var hexadecimal: String {
     func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
-    return String(decoding: flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
+    return String(utf8: flatMap { [digit($0 >> 4), digit($0 & 15)] })
   }
 }
 

@@ -93,7 +93,10 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     package var answering: [Int]?
 
     package init(waited: Duration, loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
-      (self.waited, self.loop, self.isIdle, self.answering) = (waited, loop, isIdle, answering)
+      self.waited = waited
+      self.loop = loop
+      self.isIdle = isIdle
+      self.answering = answering
     }
   }
 
@@ -159,7 +162,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   package var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
 
   private func changed(_ change: (inout Fields) -> Void) -> DownloadError {
-    var (copy, fields) = (self, box.fields)
+    var copy = self
+    var fields = box.fields
     change(&fields)
     copy.box = Box(fields)
     return copy
@@ -231,7 +235,9 @@ public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
   public let answer: Answer
 
   package init(proxy: String, hadLogin: Bool, answer: Answer) {
-    (self.proxy, self.hadLogin, self.answer) = (proxy, hadLogin, answer)
+    self.proxy = proxy
+    self.hadLogin = hadLogin
+    self.answer = answer
   }
 
   public var description: String {
@@ -258,6 +264,10 @@ public struct NextAttempt: Sendable, Equatable {
   public var source: Address?
 
   package init(attempt: Int, retry: Int, of retries: Int?, delay: Duration, at source: Address? = nil) {
-    (self.attempt, self.retry, self.retries, self.delay, self.source) = (attempt, retry, retries, delay, source)
+    self.attempt = attempt
+    self.retry = retry
+    self.retries = retries
+    self.delay = delay
+    self.source = source
   }
 }

@@ -33,7 +33,9 @@ package struct RunWidth: Sendable, Equatable {
   package var work = Duration.zero
 
   package init(peak: Int, lesson: WidthLesson?, connections: Int? = nil) {
-    (self.peak, self.lesson, self.connections) = (peak, lesson, connections ?? peak)
+    self.peak = peak
+    self.lesson = lesson
+    self.connections = connections ?? peak
   }
 }
 

@@ -51,9 +51,11 @@ public struct DownloadRequest: Sendable, Identifiable {
     id: Int, address: Address, wishes: Wishes? = nil, isFirst: Bool = false, expectedSize: Int64? = nil,
     pieces: PieceHashes? = nil
   ) {
-    (self.id, self.pieces) = (id, pieces)
+    self.id = id
+    self.pieces = pieces
     key = Key(address: address, wishes: wishes)
-    (self.isFirst, expected) = (isFirst, expectedSize ?? -1)
+    self.isFirst = isFirst
+    expected = expectedSize ?? -1
   }
 
   /// The same file at its next address; nil if this is the last one.
@@ -80,7 +82,10 @@ public struct DownloadRequest: Sendable, Identifiable {
 
     package var provenance: Provenance { wishes?.provenance ?? .user }
 
-    package init(address: Address, wishes: Wishes? = nil) { (self.address, self.wishes) = (address, wishes) }
+    package init(address: Address, wishes: Wishes? = nil) {
+      self.address = address
+      self.wishes = wishes
+    }
 
     package static func == (left: Key, right: Key) -> Bool {
       guard left.address.isSameResource(as: right.address) else { return false }
@@ -109,9 +114,14 @@ public struct DownloadRequest: Sendable, Identifiable {
       expectedTypes: ExpectedTypes? = nil, headerLines: [String] = [], mirrors: [Address] = [],
       provenance: Provenance = .user
     ) {
-      (self.outputName, self.folder, self.size, self.checksum) = (outputName, folder, size, checksum)
+      self.outputName = outputName
+      self.folder = folder
+      self.size = size
+      self.checksum = checksum
       self.expectedTypes = expectedTypes
-      (self.headerLines, self.mirrors, self.provenance) = (headerLines, mirrors, provenance)
+      self.headerLines = headerLines
+      self.mirrors = mirrors
+      self.provenance = provenance
     }
 
     package static func == (left: Wishes, right: Wishes) -> Bool { left === right }
@@ -194,7 +204,9 @@ public struct SourceOutlook: Sendable, Equatable {
   package var left: Int?
 
   package init(goesOn: Bool = true, hasFirst: Bool = false, left: Int? = nil) {
-    (self.goesOn, self.hasFirst, self.left) = (goesOn, hasFirst, left)
+    self.goesOn = goesOn
+    self.hasFirst = hasFirst
+    self.left = left
   }
 }
 
@@ -283,8 +295,13 @@ public struct DownloadOutcome: Sendable, Equatable {
     kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0,
     proof: Proof? = nil, renamedFrom: String? = nil
   ) {
-    (self.kind, self.path, self.size, self.transferred) = (kind, path, size, transferred)
-    (self.resumed, self.proof, self.renamedFrom) = (resumed, proof, renamedFrom)
+    self.kind = kind
+    self.path = path
+    self.size = size
+    self.transferred = transferred
+    self.resumed = resumed
+    self.proof = proof
+    self.renamedFrom = renamedFrom
   }
 
   package var hasReplaced: Bool { renamedFrom == path }

@@ -82,7 +82,10 @@ package struct OpenSegment: Sendable, Equatable, Identifiable {
   package var asked: Int64
 
   package init(id: Int, position: Int64, end: Int64, isTaken: Bool, asked: Int64? = nil) {
-    (self.id, self.position, self.end, self.isTaken) = (id, position, end, isTaken)
+    self.id = id
+    self.position = position
+    self.end = end
+    self.isTaken = isTaken
     self.asked = asked ?? position
   }
 

@@ -25,9 +25,15 @@ package struct HTTPDate: Equatable {
     _ text: Slice<UnsafeBufferPointer<UInt8>>, _ form: StaticString, yearDigits: Int = 4
   ) -> Int64? {
     guard text.count == form.utf8CodeUnitCount else { return nil }
-    var (year, day, hour, minute, second, name) = (Int64(0), Int64(0), Int64(0), Int64(0), Int64(0), UInt32(0))
+    var year = Int64(0)
+    var day = Int64(0)
+    var hour = Int64(0)
+    var minute = Int64(0)
+    var second = Int64(0)
+    var name = UInt32(0)
     for (byte, mark) in zip(text, UnsafeBufferPointer(start: form.utf8Start, count: text.count)) {
-      let (digit, isDigit) = (Int64(byte & 0x0F), (0x30...0x39).contains(byte))
+      let digit = Int64(byte & 0x0F)
+      let isDigit = byte.isDigit
       switch Unicode.Scalar(mark) {
       case "0" where isDigit: year = year * 10 + digit
       case "1" where isDigit: day = day * 10 + digit
@@ -65,18 +71,19 @@ package struct HTTPDate: Equatable {
   }
 
   /// The form that may be sent.
-  package static func text(_ seconds: Int64) -> String {
-    var (time, fields) = (time_t(seconds), tm())
-    gmtime_r(&time, &fields)
-    return fields.text("%a, %d %b %04Y %H:%M:%S GMT")
-  }
+  package static func text(_ seconds: Int64) -> String { tm.text(seconds, "%a, %d %b %04Y %H:%M:%S GMT") }
 }
 
 extension tm {
   /// As strftime(3) writes it: in English, because no part of the program sets a locale.
-  package func text(_ format: String) -> String {
-    var (fields, text) = (self, [CChar](repeating: 0, count: 64))
+  /// - Parameter seconds: since 1970.
+  /// - Parameter isLocal: whether it is the time of this user's zone, and not UTC.
+  package static func text(_ seconds: Int64, _ format: String, isLocal: Bool = false) -> String {
+    var time = time_t(seconds)
+    var fields = tm()
+    guard (isLocal ? localtime_r : gmtime_r)(&time, &fields) != nil else { return "" }
+    var text = [CChar](repeating: 0, count: 64)
     let count = strftime(&text, text.count, format, &fields)
-    return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return String(utf8: text.prefix(count).map(UInt8.init(bitPattern:)))
   }
 }

@@ -17,7 +17,8 @@ package struct NetrcLogins: Sendable {
     var entries: [(machine: String?, words: [String])] = []
     func add(_ word: String) { if !entries.isEmpty { entries[entries.count - 1].words.append(word) } }
     // What the next token is a value of; empty for none.
-    var (keyword, isMacro) = ("", false)
+    var keyword = ""
+    var isMacro = false
     for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       let tokens = Self.tokens(line)
       // A macro (`macdef`) ends at an empty line.
@@ -58,19 +59,19 @@ package struct NetrcLogins: Sendable {
   private static func tokens(_ line: ArraySlice<UInt8>) -> [String] {
     var tokens: [String] = []
     var rest = line
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
     while true {
-      rest = rest.drop(while: isBlank)
+      rest = rest.drop(while: \.isBlank)
       guard let first = rest.first, first != UInt8(ascii: "#") else { return tokens }
-      var token = rest.prefix { !isBlank($0) }
+      var token = rest.prefix { !$0.isBlank }
       rest = rest.dropFirst(token.count)
       if first == UInt8(ascii: "\"") {
-        (rest, token) = (line[(token.startIndex + 1)...], [])
+        rest = line[(token.startIndex + 1)...]
+        token = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
           token.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
         }
       }
-      tokens.append(String(decoding: token, as: UTF8.self))
+      tokens.append(String(utf8: token))
     }
   }
 }

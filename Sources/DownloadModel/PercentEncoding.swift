@@ -5,7 +5,7 @@ package enum PercentEncoding {
   /// All but unreserved characters (RFC 3986 §2.3), and those that are kept.
   package static func encode(_ text: some StringProtocol, keeping kept: String = "") -> String {
     let plain = "-._~\(kept)".utf8
-    return String(decoding: encoded(text.utf8) { !$0.isLetterOrDigit && !plain.contains($0) }, as: UTF8.self)
+    return String(utf8: encoded(text.utf8) { !$0.isLetterOrDigit && !plain.contains($0) })
   }
 
   package static func encoded(_ text: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool) -> [UInt8] {
@@ -51,7 +51,7 @@ package enum Base64 {
   package static func octets(_ text: [UInt8]) -> [UInt8]? {
     let digits = text.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }
     let filled = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
-    return Data(base64Encoded: Data(filled)).map { Array($0) }
+    return Data(base64Encoded: Data(filled)).map(Array.init)
   }
 }
 

@@ -93,7 +93,10 @@ package struct Rejection: Sendable, Equatable {
   }
 
   package init(list: String, line: Int?, text: String, reason: Reason) {
-    (self.list, self.line, self.text, self.reason) = (list, line, text, reason)
+    self.list = list
+    self.line = line
+    self.text = text
+    self.reason = reason
   }
 }
 
@@ -112,8 +115,12 @@ package struct HostWait: Sendable, Equatable {
   package var isSpent: Bool
 
   package init(host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?, isSpent: Bool = false) {
-    (self.host, self.limit, self.isLearnt) = (host, limit, isLearnt)
-    (self.waiting, self.pause, self.isSpent) = (waiting, pause, isSpent)
+    self.host = host
+    self.limit = limit
+    self.isLearnt = isLearnt
+    self.waiting = waiting
+    self.pause = pause
+    self.isSpent = isSpent
   }
 }
 
@@ -125,7 +132,9 @@ package struct WatchStatus: Sendable, Equatable {
   package var nextLook: Duration?
 
   package init(lists: [String], files: Int, nextLook: Duration? = nil) {
-    (self.lists, self.files, self.nextLook) = (lists, files, nextLook)
+    self.lists = lists
+    self.files = files
+    self.nextLook = nextLook
   }
 }
 
@@ -157,8 +166,12 @@ package enum WatchNews: Sendable {
     package var isNothing: Bool { started == 0 && removed == 0 && restarted == 0 && mended == 0 }
 
     package init(list: String, started: Int, removed: Int, restarted: Int, mended: Int, files: Int) {
-      (self.list, self.started, self.removed) = (list, started, removed)
-      (self.restarted, self.mended, self.files) = (restarted, mended, files)
+      self.list = list
+      self.started = started
+      self.removed = removed
+      self.restarted = restarted
+      self.mended = mended
+      self.files = files
     }
   }
 

@@ -192,11 +192,17 @@ package final class ProgressFeed: Sendable {
   /// From now on lines may come and go (`--watch`): what each of them came to is kept.
   /// - Parameter look: what the run waits for; asked for each sample of a reader of events.
   package func watch(_ look: @escaping @Sendable () -> WatchStatus) {
-    state.withLock { ($0.lines, $0.lookAtWatch) = ([:], look) }
+    state.withLock {
+      $0.lines = [:]
+      $0.lookAtWatch = look
+    }
   }
 
   package func relist(_ count: Int) {
-    state.withLock { ($0.tally.listed, $0.tally.listIsComplete) = (count, true) }
+    state.withLock {
+      $0.tally.listed = count
+      $0.tally.listIsComplete = true
+    }
   }
 
   /// A line is in no watched list any more, and nothing of it is under way.
@@ -250,7 +256,8 @@ package final class ProgressFeed: Sendable {
     // Outside of the lock, as it takes another one.
     let (lookAtHosts, lookAtWatch) =
       detail == .events ? state.withLock { ($0.lookAtHosts, $0.lookAtWatch) } : (nil, nil)
-    let (hosts, watch) = (lookAtHosts?(), lookAtWatch?())
+    let hosts = lookAtHosts?()
+    let watch = lookAtWatch?()
     return state.withLock { state in
       ProgressSample(
         tally: state.tally, received: counter.value, active: detail == .totals ? [] : Array(state.active.values),
@@ -305,7 +312,9 @@ package final class ProgressReader: Sendable {
   private let share: Int?
 
   fileprivate init(feed: ProgressFeed, detail: ProgressFeed.Detail, share: Int?) {
-    (self.feed, self.detail, self.share) = (feed, detail, share)
+    self.feed = feed
+    self.detail = detail
+    self.share = share
   }
 
   deinit { feed.leave(detail, share) }
@@ -448,7 +457,10 @@ package struct ExpectedSizes: Sendable, Equatable {
   package var files: Int
   package var bytes: Int64
 
-  package init(files: Int = 0, bytes: Int64 = 0) { (self.files, self.bytes) = (files, bytes) }
+  package init(files: Int = 0, bytes: Int64 = 0) {
+    self.files = files
+    self.bytes = bytes
+  }
 
   /// What lists say of sizes may be anything, so the sum ends at the greatest number (HTTP rule 51).
   package mutating func add(_ size: Int64) {

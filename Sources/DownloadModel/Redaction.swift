@@ -24,7 +24,7 @@ package enum Redaction {
     var bytes = Array(text.utf8)
     let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
     if let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) { bytes.removeSubrange(start...at) }
-    return String(decoding: bytes, as: UTF8.self)
+    return String(utf8: bytes)
   }
 
   /// A `data:` address as messages show it, any other as it is.
@@ -46,20 +46,21 @@ package enum Redaction {
   /// names of tokens and keys. Of `auth[token]` each part is a name.
   package static func isSecret(parameter name: some StringProtocol) -> Bool {
     (PercentEncoding.decode(name) ?? Array(name.utf8)).split { "[]".utf8.contains($0) }.contains { part in
-      let plain = String(decoding: part.filter { !"-_.".utf8.contains($0) }, as: UTF8.self).lowercased()
+      let plain = Substring(String(utf8: part.filter { !"-_.".utf8.contains($0) }).lowercased())
       return names.contains(plain) || endings.contains { plain.hasSuffix($0) }
     }
   }
 
-  private static let endings = [
-    "token", "signature", "secret", "password", "apikey", "credential", "accesskey", "accesskeyid",
-    "secretkey", "privatekey", "authkey", "userkey", "licensekey", "downloadkey", "sessionkey", "passphrase", "passwd",
-    "bearer", "ticket",
-  ]
-  private static let names: Set<String> = [
-    "sig", "policy", "keypairid", "hdnts", "hdnea", "hmac", "jwt", "auth", "authorization", "key", "pwd", "pw", "pass",
-    "session", "sessionid", "sid", "s3sig", "code", "authcode", "authorizationcode", "passcode", "otp",
-  ]
+  private static let endings =
+    """
+    token signature secret password apikey credential accesskey accesskeyid secretkey privatekey authkey userkey \
+    licensekey downloadkey sessionkey passphrase passwd bearer ticket
+    """.split(separator: " ")
+  private static let names = Set(
+    """
+    sig policy keypairid hdnts hdnea hmac jwt auth authorization key pwd pw pass session sessionid sid s3sig code \
+    authcode authorizationcode passcode otp
+    """.split(separator: " "))
 
   // MARK: Scanning
 
@@ -79,7 +80,7 @@ package enum Redaction {
         let nameEnd = bytes[index...].firstIndex { !$0.isLetterOrDigit && !"-_.%[]".utf8.contains($0) } ?? bytes.count
         let name = bytes[index..<nameEnd]
         guard nameEnd < bytes.count, bytes[nameEnd] == UInt8(ascii: "="), !name.isEmpty,
-          isSecret(parameter: String(decoding: name, as: UTF8.self))
+          isSecret(parameter: String(utf8: name))
         else { continue }
         kept += name + [bytes[nameEnd]] + Array(mark.utf8)
         index = bytes[nameEnd...].firstIndex { "&;#".utf8.contains($0) || endsValue($0) } ?? bytes.count
@@ -88,7 +89,7 @@ package enum Redaction {
         index += 1
       }
     }
-    return String(decoding: kept, as: UTF8.self)
+    return String(utf8: kept)
   }
 
   /// Behind the last `@` of the authority. A login that is only the mark stays: it says that one is to be given.

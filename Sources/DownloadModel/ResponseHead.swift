@@ -17,7 +17,9 @@ package struct ResponseHead: Sendable {
 
   /// - Parameter block: header lines separated by LF or CRLF, without the status line; `starts` says where each begins.
   package init(status: Int, block: [UInt8], starts: [Int]) {
-    (self.status, self.block, self.starts) = (status, block, starts)
+    self.status = status
+    self.block = block
+    self.starts = starts
     contentLength = self["content-length"].flatMap(Self.length)
   }
 
@@ -35,9 +37,9 @@ package struct ResponseHead: Sendable {
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     // Validating takes longer than all else about a value, and nearly all are ASCII.
-    if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
+    if bytes.allSatisfy({ $0 < 0x80 }) { return String(utf8: bytes) }
     return String(validating: bytes, as: UTF8.self)
-      ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+      ?? String(String.UnicodeScalarView(bytes.map(Unicode.Scalar.init)))
   }
 
   /// Whether the body is all that the server has to give: unknown codes of the class 2xx are as 200 (RFC 9110 §15), and
@@ -62,7 +64,7 @@ package struct ResponseHead: Sendable {
 
   /// Of digits alone, and so small that sums of several cannot overflow (HTTP rule 26).
   fileprivate static func number(_ text: Substring) -> Int64? {
-    text.utf8.count <= 18 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+    text.utf8.count <= 18 && text.utf8.allSatisfy(\.isDigit) ? Int64(text) : nil
   }
 
   /// What follows this answer, as its `Link` says (`rel="next"`, RFC 8288 §3): relative to its own address.
@@ -153,13 +155,14 @@ package struct ResponseHead: Sendable {
     guard let field = self["content-encoding"] else { return .none }
     let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
     guard !tokens.isEmpty else { return .none }
-    let codings = tokens.compactMap { ContentCoding($0) }
+    let codings = tokens.compactMap(ContentCoding.init)
     return codings.count == tokens.count ? .known(codings) : .unknown
   }
 
   @inline(__always)
   private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {
-    let (wanted, count) = (name.utf8Start, name.utf8CodeUnitCount)
+    let wanted = name.utf8Start
+    let count = name.utf8CodeUnitCount
     // Without bounds checks, since each head is searched for a dozen fields, most of which it does not have.
     block.withUnsafeBufferPointer { bytes in
       starts.withUnsafeBufferPointer { starts in
@@ -219,7 +222,9 @@ package struct Validator: Sendable, Equatable, Codable {
   package var date: String?
 
   package init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
-    (self.etag, self.lastModified, self.date) = (etag, lastModified, date)
+    self.etag = etag
+    self.lastModified = lastModified
+    self.date = date
   }
 
   package init(_ head: ResponseHead) {

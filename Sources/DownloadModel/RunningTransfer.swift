@@ -106,6 +106,8 @@ package struct TransferTimes: Sendable, Equatable {
   package var isSegment = false
 
   package init(address: String, begin: UInt64, end: Duration) {
-    (self.address, self.begin, self.end) = (address, begin, end)
+    self.address = address
+    self.begin = begin
+    self.end = end
   }
 }

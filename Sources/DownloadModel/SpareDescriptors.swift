@@ -3,7 +3,7 @@ import Glibc
 /// The last descriptors that this process may open, which are for its libraries: libdispatch opens a file in /proc
 /// every second, and ends the process where it cannot. The kernel gives the lowest that is free, so that one of the
 /// last shows that all others are in use.
-public enum SpareDescriptors {
+package enum SpareDescriptors {
   private static let count: Int32 = 4
   /// Where they began when this was first asked; a process raises its limit once, if at all.
   private static let known = first
@@ -16,5 +16,5 @@ public enum SpareDescriptors {
 
   /// Whether the descriptor, which was just opened, is one of them: then it must be closed, as if there had been none
   /// (EMFILE).
-  public static func include(_ descriptor: Int32) -> Bool { descriptor >= known && descriptor >= first }
+  package static func include(_ descriptor: Int32) -> Bool { descriptor >= known && descriptor >= first }
 }

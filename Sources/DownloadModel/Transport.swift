@@ -59,7 +59,10 @@ package struct TransferRequest: Sendable {
   package init(
     address: Address, headerLines: [String] = [], meter: TransferMeter? = nil, provenance: Provenance = .user
   ) {
-    (self.address, self.headerLines, self.meter, self.provenance) = (address, headerLines, meter, provenance)
+    self.address = address
+    self.headerLines = headerLines
+    self.meter = meter
+    self.provenance = provenance
   }
 
   /// For a request, with the header lines that its line has for it alone.
@@ -90,7 +93,10 @@ package struct TransferReceipt: Sendable, Equatable {
   package var effectiveURL: String?
 
   package init(status: Int, bodyBytes: Int64, proof: Proof, effectiveURL: String? = nil) {
-    (self.status, self.bodyBytes, self.proof, self.effectiveURL) = (status, bodyBytes, proof, effectiveURL)
+    self.status = status
+    self.bodyBytes = bodyBytes
+    self.proof = proof
+    self.effectiveURL = effectiveURL
   }
 }
 

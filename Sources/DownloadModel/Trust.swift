@@ -51,8 +51,11 @@ package struct TLSOptions: Sendable {
     package init(
       certificate: String, digest: String, isPKCS12: Bool, key: String? = nil, passphrase: String = ""
     ) {
-      (self.certificate, self.digest, self.isPKCS12) = (certificate, digest, isPKCS12)
-      (self.key, self.passphrase) = (key, passphrase)
+      self.certificate = certificate
+      self.digest = digest
+      self.isPKCS12 = isPKCS12
+      self.key = key
+      self.passphrase = passphrase
     }
   }
 
@@ -80,7 +83,7 @@ package struct TLSOptions: Sendable {
 }
 
 /// A header line as users write it: `Name: value`, or, as for curl, `Name;` for a field without a value.
-package struct HeaderLine: Sendable, Equatable {
+package struct HeaderLine: Equatable {
   /// Lower case.
   package let name: String
   package let value: String

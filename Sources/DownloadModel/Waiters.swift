@@ -16,7 +16,8 @@ package final class Waiters<Value: Sendable>: Sendable {
 
     /// Asks the waiters from a place on. An answer that one takes may let an earlier one go on.
     mutating func takeReady(from place: Int = 0) -> [Resume] {
-      var (place, ready) = (place, [Resume]())
+      var place = place
+      var ready = [Resume]()
       while place < waiting.count {
         if let resume = waiting[place](&value) {
           waiting.remove(at: place)

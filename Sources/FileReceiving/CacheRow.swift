@@ -4,8 +4,8 @@ package import DownloadModel
 ///
 /// Its fields are behind a reference and are copied on change: it is large, and every async function that handles it
 /// would otherwise reserve that much for each file.
-package struct CacheRow: Sendable, Equatable {
-  package struct Fields: Sendable, Equatable {
+package struct CacheRow: Equatable {
+  package struct Fields: Equatable {
     package var key: RowKey
     package var name: String
     /// Before the list's number or a conflict changed it.
@@ -54,11 +54,11 @@ package struct CacheRow: Sendable, Equatable {
     self.changed = changed
     var identity = identity
     identity.size = min(max(identity.size, -1), Self.sizes.upperBound)
-    let (fetchedAt, usedAt) = (Self.time(fetchedAt), Self.time(usedAt ?? fetchedAt))
     box = Box(
       Fields(
-        key: key, name: name, wanted: wanted, identity: identity, validator: validator, fetchedAt: fetchedAt,
-        usedAt: usedAt, status: status, freshness: freshness, trust: trust,
+        key: key, name: name, wanted: wanted, identity: identity, validator: validator,
+        fetchedAt: Self.time(fetchedAt), usedAt: Self.time(usedAt ?? fetchedAt), status: status, freshness: freshness,
+        trust: trust,
         effectiveURL: effectiveURL, selection: selection, digest: digest, sum: sum))
   }
 
@@ -122,7 +122,8 @@ package struct CacheRow: Sendable, Equatable {
   /// The row after a 304, whose fields replace those of the stored answer (RFC 9111 §4.3.4). `askedAt` is when the
   /// request was sent, in seconds since 1970; `digest` is what was compared.
   package func renewed(by head: ResponseHead, askedAt: Int64, digest: ContentDigest?) -> CacheRow {
-    let (fields, theirs) = (FreshnessFields(head), Validator(head))
+    let fields = FreshnessFields(head)
+    let theirs = Validator(head)
     var row = self
     row.change { row in
       row.fetchedAt = askedAt
@@ -131,7 +132,8 @@ package struct CacheRow: Sendable, Equatable {
       if let digest { row.digest = "\(digest)" }
       if let date = theirs.date { row.validator.date = date }
       if fields.forbidsStoring {
-        (row.validator, row.freshness) = (Validator(), FreshnessFields(vary: row.freshness.vary))
+        row.validator = Validator()
+        row.freshness = FreshnessFields(vary: row.freshness.vary)
       } else if let changed = theirs.lastModified {
         row.validator.lastModified = changed
       }
@@ -142,7 +144,8 @@ package struct CacheRow: Sendable, Equatable {
   /// For a file whose bytes proved wrong: it answers nothing any more, and is dlm's own to replace.
   package var discredited: CacheRow {
     var row = self
-    (row.fields.validator, row.fields.digest) = (Validator(), nil)
+    row.fields.validator = Validator()
+    row.fields.digest = nil
     row.fields.freshness = FreshnessFields(vary: row.freshness.vary)
     return row
   }
@@ -197,7 +200,7 @@ package struct CacheRow: Sendable, Equatable {
 }
 
 /// The key of an index row: an address, as first requested into one folder, whatever the file's name.
-package struct RowKey: Sendable, Hashable {
+package struct RowKey: Hashable {
   /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule 30).
   package var address: String { parts.address }
   /// Canonical path of the output folder.
@@ -245,7 +248,8 @@ package struct RowKey: Sendable, Hashable {
 
   /// By bytes, as SQLite and file systems compare.
   package static func == (left: RowKey, right: RowKey) -> Bool {
-    let (left, right) = (left.parts, right.parts)
+    let left = left.parts
+    let right = right.parts
     return left === right
       || (left.hash == right.hash && left.address == right.address
         && FileNaming.areSame(left.requested, right.requested) && FileNaming.areSame(left.directory, right.directory))
@@ -270,14 +274,17 @@ package struct RowKey: Sendable, Hashable {
 }
 
 /// The fields of an answer that decide how long it is fresh (RFC 9111 §4.2), as sent.
-package struct FreshnessFields: Sendable, Equatable {
+package struct FreshnessFields: Equatable {
   package var cacheControl: String?
   package var expires: String?
   package var age: String?
   package var vary: String?
 
   package init(cacheControl: String? = nil, expires: String? = nil, age: String? = nil, vary: String? = nil) {
-    (self.cacheControl, self.expires, self.age, self.vary) = (cacheControl, expires, age, vary)
+    self.cacheControl = cacheControl
+    self.expires = expires
+    self.age = age
+    self.vary = vary
   }
 
   /// Takes over the fields that a 304 renews (RFC 9111 §3.2).
@@ -303,7 +310,7 @@ package struct FreshnessFields: Sendable, Equatable {
 }
 
 /// What a stored answer is worth to a request (HTTP rules 18, 29 and 30).
-package enum Reuse: Sendable, Equatable {
+package enum Reuse: Equatable {
   /// It was the answer to a request like this one: used while fresh, offline, copied, and continued.
   case asOwn
   /// It was the answer to a request with other credentials or selecting fields. A strong entity tag tells whether it is
@@ -314,7 +321,7 @@ package enum Reuse: Sendable, Equatable {
 }
 
 /// A keyed hash of a run's `Trust` and of what answers brought, as it is stored.
-package struct TrustMark: Sendable, Hashable, Codable {
+package struct TrustMark: Hashable, Codable {
   /// Empty where the request had nothing that selects or unlocks, and its server was checked as usual.
   package let text: String
 
@@ -343,7 +350,7 @@ package struct TrustMark: Sendable, Hashable, Codable {
 }
 
 /// The marks of a request: of its own address's answer, and of what redirects lead to, perhaps over TLS.
-package struct RequestTrust: Sendable, Equatable {
+package struct RequestTrust: Equatable {
   static let usual = RequestTrust(own: .usual, redirected: .usual)
 
   package let own: TrustMark

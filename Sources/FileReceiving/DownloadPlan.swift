@@ -2,7 +2,7 @@ package import DownloadModel
 
 /// All that is decided about one file before its download begins. A class, because it is handed on from step to step.
 package final class DownloadPlan: Sendable {
-  package indirect enum Ownership: Sendable, Equatable {
+  package indirect enum Ownership: Equatable {
     /// An empty index is not asked before a transfer.
     case unknown
     case known(CacheRow?)
@@ -180,7 +180,7 @@ package final class KnownFiles: Sendable {
 
 /// Which file belongs to which address: those of one folder by the index, read once a run, and those of this run
 /// (`OutputDirectory.isGiven`).
-package struct FileOwners: Sendable {
+package struct FileOwners {
   private var owned: [Int64: (identity: FileIdentity, owner: Int)] = [:]
 
   package init() {}

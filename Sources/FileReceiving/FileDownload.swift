@@ -23,7 +23,7 @@ package final class FileDownload: DownloadTarget, FilledSegment {
   func access<Value: Sendable>(
     _ body: (inout Reception) throws(DownloadError) -> Value
   ) throws(DownloadError) -> Value {
-    do throws(DownloadError) {
+    do {
       return try reception.withLock { reception throws(DownloadError) in try body(&reception) }
     } catch { throw error.at(plan.address) }
   }
@@ -201,8 +201,8 @@ private struct FurtherSegment: FilledSegment {
 ///       ▲                 │                   │                 │
 ///       │                 └─answer──► answered ──end──► finished│
 ///       └───────────── another request is needed ◄──────────────┘          closed: from everywhere, for good
-package struct FileDownloadState: Sendable, Equatable {
-  package enum Phase: Sendable, Equatable {
+package struct FileDownloadState: Equatable {
+  package enum Phase: Equatable {
     case idle
     case asked(TransferPlan.Asked)
     case receiving(Body)
@@ -213,7 +213,7 @@ package struct FileDownloadState: Sendable, Equatable {
     case closed
   }
 
-  package enum Body: Sendable, Equatable {
+  package enum Body: Equatable {
     /// The whole file, up to this offset if the answer said so.
     case whole(end: Int64?)
     /// The body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked for, behind so many
@@ -230,7 +230,7 @@ package struct FileDownloadState: Sendable, Equatable {
     var heldBefore: Int64 { if case .range(let held, _, _) = self { held } else { 0 } }
   }
 
-  package enum Answer: Sendable, Equatable {
+  package enum Answer: Equatable {
     /// The held bytes are the whole file (416 with their length).
     case complete
     /// The server vouched for the file on disk (304).
@@ -244,7 +244,7 @@ package struct FileDownloadState: Sendable, Equatable {
   }
 
   /// What the next requests must not rely on, because an answer has shown it to be wrong.
-  package struct Doubts: OptionSet, Sendable {
+  package struct Doubts: OptionSet {
     package init(rawValue: Int) { self.rawValue = rawValue }
     package let rawValue: Int
     /// The server answers If-Range with the whole file of the same version.
@@ -381,7 +381,7 @@ package struct FileDownloadState: Sendable, Equatable {
   mutating func close() { phase = .closed }
 }
 
-package enum FinishedTransfer: Sendable, Equatable {
+package enum FinishedTransfer: Equatable {
   /// The file is whole, as far as this proves it, and waits for its final name.
   case whole(Proof)
   /// Another request must follow: after a shorter range than was asked for (RFC 9110 §14.2 allows it), after an answer

@@ -30,7 +30,8 @@ struct PartWriter: ~Copyable {
 
   var held: HeldPart {
     var held = version
-    (held.length, held.total) = (segments.length, segments.total)
+    held.length = segments.length
+    held.total = segments.total
     return held
   }
 
@@ -72,8 +73,10 @@ struct PartWriter: ~Copyable {
     // The part on disk may be longer than what is trusted of it.
     if segments.length > 0 || (staged?.foundLength ?? 0) > 0 { try staged?.empty() }
     segments.startOver()
-    (version, name) = (HeldPart(), plan.nameByAddress)
-    (buffer, furtherBuffers) = (BlockBuffer(), [:])
+    version = HeldPart()
+    name = plan.nameByAddress
+    buffer = BlockBuffer()
+    furtherBuffers = [:]
     digest = DigestCheck(nil)
   }
 
@@ -105,7 +108,8 @@ struct PartWriter: ~Copyable {
   mutating func go(on trust: RequestTrust, from head: ResponseHead?) throws(DownloadError) {
     let before = version
     if let head, head.effectiveName != version.effectiveURL {
-      (version.validator, version.effectiveURL) = (Validator(head), head.effectiveName)
+      version.validator = Validator(head)
+      version.effectiveURL = head.effectiveName
     }
     // Bytes that a list steered stay that, whoever sends the rest.
     if !version.trust.isSteered { version.trust = trust[version.effectiveURL] }
@@ -169,7 +173,7 @@ struct PartWriter: ~Copyable {
     guard let start = segments[id]?.written else { return }
     var offset = start
     var failure: Errno?
-    do throws(Errno) { try staged?.descriptor.write(bytes, at: &offset) } catch { failure = error }
+    do { try staged?.descriptor.write(bytes, at: &offset) } catch { failure = error }
     // Also after a failure: bytes that reached the disk are good.
     segments.write(id, to: offset)
     space.use(offset - start)
@@ -238,7 +242,7 @@ struct PartWriter: ~Copyable {
   func withFile<Value>(
     _ activity: String, _ body: (borrowing Descriptor) throws(Errno) -> Value
   ) throws(DownloadError) -> Value? {
-    do throws(Errno) { return try look { file throws(Errno) in try body(file.descriptor) } } catch {
+    do { return try look { file throws(Errno) in try body(file.descriptor) } } catch {
       throw plan.directory.failure(error, activity, look { $0.names.part } ?? name)
     }
   }
@@ -275,7 +279,7 @@ struct PartWriter: ~Copyable {
   /// Reads what a closed download has left for its next attempt.
   func readLeft(_ size: Int, at offset: Int64) throws(DownloadError) -> [UInt8] {
     let name = look { $0.names.part } ?? name
-    do throws(Errno) { return try plan.directory.folder.open(name, O_RDONLY).read(size, at: offset) } catch {
+    do { return try plan.directory.folder.open(name, O_RDONLY).read(size, at: offset) } catch {
       if error == .noSuchFileOrDirectory { return [] }
       throw plan.directory.failure(error, "reading", name)
     }
@@ -283,7 +287,7 @@ struct PartWriter: ~Copyable {
 }
 
 /// Gathers what arrives (libcurl delivers at most 16 KiB at a time), because a long write costs half as much a byte.
-struct BlockBuffer: Sendable {
+struct BlockBuffer {
   /// Blocks end at multiples of this in the file. A SIGKILL loses at most one block of a segment.
   static let length = 256 * 1024
 
@@ -310,7 +314,7 @@ struct BlockBuffer: Sendable {
 }
 
 /// When the metadata of a split file must be written again, so that a SIGKILL loses little of it. Pure.
-struct MetadataPace: Sendable, Equatable {
+struct MetadataPace: Equatable {
   // Since the metadata was written: bytes that reached the file, by segment, and bytes for further ones that arrived.
   private var written: [Int: Int64] = [:]
   private var arrived: Int64 = 0
@@ -332,5 +336,8 @@ struct MetadataPace: Sendable, Equatable {
   }
 
   /// - Parameter waiting: bytes of further segments that are still in buffers.
-  mutating func metadataWritten(waiting: Int64) { (written, arrived) = ([:], waiting) }
+  mutating func metadataWritten(waiting: Int64) {
+    written = [:]
+    arrived = waiting
+  }
 }

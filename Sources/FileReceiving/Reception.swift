@@ -48,7 +48,7 @@ struct Reception: ~Copyable {
   var length: Int64 { part.segments.length }
   var openSegments: [OpenSegment] { state.isClosed ? [] : part.segments.open }
   var parts: [Range<Int64>] {
-    part.segments.done.map { Range($0) }
+    part.segments.done.map(Range.init)
   }
   var finalName: String { part.name }
 
@@ -90,16 +90,19 @@ struct Reception: ~Copyable {
       resumed = part.written
       // Of these, what this run brought itself is no earlier run's.
       if meter.position > 0, let earlier = meter.earlier {
-        (transferred, resumed) = (earlier.received, min(resumed, earlier.resumed))
+        transferred = earlier.received
+        resumed = min(resumed, earlier.resumed)
       }
     }
     var request = transfer()
     request.meter = meter
-    let (held, known) = (part.held, known)
+    let held = part.held
+    let known = known
     let next = try state.request(held: held, known: known, byDigest: isProvedByDigest)
     request.headerLines = next.headerLines
     if case .rest(let from, _) = next.asked {
-      (request.rangeStart, request.rangeEnd) = (from, part.segments.secondStart)
+      request.rangeStart = from
+      request.rangeEnd = part.segments.secondStart
     }
     part.segments.ask(Segment.first, upTo: request.rangeEnd ?? .max)
     return request
@@ -134,7 +137,8 @@ struct Reception: ~Copyable {
     request.segmentOf = meter
     request.headerLines = ["If-Range: \(ifRange)"]
     let upTo = part.segments.requestSize?.end(from: segment.written, to: end) ?? end
-    (request.rangeStart, request.rangeEnd) = (segment.written, upTo)
+    request.rangeStart = segment.written
+    request.rangeEnd = upTo
     part.segments.ask(id, upTo: upTo)
     return request
   }
@@ -147,7 +151,8 @@ struct Reception: ~Copyable {
     // What a mirror says is of the mirror, as behind a redirect (HTTP rule 9).
     if plan.request.isAtMirror { head.effectiveURL = head.effectiveURL ?? plan.request.source.key }
     if id != Segment.first { return try acceptFurther(head, id) }
-    let (held, known) = (part.held, known)
+    let held = part.held
+    let known = known
     switch try state.answer(head, held: held, known: known, isProvable: isProvable, now: plan.rules.now()) {
     case .append(let offset, let end, let total): return try append(head, at: offset, end: end, total: total)
     case .startOver(let total): return try startOver(head, total: total)
@@ -246,7 +251,7 @@ struct Reception: ~Copyable {
 
   /// Throws, and keeps nothing, if the whole file has another length than its list declares.
   mutating func checkWhole() throws(DownloadError) {
-    do throws(DownloadError) { try checkLength(length) } catch {
+    do { try checkLength(length) } catch {
       try discard()
       throw error
     }
@@ -339,7 +344,7 @@ struct Reception: ~Copyable {
 
   /// What a body of unknown length needs. It cannot be resumed, so nothing is kept of one that is too long.
   private mutating func lookAfterUnmeasured() throws(DownloadError) {
-    do throws(DownloadError) { try checkLength(position, isWhole: false) } catch {
+    do { try checkLength(position, isWhole: false) } catch {
       if plan.rules.reader == nil { try giveUpHeld() }
       throw error
     }
@@ -425,7 +430,8 @@ struct Reception: ~Copyable {
     if let reader = plan.rules.reader, reader.taken > 0 {
       throw DownloadError(.conflict, "its first bytes were passed on already", "resuming")
     }
-    (resumed, source) = (0, nil)
+    resumed = 0
+    source = nil
     state.stopRepeating()
     try part.giveUp()
   }

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// Consecutive bytes of a file that one transfer at a time fills, from their start on.
-struct Segment: Sendable, Equatable {
+struct Segment: Equatable {
   static let first = OpenSegment.first
 
   let id: Int
@@ -22,7 +22,7 @@ struct Segment: Sendable, Equatable {
 /// The segments cover the file without a gap: each ends where the next begins, the last at the file's length. So a
 /// segment taken from another's end shortens that one, and an empty segment that is released lengthens the one before.
 /// Segment 0 grows from the start of the file, and absorbs a segment that it reaches and that no transfer fills.
-struct SegmentMap: Sendable, Equatable {
+struct SegmentMap: Equatable {
   // Stored separately because most files have no other segment, and then need no array.
   private var head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
   private var others: [Segment] = []
@@ -37,13 +37,15 @@ struct SegmentMap: Sendable, Equatable {
 
   /// What an interrupted download had left; nil if the ranges cannot be those of a file of that length.
   init?(done: [ClosedRange<Int64>], total: Int64) {
-    (self.total, isSplit) = (total, true)
+    self.total = total
+    isSplit = true
     var end: Int64 = 0
     for range in done {
       guard range.lowerBound >= end, range.upperBound < total else { return nil }
       end = range.upperBound + 1
       if range.lowerBound == 0 {
-        (head.written, head.received) = (end, end)
+        head.written = end
+        head.received = end
       } else {
         others.append(Segment(id: nextID, start: range.lowerBound, written: end, received: end))
         nextID += 1
@@ -51,13 +53,18 @@ struct SegmentMap: Sendable, Equatable {
     }
   }
 
-  init(length: Int64 = 0, total: Int64? = nil) { (head.written, head.received, self.total) = (length, length, total) }
+  init(length: Int64 = 0, total: Int64? = nil) {
+    head.written = length
+    head.received = length
+    self.total = total
+  }
 
   /// Drops all bytes. Numbers of segments are not used again, because a transfer may still hold an old one.
   mutating func startOver() {
     head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
     others = []
-    (total, isSplit) = (nil, false)
+    total = nil
+    isSplit = false
   }
 
   /// Makes bytes of a whole file missing ones.
@@ -192,13 +199,15 @@ struct SegmentMap: Sendable, Equatable {
     if id == Segment.first {
       head.isTaken = false
     } else if let index = others.firstIndex(where: { $0.id == id }) {
-      (others[index].isTaken, others[index].asked) = (false, 0)
+      others[index].isTaken = false
+      others[index].asked = 0
       if others[index].written == others[index].start { others.remove(at: index) }
     }
     // The start of the file absorbs what it reaches.
     guard head.received == head.written else { return }
     while let next = others.first, next.start == head.written, !next.isTaken {
-      (head.written, head.received) = (next.written, next.received)
+      head.written = next.written
+      head.received = next.received
       others.removeFirst()
     }
   }

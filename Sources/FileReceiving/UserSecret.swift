@@ -77,7 +77,7 @@ package final class UserSecret: Sendable {
   private static func kept(in folder: Folder) throws(Errno) -> [UInt8] {
     if let key = try read(folder) { return key }
     // Another process may have been faster: both must use the same key.
-    do throws(Errno) { _ = try folder.make(fileName, random(length)) } catch .fileExists {}
+    do { _ = try folder.make(fileName, random(length)) } catch .fileExists {}
     guard let key = try read(folder) else { throw .noSuchFileOrDirectory }
     return key
   }

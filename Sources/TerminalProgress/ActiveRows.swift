@@ -2,7 +2,7 @@ import DownloadModel
 
 /// The files that have a row, and their order. A file keeps its row until it ends and new ones come in below, so that
 /// nothing jumps; a free row goes to the file with most left to do.
-struct ActiveRows: Sendable {
+struct ActiveRows {
   /// Files that are done sooner never get a row: hundreds a second would only flicker.
   private let seasoning: Duration
 
@@ -18,13 +18,16 @@ struct ActiveRows: Sendable {
   /// Files that have lasted but found no room.
   private(set) var hidden = 0
 
-  init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) { (self.glyphs, self.seasoning) = (glyphs, seasoning) }
+  init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) {
+    self.glyphs = glyphs
+    self.seasoning = seasoning
+  }
 
   var shown: [ActiveRow] { order.compactMap { self[$0] } }
 
   subscript(id: Int) -> ActiveRow? { places[id].map { all[$0] } }
 
-  var progress: some Collection<FileProgress> { all.indices.lazy.map { [all] in all[$0].progress } }
+  var progress: [FileProgress] { all.indices.map { all[$0].progress } }
 
   var retries: [ActiveRow.Retry] { all.indices.compactMap { all[$0].retry } }
 
@@ -93,8 +96,8 @@ struct ActiveRows: Sendable {
 }
 
 /// A file under way, from when a frame first saw it until it ends.
-struct ActiveRow: Sendable {
-  struct Retry: Sendable, Equatable {
+struct ActiveRow {
+  struct Retry: Equatable {
     var next: NextAttempt
     /// When the next attempt begins.
     var until: Duration
@@ -139,13 +142,15 @@ struct ActiveRow: Sendable {
 
   fileprivate mutating func update(isPaused: Bool, at now: Duration, _ updates: Int) {
     self.updates = updates
-    let (latest, latestPhase) = (FileProgress(meter), meter.phase)
+    let latest = FileProgress(meter)
+    let latestPhase = meter.phase
     let arrived = latest.arrived(since: progress)
     // What the user holds back has not stalled, and waits for nothing else.
     if arrived > 0 || latestPhase != phase || isPaused { latestChange = now }
     rate.add(bytes: arrived, at: now)
     if latest.start != progress.start { parts = nil }
-    (progress, phase) = (latest, latestPhase)
+    progress = latest
+    phase = latestPhase
     if let retry, arrived > 0 || now >= retry.until { self.retry = nil }
   }
 
@@ -185,7 +190,7 @@ struct ActiveRow: Sendable {
 }
 
 /// One file's numbers, read from its meter once a frame, so that all that is said of it agrees.
-struct FileProgress: Sendable, Equatable {
+struct FileProgress: Equatable {
   /// Bytes that are there.
   var position: Int64
   /// Of these, those that this attempt did not fetch.

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// Bars at the bottom of the terminal and lines that scroll away above them: numbers in, bytes out, no input or output.
-struct BarsDisplay: Sendable {
+struct BarsDisplay {
   private let glyphs: Glyphs
   private let isColored: Bool
   private let words: ProgressMessages
@@ -26,7 +26,8 @@ struct BarsDisplay: Sendable {
     usesTaskbar = environment.takesTaskbarProgress
     usesTitle = environment.takesTitle
     isColored = environment.isColored
-    (self.words, self.heading) = (words, heading)
+    self.words = words
+    self.heading = heading
     rows = heading == nil ? ActiveRows(glyphs: glyphs) : ActiveRows(glyphs: glyphs, seasoning: .zero)
   }
 
@@ -53,8 +54,12 @@ struct BarsDisplay: Sendable {
     var sum = total.update(
       sample, active: rows.progress, longest: rows.longest(at: now), wait: waits.longest(at: now),
       hasStalled: rows.hasStalled(at: now), isPaused: screen.isPaused, at: now)
-    (sum.isPaused, sum.width) = (screen.isPaused, sample.width)
-    if sum.isPaused { (sum.rate, sum.timeLeft) = (0, nil) }
+    sum.isPaused = screen.isPaused
+    sum.width = sample.width
+    if sum.isPaused {
+      sum.rate = 0
+      sum.timeLeft = nil
+    }
     sum.isWaiting = sum.progress.isIdle && (sample.watch != nil || sample.awaited != nil || sample.tally.listed == 0)
     if sum.isWaiting { sum.timeLeft = nil }
     var content = FrameLayout.Content(waits: waits, total: sum, prompt: prompt, now: now)
@@ -63,7 +68,8 @@ struct BarsDisplay: Sendable {
       waitCount = count
       rows.place(at: now, lines: layout.room(besides: count, prompt: prompt.count))
     }
-    (content.rows, content.hidden) = (rows.shown, rows.hidden)
+    content.rows = rows.shown
+    content.hidden = rows.hidden
     screen.settle(content.rows.map(\.id), isUnderWay: { rows[$0] != nil }, at: now)
     content.selected = screen.selected
     content.panel = panel(sample)
@@ -140,7 +146,8 @@ struct BarsDisplay: Sendable {
   private static func taskbar(_ state: Int, _ percent: Int) -> String { "\u{1B}]9;4;\(state);\(percent)\u{1B}\\" }
 
   /// Has the terminal keep its title, and take it again (XTWINOPS 22 and 23).
-  private static let (keepTitle, formerTitle) = ("\u{1B}[22;2t", "\u{1B}[23;2t")
+  private static let keepTitle = "\u{1B}[22;2t"
+  private static let formerTitle = "\u{1B}[23;2t"
 
   private var noSigns: String { (usesTaskbar ? Self.taskbar(0, 0) : "") + (usesTitle ? Self.formerTitle : "") }
 

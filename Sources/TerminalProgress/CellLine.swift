@@ -1,11 +1,11 @@
 /// A line of the region, or one above it, as the cells that a terminal makes of it.
-struct CellLine: Sendable, Equatable {
+struct CellLine: Equatable {
   /// The terminal's own colours: parameters of SGR (ECMA-48 §8.3.117). Texts have none of those that cannot be read on
   /// white: yellow, cyan and green.
-  enum Tone: UInt8, Sendable { case plain = 0, strong = 1, dim = 2, failed = 31, done = 32, retry = 35, bar = 36 }
+  enum Tone: UInt8 { case plain = 0, strong = 1, dim = 2, failed = 31, done = 32, retry = 35, bar = 36 }
 
   /// Plain numbers: a frame has thousands of cells, and looks at each of them.
-  struct Cell: Sendable, Equatable {
+  struct Cell: Equatable {
     /// The Unicode scalar that stands there; 0 in the right half of a wide character.
     var scalar: UInt32
     var tone: Tone
@@ -29,7 +29,10 @@ struct CellLine: Sendable, Equatable {
   private let ellipsis: String
   private let isColored: Bool
 
-  init(ellipsis: String = "", isColored: Bool = false) { (self.ellipsis, self.isColored) = (ellipsis, isColored) }
+  init(ellipsis: String = "", isColored: Bool = false) {
+    self.ellipsis = ellipsis
+    self.isColored = isColored
+  }
 
   var width: Int { cells.count }
 
@@ -107,7 +110,8 @@ struct CellLine: Sendable, Equatable {
 
   /// With its colours, as it is written onto an empty row.
   var text: String {
-    var (text, tone) = ("", Tone.plain)
+    var text = ""
+    var tone = Tone.plain
     for (index, cell) in cells.enumerated() where !cell.isRightHalf {
       if cell.tone != tone {
         text += (tone == .plain ? "" : "\u{1B}[0m") + (cell.tone == .plain ? "" : "\u{1B}[\(cell.tone.rawValue)m")
@@ -122,7 +126,7 @@ struct CellLine: Sendable, Equatable {
   func character(at index: Int) -> Character? {
     let cell = cells[index]
     if cell.isUncertain, let cluster = clusters[index] { return cluster }
-    return cell.isRightHalf ? nil : Unicode.Scalar(cell.scalar).map { Character($0) }
+    return cell.isRightHalf ? nil : Unicode.Scalar(cell.scalar).map(Character.init)
   }
 
   /// Whether both are the same up to `end`, behind which neither may have an uncertain character.

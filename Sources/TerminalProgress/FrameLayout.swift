@@ -131,10 +131,12 @@ struct FrameLayout {
   // MARK: Columns
 
   private func row(_ row: ActiveRow, name: String, _ content: Content) -> CellLine {
-    let (now, isSelected) = (content.now, row.id == content.selected)
+    let now = content.now
+    let isSelected = row.id == content.selected
     var line = line(isSelected ? glyphs.selected : "", .strong)
     line.append(name, left: columns.name, isSelected ? .strong : .plain)
-    let (progress, status) = (row.progress, content.total.isPaused ? .paused : row.status(at: now))
+    let progress = row.progress
+    let status = content.total.isPaused ? .paused : row.status(at: now)
     // Without a column for it, what happens stands in place of the bar.
     if !columns.hasRate, let status, columns.bar > 0 {
       let end = line.width + RowColumns.gap + columns.bar
@@ -318,7 +320,8 @@ struct TotalLine {
 
   /// What fits into a narrow window, the most important first.
   private func inParts(_ content: Content) -> CellLine {
-    let (progress, counts) = (content.progress, counts(content.progress.tally))
+    let progress = content.progress
+    let counts = counts(content.progress.tally)
     var parts: [(String, CellLine.Tone)] = [(counts, .strong)]
     if content.isPaused { parts.append(("paused", .retry)) }
     if progress.tally.failed > 0 {
@@ -345,7 +348,9 @@ struct TotalLine {
   private func appendLabel(_ content: Content, to line: inout CellLine) {
     let tally = content.progress.tally
     let end = line.width + columns.name
-    let (full, counts, failed) = (counts(tally, hasWord: true), counts(tally), failed(tally))
+    let full = counts(tally, hasWord: true)
+    let counts = counts(tally)
+    let failed = failed(tally)
     func plain(_ text: String) -> String { text.filter { $0 != "," } }
     var wordings = [
       (full, failed), (counts, failed), (plain(counts), plain(failed)),

@@ -4,7 +4,7 @@
 /// The window may shrink, and cut off the region's last rows, before the terminal reads a frame of the old size. Then
 /// `CSI B` stops at the window's edge, and as many rows up lead above the region, where the next frame erases lines. So
 /// the way back is the saved cursor or, where rows are added, that of newlines, which never stop.
-struct FrameWriter: Sendable {
+struct FrameWriter {
   /// Without the blanks at the ends of its lines.
   private var region: [CellLine] = []
   private var size: TerminalSize?
@@ -40,7 +40,9 @@ struct FrameWriter: Sendable {
     if !whole.isEmpty { text += write(whole) }
     if !above.isEmpty { text += insert(above, size) }
     let bytes = Array(text.utf8) + redraw(next) + (extra + ControlSequence.wrapOn + ControlSequence.endFrame).utf8
-    (region, self.size, isActive) = (next, size, true)
+    region = next
+    self.size = size
+    isActive = true
     return bytes
   }
 
@@ -83,7 +85,8 @@ struct FrameWriter: Sendable {
   /// - Parameter erases: false where others have written meanwhile, so that no cell may be touched.
   mutating func close(erases: Bool = true, extra: String = "") -> [UInt8] {
     guard isActive else { return [] }
-    (region, isActive) = ([], false)
+    region = []
+    isActive = false
     return Self.restoring(erases: erases, extra: extra)
   }
 

@@ -13,11 +13,14 @@ struct JSONLog: ProgressLog {
   private var planned: Int?
   private var total = RunTotal()
 
-  init(words: ProgressMessages, heading: RunHeading? = nil) { (self.words, self.heading) = (words, heading) }
+  init(words: ProgressMessages, heading: RunHeading? = nil) {
+    self.words = words
+    self.heading = heading
+  }
 
   mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     var text = lines(sample)
-    let sum = total.update(sample, active: sample.active.map { FileProgress($0.meter) }, at: now)
+    let sum = total.update(sample, at: now)
     if sample.tally != latest?.tally || sample.received != latest?.received {
       latest = (sample.tally, sample.received)
       text += progress(sample, sum)
@@ -127,7 +130,8 @@ struct JSONLog: ProgressLog {
   /// `received` and `size` are of the files done or under way; what came twice or for nothing is in `transferred` only.
   private func counts(_ sample: ProgressSample) -> JSONFields {
     let tally = sample.tally
-    var (received, size) = (tally.finishedBytes, tally.finishedBytes)
+    var received = tally.finishedBytes
+    var size = tally.finishedBytes
     var isSized = tally.listIsComplete && tally.listed <= tally.ended - tally.rejected + sample.active.count
     for file in sample.active {
       let position = file.meter.position

@@ -14,11 +14,14 @@ struct PlainLog: ProgressLog {
   /// While watched files are asked about again: how many have not changed, which is one line and not theirs.
   private var unchanged: Int?
 
-  init(isColored: Bool, words: ProgressMessages) { (self.isColored, self.words) = (isColored, words) }
+  init(isColored: Bool, words: ProgressMessages) {
+    self.isColored = isColored
+    self.words = words
+  }
 
   mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     var bytes = end(sample, at: now)
-    let sum = total.update(sample, active: sample.active.map { FileProgress($0.meter) }, at: now)
+    let sum = total.update(sample, at: now)
     let wait = sum.progress == summarized ? Self.quietInterval : Self.summaryInterval
     // A watch may wait for days; it has said what for.
     let isIdle = sample.watch != nil && sample.active.isEmpty && sum.progress == summarized
@@ -82,7 +85,8 @@ struct PlainLog: ProgressLog {
   }
 
   private static func summary(_ sum: TotalLine.Content) -> String {
-    let (progress, tally) = (sum.progress, sum.progress.tally)
+    let progress = sum.progress
+    let tally = sum.progress.tally
     let bound = tally.listIsComplete ? "" : "at least "
     var parts = ["\(Quantity.count(tally.done)) of \(bound)\(Quantity.count(tally.listed)) files done"]
     if tally.failed > 0 { parts.append("\(Quantity.count(tally.failed)) failed") }

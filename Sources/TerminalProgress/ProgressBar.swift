@@ -50,9 +50,9 @@ enum ProgressBar {
 }
 
 /// The characters that frames are drawn with, for a locale that has them and for one that has not.
-struct Glyphs: Sendable, Equatable {
+struct Glyphs: Equatable {
   /// What a bar is made of; all are one cell wide.
-  struct Bar: Sendable, Equatable {
+  struct Bar: Equatable {
     var start: Unicode.Scalar
     /// The last cell of the filled part, from hardly anything to full.
     var steps: [Unicode.Scalar]

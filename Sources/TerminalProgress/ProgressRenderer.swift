@@ -180,7 +180,8 @@ package actor ProgressRenderer {
     } else if bars != nil {
       output.takeKeys()
     }
-    let (sample, now) = (reader.take(), time.elapsed())
+    let sample = reader.take()
+    let now = time.elapsed()
     let bytes = bars?.draw(sample, notes, at: now, size: size) ?? log?.draw(sample, at: now) ?? []
     write(isInForeground ? bytes : bytes + (bars?.giveBack(erases: false) ?? []))
     if !isInForeground { cursor.giveBack() }
@@ -188,7 +189,7 @@ package actor ProgressRenderer {
 
   private func write(_ bytes: [UInt8]) {
     guard !bytes.isEmpty, reader != nil, cursor.take() else { return }
-    do throws(OutputLost) {
+    do {
       try output.write(bytes)
     } catch {
       lost = error  // The downloads do not suffer for it; the run says so at its end.
@@ -226,7 +227,10 @@ package struct RunHeading: Sendable {
   /// What the plan line of JSON adds.
   let fields: JSONFields
 
-  package init(_ lines: [String], fields: JSONFields) { (self.lines, self.fields) = (lines, fields) }
+  package init(_ lines: [String], fields: JSONFields) {
+    self.lines = lines
+    self.fields = fields
+  }
 }
 
 /// A way to show progress as lines: numbers in, bytes out. It neither waits nor writes, and never takes the terminal.
@@ -258,7 +262,10 @@ struct FramePace {
   private(set) var busy = 1.0
 
   /// - Parameter interval: the pause where drawing costs nothing.
-  init(_ interval: Duration, first: Duration) { (self.interval, pause) = (interval, first) }
+  init(_ interval: Duration, first: Duration) {
+    self.interval = interval
+    pause = first
+  }
 
   /// Takes the times at the start and the end of a frame, read by the thread that drew it.
   mutating func take(_ start: ProcessorTime, _ end: ProcessorTime, at now: Duration) {

@@ -3,7 +3,7 @@ import Glibc
 import HeapModule
 
 /// What the whole run amounts to at one moment.
-struct RunProgress: Sendable, Equatable {
+struct RunProgress: Equatable {
   let tally: ProgressTally
   /// Bytes of files that exist, unfinished ones included; an attempt that failed takes its bytes back.
   let bytes: Int64
@@ -28,28 +28,19 @@ struct RunProgress: Sendable, Equatable {
   fileprivate(set) var fraction: Double?
 
   /// - Parameter trend: of the files that are done.
-  init(_ tally: ProgressTally, active: some Collection<FileProgress>, trend: SizeTrend = SizeTrend()) {
+  init(_ tally: ProgressTally, active: [FileProgress], trend: SizeTrend = SizeTrend()) {
     self.tally = tally
     running = active.count
     let ended = max(0, tally.ended - tally.rejected)
     queued = max(0, tally.listed - ended - running)
+    bytes = active.reduce(tally.finishedBytes) { $0 + $1.position }
     // Servers may claim any size, so that sums may be too large; that must not end the program.
-    var bytes = tally.finishedBytes
-    var known = Double(bytes)
-    var (totals, rests, unsized) = ([Double](), [Double](), [Double]())
-    for file in active {
-      bytes += file.position
-      guard let total = file.total else {
-        unsized.append(Double(file.position))
-        continue
-      }
-      known += Double(total)
-      totals.append(Double(total))
-      rests.append(Double(max(0, total - file.position)))
-    }
+    let totals = active.compactMap(\.total).map(Double.init)
+    let known = totals.reduce(Double(tally.finishedBytes), +)
+    let unsized = active.filter { $0.total == nil }.map { Double($0.position) }
     unanswered = active.count { $0.position == $0.start }
     let done = tally.done + tally.undecided
-    let sizes = trend.means + totals
+    sizes = trend.means + totals
     let guesses = Self.guesses(at: unsized, among: sizes)
     let begun = Double(done + running)
     let mean = (known + guesses.reduce(0, +)) / max(1, begun)
@@ -68,7 +59,7 @@ struct RunProgress: Sendable, Equatable {
     let whole = max(bytes, Int64(min(known + (unknownSizes > 0 ? guessed : 0), 1e18)))
     let isSized = done + running > unsized.count || expected.files > 0
     totalBytes = tally.listIsComplete && isSized && (whole > 0 || unknownSizes == 0) ? whole : nil
-    (self.bytes, self.rests, self.sizes) = (bytes, rests + zip(guesses, unsized).map { $0 - $1 }, sizes)
+    rests = active.compactMap(\.remaining).map(Double.init) + zip(guesses, unsized).map { $0 - $1 }
     remaining = whole - bytes
     if let totalBytes {
       fraction = FileProgress(position: bytes, start: 0, total: totalBytes).fraction
@@ -94,7 +85,8 @@ struct RunProgress: Sendable, Equatable {
   /// the place that is free first, and are as large as those before them.
   var imbalance: Double {
     guard !rests.isEmpty, remaining > 0 else { return 1 }
-    let (waiting, sum) = (Double(remaining) - rests.reduce(0, +), sizes.reduce(0, +))
+    let waiting = Double(remaining) - rests.reduce(0, +)
+    let sum = sizes.reduce(0, +)
     var places = Heap(rests)
     // The last of them are enough.
     for number in 0..<(sum > 0 ? min(queued, 256) : 0) {
@@ -107,7 +99,7 @@ struct RunProgress: Sendable, Equatable {
 }
 
 /// What the total line needs to remember from frame to frame.
-struct RunTotal: Sendable {
+struct RunTotal {
   /// How far the bar goes back only where an estimate was refuted: means change a little with each file.
   private static let leastStepBack = 0.05
 
@@ -121,14 +113,14 @@ struct RunTotal: Sendable {
   /// - Parameter longest: the longest time that one of the files still takes; nil where none is known.
   /// - Parameter wait: until a host or a file is asked again.
   mutating func update(
-    _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil, wait: Duration = .zero,
+    _ sample: ProgressSample, active: [FileProgress]? = nil, longest: Duration? = nil, wait: Duration = .zero,
     hasStalled: Bool = false, isPaused: Bool = false, at now: Duration
   ) -> TotalLine.Content {
     rate.add(bytes: sample.received - received, at: now)
     received = sample.received
     let tally = sample.tally
     trend.take(tally)
-    var progress = RunProgress(tally, active: active, trend: trend)
+    var progress = RunProgress(tally, active: active ?? sample.active.map { FileProgress($0.meter) }, trend: trend)
     if let next = progress.fraction {
       fraction = next > fraction - Self.leastStepBack ? max(next, fraction) : next
       progress.fraction = fraction
@@ -155,31 +147,34 @@ package struct RunOutlook: Sendable {
 
   /// - Parameter now: since the start.
   package mutating func update(_ sample: ProgressSample, at now: Duration) {
-    let content = total.update(sample, active: sample.active.map { FileProgress($0.meter) }, at: now)
+    let content = total.update(sample, at: now)
     fraction = content.progress.fraction
     timeLeft = content.timeLeft
   }
 }
 
 /// How fast a run comes to its end, and how evenly.
-struct RunPace: Sendable {
+struct RunPace {
   private static let interval = Duration.milliseconds(500)
 
   private var rate: RateEstimate
   /// By now, and by the end of the last interval. Work is the time that all files together were under way.
   private var latest, mark: (time: Duration, bytes: Int64, work: Duration)
   /// Of the logarithms of the number of files and of the rate.
-  private var (sharing, imbalance) = (FittedLine(), 1.0)
+  private var sharing = FittedLine()
+  private var imbalance = 1.0
   /// Files that have ended.
   private var ends: RateEstimate
   private var ended = 0
   /// The times that files were under way, and of these those before their first bytes: of the last 10 s above all.
-  private var (underWay, unanswered) = (0.0, 0.0)
+  private var underWay = 0.0
+  private var unanswered = 0.0
 
   init(start: Duration) {
     rate = RateEstimate(start: start)
     ends = RateEstimate(start: start)
-    (latest, mark) = ((start, 0, .zero), (start, 0, .zero))
+    latest = (start, 0, .zero)
+    mark = (start, 0, .zero)
   }
 
   /// - Parameter bytes: moved since the last call.
@@ -197,7 +192,8 @@ struct RunPace: Sendable {
     guard time >= Self.interval else { return }
     imbalance = progress.imbalance
     // At first connections begin, which says nothing either.
-    let (files, bytes) = ((latest.work - mark.work) / time, latest.bytes - mark.bytes)
+    let files = (latest.work - mark.work) / time
+    let bytes = latest.bytes - mark.bytes
     if rate.age(at: now) > .seconds(1), files >= 0.5, bytes > 0 {
       sharing.add(log(files.rounded()), log(Double(bytes) / time.inSeconds))
     }
@@ -227,13 +223,14 @@ struct RunPace: Sendable {
   private var exponent: Double {
     guard sharing.count > 1 else { return 0.5 }
     let noise = sharing.rest / sharing.count
-    let (guess, doubt) = (min(0.1 + 6 * noise.squareRoot(), 1), 0.02 + 10 * noise)
+    let guess = min(0.1 + 6 * noise.squareRoot(), 1)
+    let doubt = 0.02 + 10 * noise
     return min(max(0, (sharing.common + doubt * guess) / (sharing.spread + doubt)), 1)
   }
 }
 
 /// The speed of the last seconds.
-struct RateEstimate: Sendable {
+struct RateEstimate {
   /// Before it, a guess at the end is worth nothing.
   static let settlingTime = Duration.seconds(2)
 
@@ -254,7 +251,10 @@ struct RateEstimate: Sendable {
   /// The number of the last one in which bytes came.
   private var piece = 0
 
-  init(start: Duration) { (self.start, latest) = (start, start) }
+  init(start: Duration) {
+    self.start = start
+    latest = start
+  }
 
   /// Grows with every second frame in which bytes came: ten steps a second at most.
   var step: Int { frames / 2 }
@@ -262,7 +262,10 @@ struct RateEstimate: Sendable {
   /// Takes bytes that arrived since the last call, in the last frame.
   mutating func add(bytes: Int64, at now: Duration) {
     guard bytes > 0 else {
-      if frames == 0 { (start, latest) = (now, now) }
+      if frames == 0 {
+        start = now
+        latest = now
+      }
       return
     }
     frames += 1
@@ -271,7 +274,9 @@ struct RateEstimate: Sendable {
     let number = number(at: now)
     for passed in max(piece, number - pieces.count)..<max(piece, number) { pieces[(passed + 1) % pieces.count] = 0 }
     pieces[number % pieces.count] += pending
-    (latest, pending, piece) = (now, 0, number)
+    latest = now
+    pending = 0
+    piece = number
   }
 
   /// Of the half second that has this moment in it, or at its end.

@@ -21,8 +21,8 @@ package enum ScreenCommand: Sendable, Equatable {
 }
 
 /// What keys have changed of the screen: a value, and a pure function from it and a key to the next one and a command.
-struct ScreenState: Sendable {
-  enum Panel: Sendable, Equatable {
+struct ScreenState {
+  enum Panel: Equatable {
     case help
     case details(id: Int)
     /// `skipped` of the latest are below the lowest line.
@@ -93,7 +93,8 @@ struct ScreenState: Sendable {
     let current = selected.flatMap { rows.firstIndex(of: $0) }
     let goal = current.map { $0 + step } ?? place ?? (step > 0 ? 0 : rows.count - 1)
     let index = min(max(0, goal), rows.count - 1)
-    (selected, place) = (rows[index], index)
+    selected = rows[index]
+    place = index
     if case .details = panel { panel = .details(id: rows[index]) }
   }
 
@@ -148,7 +149,8 @@ struct ScreenPanel {
 
   /// Name and cause, one below the other where they do not fit beside one another.
   private func failure(_ failure: WaitLines.Failure) -> [CellLine] {
-    let (name, cause) = (TerminalText.shown(failure.name, glyphs), TerminalText.shown(failure.cause, glyphs))
+    let name = TerminalText.shown(failure.name, glyphs)
+    let cause = TerminalText.shown(failure.cause, glyphs)
     let room = usable - RowColumns.indent
     if CellWidth.of(name) + RowColumns.gap + CellWidth.of(cause) <= room {
       return [WaitLines(layout: layout).line(failure)]

@@ -3,7 +3,7 @@ import Glibc
 
 /// The sizes of finished files in the order of their ends, as the means of equally many: few numbers show where the
 /// sizes of a long list go.
-struct SizeTrend: Sendable, Equatable {
+struct SizeTrend: Equatable {
   private static let most = 64
 
   private(set) var means: [Double]
@@ -44,18 +44,28 @@ struct SizeTrend: Sendable, Equatable {
     let slope = line.common / line.spread
     let last = line.y / line.count + slope * line.count / 2
     let ahead = min(Double(count / filesEach) / 2, line.count)
-    let (lastSize, nextSize) = (pow(max(0, last), 4), pow(max(0, last + slope * ahead), 4))
+    let lastSize = pow(max(0, last), 4)
+    let nextSize = pow(max(0, last + slope * ahead), 4)
     return min(max(nextSize, min(lastSize, mean / 4)), max(lastSize, mean * 4))
   }
 }
 
 /// The line through points that leaves the least squares.
-struct FittedLine: Sendable {
-  private(set) var (count, x, y, xx, xy, yy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+struct FittedLine {
+  private(set) var count = 0.0
+  private(set) var x = 0.0
+  private(set) var y = 0.0
+  private(set) var xx = 0.0
+  private(set) var xy = 0.0
+  private(set) var yy = 0.0
 
   mutating func add(_ x: Double, _ y: Double) {
-    (count, self.x, self.y) = (count + 1, self.x + x, self.y + y)
-    (xx, xy, yy) = (xx + x * x, xy + x * y, yy + y * y)
+    count += 1
+    self.x = self.x + x
+    self.y = self.y + y
+    xx += x * x
+    xy += x * y
+    yy += y * y
   }
 
   var spread: Double { xx - x * x / count }

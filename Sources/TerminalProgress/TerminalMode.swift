@@ -20,7 +20,10 @@ final class TerminalMode: Sendable {
   let keepsInput: Bool
   private let state = Lock(State())
 
-  init(_ descriptor: Int32, keepsInput: Bool) { (self.descriptor, self.keepsInput) = (descriptor, keepsInput) }
+  init(_ descriptor: Int32, keepsInput: Bool) {
+    self.descriptor = descriptor
+    self.keepsInput = keepsInput
+  }
 
   /// Turns echo and lines off, if this process has the terminal.
   /// - Returns: whether it did something.

@@ -107,7 +107,8 @@ package struct TerminalEnvironment: Sendable {
   private var variables: [String: String]
 
   package init(isTerminal: Bool, variables: [String: String]) {
-    (self.isTerminal, self.variables) = (isTerminal, variables)
+    self.isTerminal = isTerminal
+    self.variables = variables
   }
 
   /// The variable's value; nil if it is not set or empty, which mean the same here.
@@ -157,7 +158,10 @@ package struct TerminalSize: Sendable, Equatable {
   package var columns: Int
   package var rows: Int
 
-  package init(columns: Int, rows: Int) { (self.columns, self.rows) = (columns, rows) }
+  package init(columns: Int, rows: Int) {
+    self.columns = columns
+    self.rows = rows
+  }
 
   /// What a terminal has that does not say (POSIX.1: 80 by 24).
   package static let usual = TerminalSize(columns: 80, rows: 24)

@@ -28,7 +28,7 @@ package enum TerminalText {
 
   /// The text without %-escapes (RFC 3986 §2.1); what is not UTF-8 becomes U+FFFD. For display only.
   static func percentDecoded(_ text: some StringProtocol) -> String {
-    PercentEncoding.decode(text).map { String(decoding: $0, as: UTF8.self) } ?? String(text)
+    PercentEncoding.decode(text).map { String(utf8: $0) } ?? String(text)
   }
 
   /// Text from outside, made harmless, and in a locale without Unicode made ASCII.
@@ -82,7 +82,7 @@ package enum TextCut {
   /// Short names of addresses: their ends, but the whole of those that end alike, cut so that they stay apart.
   package static func ends(of addresses: [String], to width: Int, ellipsis: String) -> [String: String] {
     let texts = Dictionary(addresses.map { ($0, TerminalText.sanitized($0)) }) { $1 }
-    func end(_ text: String) -> String { text.split(separator: "/").last.map { String($0) } ?? text }
+    func end(_ text: String) -> String { text.split(separator: "/").last.map(String.init) ?? text }
     let alike = Dictionary(grouping: Set(texts.values), by: end)
     let names = texts.values.map { text in alike[end(text)]?.count == 1 ? end(text) : text }
     return Dictionary(uniqueKeysWithValues: zip(texts.keys, apart(names, to: width, ellipsis: ellipsis)))
@@ -113,7 +113,8 @@ package enum TextWrap {
   static func filled(_ text: String, cells: Int) -> [String] {
     guard CellWidth.of(text) > cells else { return [text] }
     return wrapped(text, cells, behind: String(text.prefix { $0 == " " })).flatMap { line in
-      var (parts, rest) = ([String](), line)
+      var parts = [String]()
+      var rest = line
       while CellWidth.of(rest) > cells, case let part = TextCut.atEnd(rest, to: cells, ellipsis: ""), !part.isEmpty {
         parts.append(part)
         rest.removeFirst(part.count)

@@ -2,7 +2,7 @@ import DownloadModel
 
 /// What waits, for what, and for how long: the lines above the total. Where nothing waits there are none.
 struct WaitLines {
-  struct Content: Sendable {
+  struct Content {
     /// As many as anyone looks through with an arrow. All of them are in the summary.
     private static let limit = 500
 
@@ -20,7 +20,8 @@ struct WaitLines {
     private(set) var failures: [Failure] = []
 
     mutating func take(_ sample: ProgressSample, _ words: ProgressMessages) {
-      (hosts, further) = (sample.hosts, sample.further)
+      hosts = sample.hosts
+      further = sample.further
       watch = sample.watch
       awaited = sample.awaited
       for event in sample.events {
@@ -58,7 +59,7 @@ struct WaitLines {
     }
   }
 
-  struct Failure: Sendable, Equatable {
+  struct Failure: Equatable {
     /// Empty for a line of a list, which its cause names.
     var name: String
     var cause: String
@@ -66,7 +67,8 @@ struct WaitLines {
 
   private static let firstMoment = Duration.seconds(1)
   /// Cells for the first words of a cause, and for what tells a name from others.
-  private static let (leastCause, leastName) = (24, 12)
+  private static let leastCause = 24
+  private static let leastName = 12
 
   let layout: FrameLayout
   private var glyphs: Glyphs { layout.glyphs }
@@ -103,14 +105,16 @@ struct WaitLines {
   /// The longest wording that fits.
   private func state(_ content: Content, _ progress: RunProgress, _ reason: [String], at now: Duration) -> CellLine {
     let pausing = content.retries.count
-    let (running, waiting) = (max(0, progress.running - pausing), progress.queued + pausing)
+    let running = max(0, progress.running - pausing)
+    let waiting = progress.queued + pausing
     let over = "\(Quantity.files(running)) over \(Quantity.count(running + content.further)) connections"
     var counts = content.further > 0 ? over : "\(Quantity.count(running)) running"
     if waiting > 0 { counts += ", \(Quantity.count(waiting)) waiting" }
     // One alone is seen below.
     if progress.tally.undecided > 1 { counts += ", \(Quantity.count(progress.tally.undecided)) questions" }
     let elapsed = Quantity.countdown(.seconds(Int(max(0, now.inSeconds))))
-    let (longest, shortest) = (reason.first ?? "", reason.last ?? "")
+    let longest = reason.first ?? ""
+    let shortest = reason.last ?? ""
     var wordings = [[counts, longest, Self.before(progress.tally), elapsed], [counts, longest, elapsed]]
     wordings += reason.dropFirst().map { [counts, $0, elapsed] }
     wordings += [[counts, shortest], [shortest], [counts]]
@@ -186,7 +190,8 @@ struct WaitLines {
   /// The cause is cut first, down to its first words, then the name.
   func line(_ failure: Failure) -> CellLine {
     var line = layout.line(glyphs.failed, .failed)
-    let (name, cause) = (TerminalText.shown(failure.name, glyphs), TerminalText.shown(failure.cause, glyphs))
+    let name = TerminalText.shown(failure.name, glyphs)
+    let cause = TerminalText.shown(failure.cause, glyphs)
     let gap = name.isEmpty || cause.isEmpty ? 0 : RowColumns.gap
     let room = usable - line.width
     let words = min(CellWidth.of(cause), max(Self.leastCause, room - gap - CellWidth.of(name)))

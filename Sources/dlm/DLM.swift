@@ -73,7 +73,8 @@ struct DLM: AsyncParsableCommand {
   }
 
   private static func say(_ error: any Error) -> ExitStatus {
-    let (code, words) = (exitCode(for: error), Array(CommandLine.arguments.dropFirst()))
+    let code = exitCode(for: error)
+    let words = Array(CommandLine.arguments.dropFirst())
     let parsers = fullMessage(for: error, columns: code.isSuccess ? HelpText.unwrapped : nil)
     let text = code.isSuccess ? HelpText.shown(parsers, words) : OptionHint.added(to: parsers, words)
     // The parser ends with 0, or 64 for a mistake; of any other error 1 is the status.
@@ -85,7 +86,7 @@ struct DLM: AsyncParsableCommand {
   }
 
   private static func write(_ text: String) -> ExitStatus {
-    do throws(ExitStatus) { try StandardOutput.write(text + "\n") } catch { return error }
+    do { try StandardOutput.write(text + "\n") } catch { return error }
     return .success
   }
 

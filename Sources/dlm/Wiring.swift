@@ -7,7 +7,7 @@ import FileReceiving
 import SystemPackage
 
 /// The loops and the run that a command's settings describe. Closed after the run.
-struct Wiring: Sendable {
+struct Wiring {
   let loops: NetworkLoops
   let downloads: DownloadRun
   private let mode: DownloadMode
@@ -59,7 +59,8 @@ struct Wiring: Sendable {
     // What is added to a watched list may have to go first while all lanes are busy.
     plan.looksAhead = !settings.first.isEmpty || settings.order != .list || watches
     downloads = DownloadRun(plan, over: loops, feed: feed, store: store)
-    (self.mode, self.log) = (mode, log)
+    self.mode = mode
+    self.log = log
     room = files == 1 && mode != .sequential ? settings.jobs : nil
   }
 

@@ -136,7 +136,8 @@ struct SettingsTests {
       try Settings(.parse([]), [], .load(environment: variables))
     }
     let usual = try settings()
-    for row in OptionTable.rows where row.setting != .nowhere {
+    // A folder of this run's own replaces the one that a list of failures names, also where it is this folder.
+    for row in OptionTable.rows where row.setting != .nowhere && row.name != "directory" {
       if let text = row.usual { variables[SettingsSources.variable(row.name)] = text }
     }
     #expect(variables.count > 20)

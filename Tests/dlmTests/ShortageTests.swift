@@ -58,7 +58,8 @@ struct ShortageTests {
     var taken: [String: Int] = [:]
     while !run.hasEnded, let path = last.popFirst() {
       last.append(path)
-      if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) { taken[target, default: 0] += 1 }
+      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+      if let target { taken[target, default: 0] += 1 }
       await Task.yield()
     }
     let result = try await run.waitForExit()

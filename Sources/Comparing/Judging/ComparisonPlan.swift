@@ -11,7 +11,9 @@ package struct ComparisonPlan: Sendable, Equatable {
     package let isWarmUp: Bool
 
     package init(mode: ComparedMode, round: Int, isWarmUp: Bool = false) {
-      (self.mode, self.round, self.isWarmUp) = (mode, round, isWarmUp)
+      self.mode = mode
+      self.round = round
+      self.isWarmUp = isWarmUp
     }
   }
 
@@ -21,7 +23,7 @@ package struct ComparisonPlan: Sendable, Equatable {
   /// - Parameter seed: of the order; nil for that of `modes`.
   package init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
     self.modes = modes.distinct
-    var draw = seed.map { SeededGenerator($0) }
+    var draw = seed.map(SeededGenerator.init)
     steps =
       Self.rounds(max(0, warmUpRounds), of: self.modes, isWarmUp: true, &draw)
       + Self.rounds(max(1, runs), of: self.modes, isWarmUp: false, &draw)

@@ -20,7 +20,8 @@ package struct ComparisonReport: Sendable, Equatable {
     results = runs.keys.sorted().compactMap { ModeResult(mode: $0, runs: runs[$0] ?? []) }
     conclusion = Conclusion(results)
     let bytes = measurements.map(\.bytes)
-    let (least, most) = (bytes.min() ?? 0, bytes.max() ?? 0)
+    let least = bytes.min() ?? 0
+    let most = bytes.max() ?? 0
     // Below a hundredth it is what the connections of a split file read too much.
     unequalBytes = most - least > least / 100 ? least...most : nil
   }
@@ -44,7 +45,9 @@ package struct ModeResult: Sendable, Equatable {
   /// - Parameter runs: all of `mode`; nil comes of none.
   package init?(mode: ComparedMode, runs: [RunMeasurement]) {
     guard let times = SampleSummary(runs.map(\.wall)) else { return nil }
-    (self.mode, self.runs, self.times) = (mode, runs, times)
+    self.mode = mode
+    self.runs = runs
+    self.times = times
     warnings = MeasurementWarning.all(for: runs, times: times)
   }
 
@@ -75,8 +78,12 @@ package struct RunMeasurement: Sendable, Equatable {
   package init(
     mode: ComparedMode, round: Int, wall: Duration, files: Int, bytes: Int64, details: RunDetails = RunDetails()
   ) {
-    (self.mode, self.round, self.wall) = (mode, round, wall)
-    (self.files, self.bytes, self.details) = (files, bytes, details)
+    self.mode = mode
+    self.round = round
+    self.wall = wall
+    self.files = files
+    self.bytes = bytes
+    self.details = details
   }
 }
 
@@ -135,7 +142,9 @@ package struct Conclusion: Sendable, Equatable {
     guard let reference = others.first(where: { $0.mode == .sequential }) ?? others.first,
       let speed = RelativeSpeed(of: best, against: reference)
     else { return nil }
-    (winner, self.reference, self.speed) = (best.mode, reference.mode, speed)
+    winner = best.mode
+    self.reference = reference.mode
+    self.speed = speed
     let isShort = first.times.median < MeasurementWarning.shortestRun
     self.certainty = isShort ? .tooShort : Certainty(speed, best.times, against: reference.times)
     equals = others.filter { $0.mode != reference.mode && certainty(of: best, $0)?.hasNoWinner == true }.map(\.mode)
@@ -189,7 +198,11 @@ package struct SampleSummary: Sendable, Equatable {
     guard let first = sorted.first, let last = sorted.last else { return nil }
     let median = (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
     let mean = sorted.reduce(.zero, +) / sorted.count
-    (count, minimum, maximum, self.median, self.mean) = (sorted.count, first, last, median, mean)
+    count = sorted.count
+    minimum = first
+    maximum = last
+    self.median = median
+    self.mean = mean
     usualMaximum = count < 3 ? last : sorted[count - 1 - max(1, count / 4)]
     let distances = sorted.map { ($0 - mean) / .seconds(1) }
     let squares = distances.reduce(0) { $0 + $1 * $1 }
@@ -304,7 +317,9 @@ package enum Explanation: Sendable, Equatable {
       let timelines = FileTimeline.all(run.details)
       guard !timelines.isEmpty, run.wall > .zero else { return nil }
       let shares = TimeShares(timelines)
-      (wall, files, mostAtOnce) = (run.wall, timelines.count, run.details.mostAtOnce)
+      wall = run.wall
+      files = timelines.count
+      mostAtOnce = run.details.mostAtOnce
       receiving = shares[.receiving] / files
       perFile = shares.ofFiles / files
       let waiting = shares[.lookingUp] + shares[.connecting] + shares[.securing] + shares[.waiting]

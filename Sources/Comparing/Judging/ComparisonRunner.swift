@@ -24,7 +24,9 @@ package struct ComparisonRunner: Sendable {
   /// - Parameter isStrict: whether a file that fails ends the comparison. Else the comparison begins anew without it,
   ///   because times of a list of which some fail are not times of the rest.
   package init(plan: ComparisonPlan, isStrict: Bool = true, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
-    (self.plan, self.isStrict, self.onNews) = (plan, isStrict, onNews)
+    self.plan = plan
+    self.isStrict = isStrict
+    self.onNews = onNews
   }
 
   /// Runs the whole plan, until a run makes it worthless or the task is cancelled.
@@ -100,7 +102,9 @@ package struct RunObservation: Sendable {
   package let manifest: ContentManifest
 
   package init(_ measurement: RunMeasurement, failures: [DownloadError] = [], manifest: ContentManifest) {
-    (self.measurement, self.failures, self.manifest) = (measurement, failures, manifest)
+    self.measurement = measurement
+    self.failures = failures
+    self.manifest = manifest
   }
 }
 

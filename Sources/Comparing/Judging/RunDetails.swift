@@ -92,7 +92,8 @@ package struct FileTimeline: Sendable, Equatable {
     self.bytes = bytes ?? transfers.reduce(0) { $0 + $1.times.bytes }
     hasFailed = end == nil
     for transfer in transfers.sorted(by: { $0.begin < $1.begin }) where !transfer.times.isSegment {
-      let (begin, times) = (transfer.begin, transfer.times)
+      let begin = transfer.begin
+      let times = transfer.times
       add(.queued, until: begin)
       add(.lookingUp, until: times.lookedUp.map { begin + $0 })
       add(.connecting, until: times.connected.map { begin + $0 })

@@ -97,7 +97,8 @@ struct ReportContents {
     let work = "\(Quantity.files(mode.run.files)), \(Quantity.bytes(mode.run.bytes))"
     guard isComparison || hasSeveralRuns else { return work }
     let counts = modes.map(\.result.times.count)
-    let (least, most) = (counts.min() ?? 0, counts.max() ?? 0)
+    let least = counts.min() ?? 0
+    let most = counts.max() ?? 0
     let runs = least == most ? Quantity.count(least, "run", "runs") : "\(least) to \(most) runs"
     return "\(work), \(runs)\(isComparison ? " a mode" : "")"
   }

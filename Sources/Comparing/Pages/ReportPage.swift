@@ -112,7 +112,8 @@ struct ReportPage {
   private func curve(
     _ id: String, _ title: String, of index: Int, in curves: [RunCurve], words: (Double) -> String, unit: String = ""
   ) -> String {
-    let (mode, top) = (contents.modes[index], curves.map(\.peak).max() ?? 0)
+    let mode = contents.modes[index]
+    let top = curves.map(\.peak).max() ?? 0
     let alone = contents.isComparison ? mode.axis : nil
     let axis = AxisDrawing(axis: contents.axis, height: Self.curveHeight, alone: alone, isLabelled: false)
     let drawing = Self.drawing(
@@ -205,7 +206,8 @@ struct SpeedBars {
     let axis = axis
     var markup = AxisDrawing(axis: axis, height: height, ticks: 5).markup
     for (index, mode) in modes.enumerated() {
-      let (top, times) = (Double(index) * Self.barHeight, mode.result.times)
+      let top = Double(index) * Self.barHeight
+      let times = mode.result.times
       func y(_ offset: Double) -> String { Markup.number(top + offset) }
       markup +=
         "<text class=\"strong\" y=\"\(y(16))\">\(Markup.text(mode.name))</text>"
@@ -213,7 +215,8 @@ struct SpeedBars {
         + "<rect class=\"bar\(mode.hasWon ? " won" : "")\" y=\"\(y(23))\" rx=\"2\" "
         + "width=\"\(axis.percentage(times.median))\" height=\"13\"/>"
       guard times.count > 1 else { continue }
-      let (left, right) = (axis.percentage(times.minimum), axis.percentage(times.maximum))
+      let left = axis.percentage(times.minimum)
+      let right = axis.percentage(times.maximum)
       markup += "<line class=\"spread\" x1=\"\(left)\" x2=\"\(right)\" y1=\"\(y(45))\" y2=\"\(y(45))\"/>"
       for end in [left, right] {
         markup += "<line class=\"spread\" x1=\"\(end)\" x2=\"\(end)\" y1=\"\(y(40))\" y2=\"\(y(50))\"/>"

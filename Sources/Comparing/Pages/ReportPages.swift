@@ -8,7 +8,8 @@ package struct ReportPages: Sendable {
 
   /// - Parameter report: with a single mode and run, the pages show that one, and compare nothing.
   package init(_ report: ComparisonReport, _ facts: ReportFacts) {
-    (contents, self.facts) = (ReportContents(report), facts)
+    contents = ReportContents(report)
+    self.facts = facts
   }
 
   /// One HTML page with all drawings and tables.
@@ -156,7 +157,11 @@ package struct ReportFacts: Sendable {
     list: String, command: String, date: String, headline: String, notes: [String] = [],
     machine: [(name: String, value: String)] = []
   ) {
-    (self.list, self.command, self.date) = (list, command, date)
-    (self.headline, self.notes, self.machine) = (headline, notes, machine)
+    self.list = list
+    self.command = command
+    self.date = date
+    self.headline = headline
+    self.notes = notes
+    self.machine = machine
   }
 }

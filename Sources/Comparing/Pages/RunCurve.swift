@@ -47,7 +47,8 @@ struct RunCurve: Equatable {
     let height = 1000
     let scale = top > 0 ? Double(height) / top : 0
     let count = values.lastIndex { $0 > 0 }.map { $0 + 1 } ?? 0
-    var (path, last) = ("M0 \(height)", height)
+    var path = "M0 \(height)"
+    var last = height
     for (index, value) in values.prefix(count).enumerated() {
       let y = height - Int((min(value * scale, Double(height))).rounded())
       if y == last { continue }

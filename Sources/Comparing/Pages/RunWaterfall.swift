@@ -39,7 +39,9 @@ struct RunWaterfall {
   /// The data of a phase's path, `m120 5h34m-12 10h7`: each span relative to the end of the one before; empty for none.
   func path(_ phase: FilePhase) -> String {
     let leastLength = leastLength
-    var (path, x, y) = ("", 0, 0)
+    var path = ""
+    var x = 0
+    var y = 0
     for (row, file) in files.enumerated() {
       for span in file.spans where span.phase == phase {
         // So that no file vanishes on a long axis, its longest work is drawn long enough to be seen.
@@ -48,7 +50,8 @@ struct RunWaterfall {
         let length = max(least, axis.place(span.end) - begin)
         let middle = row * Self.unitsPerRow + Self.unitsPerRow / 2
         path += "m\(begin - x) \(middle - y)h\(length)"
-        (x, y) = (begin + length, middle)
+        x = begin + length
+        y = middle
       }
     }
     return path
@@ -78,7 +81,9 @@ struct RunWaterfall {
       "<svg width=\"100%\" height=\"\(Markup.number(height))\" viewBox=\"0 0 \(TimeAxis.units) \(rows)\" "
       + "preserveAspectRatio=\"none\">"
     for phase in FilePhase.allCases {
-      let (path, style, width) = (path(phase), phase.style, Markup.number(thickness(phase)))
+      let path = path(phase)
+      let style = phase.style
+      let width = Markup.number(thickness(phase))
       if !path.isEmpty { markup += "<path class=\"row \(style)\" stroke-width=\"\(width)\" d=\"\(path)\"/>" }
     }
     let failures = failures
@@ -98,7 +103,8 @@ struct WaterfallData {
     let shown = addresses.map { Markup.clean($0).unicodeScalars }
     // Where the first and the last are alike, all are.
     let ends = [shown.min { $0.lexicographicallyPrecedes($1) }, shown.max { $0.lexicographicallyPrecedes($1) }]
-    let (first, last) = (ends[0] ?? .init(), ends[1] ?? .init())
+    let first = ends[0] ?? .init()
+    let last = ends[1] ?? .init()
     let same = zip(first, last).prefix { $0 == $1 }.count
     return JSONValue([
       // How much of the axis that the drawings share each mode takes.

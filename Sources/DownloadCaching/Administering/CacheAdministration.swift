@@ -21,7 +21,7 @@ package struct CacheAdministration: Sendable {
     index = Result { () throws(DownloadError) in
       let activity = "opening the cache"
       guard let folder else { throw DownloadError(.cache, "no cache folder", activity) }
-      do throws(Errno) { return try CacheIndex(at: folder, secret, now: now) } catch {
+      do { return try CacheIndex(at: folder, secret, now: now) } catch {
         throw DownloadError(.cache, CacheWarning.words(error), activity, path: folder.string)
       }
     }
@@ -43,7 +43,7 @@ package struct CacheAdministration: Sendable {
   /// Up to `limit` files, in the order of their addresses.
   /// - Parameter entry: the last one of the page before; nil for the first page.
   package func list(after entry: CacheEntry? = nil, limit: Int = 1000) async throws(DownloadError) -> [CacheEntry] {
-    try await asking { try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map { CacheEntry($0) } }
+    try await asking { try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map(CacheEntry.init) }
   }
 
   /// The same, after reading every file with a known checksum that is unchanged but for its names and permissions.
@@ -57,14 +57,15 @@ package struct CacheAdministration: Sendable {
       {
         let isNews = entry.condition == .touched
         if isNews { row.changed = ChangeTime(of: file) }
-        do throws(DownloadError) {
+        do {
           // Nil where the file was touched since its row was read.
           let found = try await worker.digest(of: row, digest.algorithm)
           if let found { entry.condition = found == digest ? .proven : .corrupt } else { entry = CacheEntry(row) }
           if isNews, found == digest { try await asking("writing the index") { [row] in $0.noteChange([row]) } }
         } catch {
           if error.code == .cancelled { throw error }
-          (entry.condition, entry.failure) = (.unreadable, error)
+          entry.condition = .unreadable
+          entry.failure = error
         }
       }
       entries.append(entry)
@@ -74,7 +75,7 @@ package struct CacheAdministration: Sendable {
 
   /// Everything that is known of these addresses' files, in every folder, with and without logins, by one look.
   package func entries(of addresses: [String]) async throws(DownloadError) -> [CacheEntry] {
-    try await asking { try $0.rows(of: addresses).filter { !$0.key.isRejected }.map { CacheEntry($0) } }
+    try await asking { try $0.rows(of: addresses).filter { !$0.key.isRejected }.map(CacheEntry.init) }
   }
 
   /// Forgets files that are gone or touched.
@@ -114,7 +115,7 @@ package struct CacheAdministration: Sendable {
   package func unfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> [UnfinishedFile] {
-    let meant = addresses.map { Set($0) }
+    let meant = addresses.map(Set.init)
     var found: [UnfinishedFile] = []
     for path in try await folders(and: more) {
       let files = (try? UnfinishedFiles(in: path, secret).found()) ?? []
@@ -127,10 +128,10 @@ package struct CacheAdministration: Sendable {
   package func removeUnfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> Freed {
-    let meant = addresses.map { Set($0) }
+    let meant = addresses.map(Set.init)
     var freed = Freed()
     for path in try await folders(and: more) {
-      do throws(Errno) {
+      do {
         freed.add(try UnfinishedFiles(in: path, secret).remove { meant?.contains($0) ?? true })
       } catch {
         if error != .noSuchFileOrDirectory, error != .notDirectory {
@@ -240,7 +241,9 @@ package struct CacheWarning: Sendable, Equatable {
   package var detail: String
 
   init(_ kind: Kind = .unusable, path: FilePath, detail: String = "") {
-    (self.kind, self.path, self.detail) = (kind, path, detail)
+    self.kind = kind
+    self.path = path
+    self.detail = detail
   }
 
   package init(_ kind: Kind = .unusable, _ failure: DownloadError) {
@@ -279,7 +282,7 @@ struct WrittenFile {
   /// - Returns: bytes that it took, as du(1) counts; nil if it is gone, changed, or another file.
   func remove(_ beforeRename: () -> Void = {}) throws(Errno) -> Int64? {
     let folder: Folder
-    do throws(Errno) {
+    do {
       folder = try Folder(standing: FilePath(row.key.directory))
       // A link on the way leads elsewhere by now.
       guard try folder.canonicalPath().utf8.elementsEqual(row.key.directory.utf8) else { return nil }
@@ -287,7 +290,7 @@ struct WrittenFile {
     if let left = try finish(in: folder) { return left }
     guard try row.isIntact(folder.standing(row.name)) else { return nil }
     beforeRename()
-    do throws(Errno) { try folder.rename(row.name, replacing: privateName) } catch .noSuchFileOrDirectory {
+    do { try folder.rename(row.name, replacing: privateName) } catch .noSuchFileOrDirectory {
       return nil
     }
     return try finish(in: folder)
@@ -303,7 +306,7 @@ struct WrittenFile {
     }
     var number = 0
     while true {
-      do throws(Errno) {
+      do {
         try folder.rename(privateName, toFree: FileNaming.alternative(row.name, number))
         return nil
       } catch .fileExists where number < 1000 {

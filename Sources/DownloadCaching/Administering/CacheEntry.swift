@@ -5,9 +5,9 @@ package import SystemPackage
 
 /// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`), with the fields of its row.
 @dynamicMemberLookup
-package struct CacheEntry: Sendable, Equatable {
+package struct CacheEntry: Equatable {
   /// How the file compares with what was written.
-  package enum Condition: String, Sendable, Equatable {
+  package enum Condition: String, Equatable {
     case intact
     /// Another size, time, inode or owner.
     case touched

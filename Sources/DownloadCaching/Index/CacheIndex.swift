@@ -85,7 +85,7 @@ actor CacheIndex {
 
   // MARK: The store's rows
 
-  struct Evicted: Sendable, Equatable {
+  struct Evicted: Equatable {
     var entries = 0
     var bytes: Int64 = 0
     /// What the entries that are left count, in bytes.
@@ -190,7 +190,8 @@ actor CacheIndex {
   static let bound: Int64 = 1 << 30
 
   /// So many rows go at a time, and so many of them in one transaction, for which other processes wait.
-  private static let (droppedAtOnce, droppedInStep) = (50_000, 500)
+  private static let droppedAtOnce = 50_000
+  private static let droppedInStep = 500
 
   /// How many rows go so that a tenth of the bound is free again.
   static func surplus(rows: Int, bytes: Int64, bound: Int64) -> Int {

@@ -89,7 +89,7 @@ final class CommitJournal: Sendable {
   private func open(_ state: inout State) throws(Errno) {
     while true {
       state.name = secret.freshName("journal") + Self.suffix
-      do throws(Errno) {
+      do {
         state.file = try folder.open(state.name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists { continue }
       // Before it was locked, a process that starts may have taken it for an abandoned one and removed it.
@@ -188,7 +188,8 @@ struct LineMemory: ~Copyable {
 struct JournalLine {
   /// A line of another format fails the check.
   private static let format: UInt64 = 2
-  private static let (placeOfChange, headLength) = (8, 16)
+  private static let placeOfChange = 8
+  private static let headLength = 16
 
   let bytes: UnsafeRawBufferPointer
 
@@ -310,7 +311,7 @@ struct JournalLine {
       column.rawValue < fields.count ? fields[column.rawValue] : nil
     }
 
-    func text(_ column: RowColumn) -> String? { field(column).map { String(decoding: $0, as: UTF8.self) } }
+    func text(_ column: RowColumn) -> String? { field(column).map { String(utf8: $0) } }
 
     func number(_ column: RowColumn) throws(NoRow) -> Int64? {
       if column == .changed { return changed }

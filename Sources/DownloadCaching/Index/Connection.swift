@@ -7,7 +7,8 @@ struct DatabaseError: Error, CustomStringConvertible {
 
   var description: String { "SQLite error \(code): \(message)" }
 
-  static let (damaged, unusable) = (SQLITE_CORRUPT, SQLITE_CANTOPEN)
+  static let damaged = SQLITE_CORRUPT
+  static let unusable = SQLITE_CANTOPEN
 
   var isBusy: Bool { code == SQLITE_BUSY }
 
@@ -117,7 +118,8 @@ final class Statement {
   private unowned let connection: Connection
 
   fileprivate init(_ handle: OpaquePointer, of connection: Connection) {
-    (self.handle, self.connection) = (handle, connection)
+    self.handle = handle
+    self.connection = connection
   }
 
   fileprivate func finalize() { sqlite3_finalize(handle) }

@@ -8,8 +8,10 @@ import SystemPackage
 final class IndexDatabase {
   static let fileName = "index.sqlite"
   private static let lockName = "index.lock"
-  private static let (damagedName, otherName) = ("index.sqlite.damaged-", "index.sqlite.other-")
-  private static let (log, memory) = ("-wal", "-shm")
+  private static let damagedName = "index.sqlite.damaged-"
+  private static let otherName = "index.sqlite.other-"
+  private static let log = "-wal"
+  private static let memory = "-shm"
 
   private let folder: Folder
   private let secret: UserSecret

@@ -26,11 +26,12 @@ final class IndexReader {
   /// - Parameter path: of a database that the index's actor has opened, so that its log and its tables exist.
   /// - Returns: nil if it cannot be opened.
   init?(path: String) {
-    do throws(DatabaseError) {
+    do {
       connection = try Connection(path, writes: false)
       lookup = try connection.statement(CacheSchema.rowsOfAddress)
       ownLookup = try connection.statement(CacheSchema.ownRow)
-      (reader, ownReader) = (RowReader(lookup), RowReader(ownLookup))
+      reader = RowReader(lookup)
+      ownReader = RowReader(ownLookup)
       begin = try connection.statement("BEGIN")
       commit = try connection.statement("COMMIT")
     } catch {
@@ -41,7 +42,7 @@ final class IndexReader {
   func endTransaction() {
     guard isInTransaction else { return }
     isInTransaction = false
-    do throws(DatabaseError) { try commit.execute() } catch { isUsable = false }
+    do { try commit.execute() } catch { isUsable = false }
   }
 
   /// As `CacheIndex.rows`; nil if that is to be asked.
@@ -54,7 +55,9 @@ final class IndexReader {
 
   private func find<Found>(_ key: RowKey, _ statement: Statement, _ read: () throws -> Found?) -> Found? {
     guard isUsable else { return nil }
-    var (address, directory, requested) = (key.address, key.directory, key.requested)
+    var address = key.address
+    var directory = key.directory
+    var requested = key.requested
     do {
       if !isInTransaction {
         try begin.execute()
@@ -106,7 +109,8 @@ package final class IndexedSizes {
       let connection = try? Connection(folder.appending(IndexDatabase.fileName).string, writes: false),
       let lookup = try? connection.statement(CacheSchema.sizeOfAddress)
     else { return nil }
-    (self.connection, self.lookup) = (connection, lookup)
+    self.connection = connection
+    self.lookup = lookup
   }
 
   /// - Returns: bytes; nil if unknown.

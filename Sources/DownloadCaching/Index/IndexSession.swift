@@ -32,7 +32,7 @@ final class IndexSession {
     guard !wasOpened else { return }
     wasOpened = true
     guard let folder = configuration.cacheFolder else { return }
-    do throws(Errno) { index = try resources.index(at: folder, now: configuration.now) } catch {
+    do { index = try resources.index(at: folder, now: configuration.now) } catch {
       warn(CacheWarning(path: folder, detail: CacheWarning.words(error)))
     }
   }
@@ -137,7 +137,8 @@ final class IndexSession {
       let found = fingerprint.reuse(of: row, under: asked.trust)
       guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: asked.directory)
       else { continue }
-      (elsewhere, worth) = (row, found)
+      elsewhere = row
+      worth = found
       if found == .asOwn { break }
     }
     return KnownFiles(
@@ -213,9 +214,10 @@ final class IndexSession {
     stamped.changed = .beforeNaming(WallClock.stamp())
     // Before the file changes: dlm, killed in between, would else take it for touched by another program.
     batchInUse?.append(stamped)
-    do throws(Errno) {
+    do {
       guard let file = try Descriptor.stamp(row, seconds) else { return row }
-      (stamped.fields.identity, stamped.changed) = (file.identity, ChangeTime(of: file))
+      stamped.fields.identity = file.identity
+      stamped.changed = ChangeTime(of: file)
     } catch {
       warn(CacheWarning(.unusable, path: FilePath(row.path), detail: "its time cannot be set: \(error)"))
       return row
@@ -238,7 +240,8 @@ final class IndexSession {
     warn(of: full.journal)
     // The lines of other addresses are a little longer.
     if full.isFull { roomOfBatch = full.journal.length * 9 / 8 }
-    let (journal, places) = (full.journal, full.places)
+    let journal = full.journal
+    let places = full.places
     await ask { $0.write(journal, places) }
   }
 

@@ -104,7 +104,7 @@ final class LivingJournals: Sendable {
     for name in Array(state.journals.keys) where !found.contains(name) { state.journals[name] = nil }
     var isWhole = true
     for name in found where state.journals[name] == nil {
-      do throws(Errno) {
+      do {
         guard let file = try folder.openOwn(name, closedTo: 0o077) else { continue }
         state.journals[name] = Journal(file: OpenFile(file))
       } catch {

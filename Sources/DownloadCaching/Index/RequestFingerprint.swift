@@ -162,7 +162,7 @@ final class RequestFingerprint {
 ///
 /// Lines that can select or unlock an answer are part of what it is kept under (HTTP rule 30). On a harmless one it
 /// depends only if its `Vary` names it (RFC 9111 §4.1; HTTP rule 29).
-struct RequestFields: Sendable {
+struct RequestFields {
   private let keyed: [HeaderLine]
   private let harmless: [HeaderLine]
   /// RFC 9111 §5.2.1.
@@ -220,7 +220,7 @@ struct RequestFields: Sendable {
 }
 
 /// What the user's request lines say about stored answers (RFC 9111 §5.2.1).
-struct RequestDirectives: Sendable, Equatable {
+struct RequestDirectives: Equatable {
   /// Seconds; an older answer is asked about. Nil for any age.
   var maxAge: Int64?
   /// Seconds for which an answer must still be fresh.

@@ -69,7 +69,7 @@ extension CacheRow.Fields {
     case .digest: .text(digest)
     case .selection: .text(selection)
     case .usedAt: .number(usedAt)
-    case .status: .number(status.map { Int64($0) })
+    case .status: .number(status.map(Int64.init))
     case .sum: .text(sum)
     case .changed: .number(nil)
     }
@@ -88,24 +88,25 @@ extension CacheRow {
       return number
     }
     func readKey() throws(NoRow) -> RowKey {
-      RowKey(address: try text(.address), directory: try text(.directory), requested: try text(.requested))
+      try RowKey(address: text(.address), directory: text(.directory), requested: text(.requested))
     }
     let rowKey = if let key { key } else { try readKey() }
-    let (name, wanted) = (try text(.name), try text(.wanted))
-    self.init(
+    let name = try text(.name)
+    let wanted = try text(.wanted)
+    try self.init(
       key: rowKey, name: name, wanted: FileNaming.areSame(name, wanted) ? name : wanted,
       identity: FileIdentity(
-        device: try number(.device), inode: try number(.inode), size: try number(.size),
-        modified: try number(.modified)), changed: ChangeTime(number: try number(.changed)),
+        device: number(.device), inode: number(.inode), size: number(.size),
+        modified: number(.modified)), changed: ChangeTime(number: number(.changed)),
       validator: Validator(
-        etag: try source.text(.etag), lastModified: try source.text(.lastModified), date: try source.text(.date)),
-      fetchedAt: try number(.fetchedAt), usedAt: try number(.usedAt),
-      status: try source.number(.status).map { Int($0) },
+        etag: source.text(.etag), lastModified: source.text(.lastModified), date: source.text(.date)),
+      fetchedAt: number(.fetchedAt), usedAt: number(.usedAt),
+      status: source.number(.status).map(Int.init),
       freshness: FreshnessFields(
-        cacheControl: try source.text(.cacheControl), expires: try source.text(.expires),
-        age: try source.text(.age), vary: try source.text(.vary)),
-      effectiveURL: try source.text(.answeredBy), trust: TrustMark(text: try text(.trust)),
-      selection: try source.text(.selection), digest: try source.text(.digest), sum: try source.text(.sum))
+        cacheControl: source.text(.cacheControl), expires: source.text(.expires),
+        age: source.text(.age), vary: source.text(.vary)),
+      effectiveURL: source.text(.answeredBy), trust: TrustMark(text: text(.trust)),
+      selection: source.text(.selection), digest: source.text(.digest), sum: source.text(.sum))
   }
 }
 
@@ -120,7 +121,7 @@ struct RowReader: RowSource {
     if statement.isNull(column.place) { return nil }
     guard let utf8 = statement.utf8(column.place) else { throw NoRow() }
     if var last = lastTexts[column.rawValue], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
-    let text = String(decoding: utf8, as: UTF8.self)
+    let text = String(utf8: utf8)
     lastTexts[column.rawValue] = text
     return text
   }

@@ -49,7 +49,10 @@ final class FileStore: Sendable {
   }
 
   /// Touches nothing on disk yet.
-  init(in parent: Folder, _ secret: UserSecret) { (self.parent, self.secret) = (parent, secret) }
+  init(in parent: Folder, _ secret: UserSecret) {
+    self.parent = parent
+    self.secret = secret
+  }
 
   var path: FilePath { FilePath(parent.path).appending(Self.folderName) }
 
@@ -108,7 +111,7 @@ final class FileStore: Sendable {
       guard try source.isIntact(file.standing()) else { return nil }
     }
     let draft = secret.freshName("store draft")
-    do throws(Errno) {
+    do {
       if kind == .link {
         try store.drafts.link(path: source.path, as: draft)
         if try store.drafts.standing(draft)?.identity == source.identity {
@@ -135,7 +138,8 @@ final class FileStore: Sendable {
   ) throws(Errno) -> CacheRow {
     var entry = entry
     let standing = try file.standing()
-    (entry.fields.identity, entry.changed) = (standing.identity, .beforeNaming(standing.changed))
+    entry.fields.identity = standing.identity
+    entry.changed = .beforeNaming(standing.changed)
     beforeNaming(entry)
     try store.drafts.move(draft, to: store.folder, replacing: entry.name)
     // rename(2) does nothing where both names are of one file: a link that is put in once more.

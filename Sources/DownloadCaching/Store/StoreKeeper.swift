@@ -109,7 +109,7 @@ actor StoreKeeper {
     await keepWithinBound(index)
   }
 
-  private struct Kept: Sendable {
+  private struct Kept {
     var rows: [CacheRow] = []
     /// Holds the rows until they are in the index.
     let journal: CommitJournal
@@ -122,7 +122,7 @@ actor StoreKeeper {
   private func put(_ batch: [CacheRow]) -> Kept {
     var kept = Kept(journal: CommitJournal(in: folder, secret, claims))
     for row in batch where state.withLock({ $0.isUsable != false }) && !Task.isCancelled {
-      do throws(Errno) {
+      do {
         var place: Int?
         let entry = try store.put(row, by: kind == .auto ? .clone : kind) { place = kept.journal.append($0) }
         guard let entry else { continue }
@@ -193,7 +193,8 @@ enum StoreBound {
   /// - Parameter lengths: of the entries in the order of their last use.
   static func evicted(_ lengths: some Sequence<Int64>, total: Int64, bound: Int64) -> Int {
     guard total > bound else { return 0 }
-    var (count, left) = (0, total)
+    var count = 0
+    var left = total
     for length in lengths where left > rest(of: bound) {
       left -= cost(of: length)
       count += 1

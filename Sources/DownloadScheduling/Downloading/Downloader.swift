@@ -35,7 +35,9 @@ package actor Downloader {
       onRetry: @escaping @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void = { _, _, _ in },
       onEnd: @escaping @Sendable (DownloadRequest, Result) -> Void = { _, _ in }
     ) {
-      (self.onSplit, self.onRetry, self.onEnd) = (onSplit, onRetry, onEnd)
+      self.onSplit = onSplit
+      self.onRetry = onRetry
+      self.onEnd = onEnd
     }
   }
 
@@ -45,9 +47,15 @@ package actor Downloader {
     retry: RetryPolicy, clock: any Clock<Duration>, random: @escaping @Sendable () -> Double,
     segments: Int = 1, news: News = News()
   ) {
-    (self.executor, self.store, self.transport) = (executor, store, transport)
-    (self.feed, self.news) = (feed, news)
-    (self.retry, self.clock, self.random, self.segments) = (retry, clock, random, segments)
+    self.executor = executor
+    self.store = store
+    self.transport = transport
+    self.feed = feed
+    self.news = news
+    self.retry = retry
+    self.clock = clock
+    self.random = random
+    self.segments = segments
   }
 
   /// Gives one file up for this run: it ends with the error, and keeps the downloaded part. Equal requests go on.
@@ -75,7 +83,7 @@ package actor Downloader {
     var resting: RestingFile?
     var wasAsked = true
     let result: Result
-    do throws(DownloadError) {
+    do {
       result = .success(try await outcome(of: request, from: store, meter, &resting, &wasAsked, share, advice))
     } catch {
       result = .failure(error.at(request.address))
@@ -126,7 +134,7 @@ package actor Downloader {
     let alarm = stopwatch.flatMap { startAlarm($0, request.id, meter) }
     defer { alarm?.cancel() }
     while true {
-      do throws(DownloadError) {
+      do {
         while let receipt = try await transfer(download, for: request, share, advice.waited) {
           if try download.finish(receipt) { return }
         }
@@ -257,7 +265,8 @@ package actor Downloader {
     _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, _ meter: TransferMeter? = nil,
     wasAsked: Bool
   ) {
-    var (broke, wasAsked) = (false, wasAsked)
+    var broke = false
+    var wasAsked = wasAsked
     var next: RestingFile?
     if case .failure(let error) = result {
       next = self.next(of: request, after: error, meter)

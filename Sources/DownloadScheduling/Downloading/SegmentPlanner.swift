@@ -9,7 +9,7 @@ import DownloadModel
 /// a server limits each connection, and not where the link is narrow.
 /// No answer is final: while more are not worth it, the rate is measured again, each time for twice as long. A first
 /// burst from a buffer on the way says nothing about the line behind it.
-struct SegmentPlanner: Sendable, Equatable {
+struct SegmentPlanner: Equatable {
   let ceiling: Int
   private(set) var wanted = 1
   /// The rate that the last count brought; nil until it was measured.
@@ -34,7 +34,8 @@ struct SegmentPlanner: Sendable, Equatable {
   private let delay: Duration
 
   /// `worthwhile` before the delay of a new connection was measured, and the least after that.
-  private static let (firstWorthwhile, leastWorthwhile) = (Duration.milliseconds(300), Duration.milliseconds(200))
+  private static let firstWorthwhile = Duration.milliseconds(300)
+  private static let leastWorthwhile = Duration.milliseconds(200)
   /// Bytes are divided if they take so many times a new connection's delay: that saves a sixth of their time at least.
   private static let pays = 3
   /// A connection this fast is not what limits: the link, the disk or a core is.
@@ -46,7 +47,8 @@ struct SegmentPlanner: Sendable, Equatable {
   /// The factor by which more transfers must raise the rate for still more to be tried.
   private static let gain = 1.25
   /// The most before it is known whether more bring more: near, and far.
-  private static let (firstStep, firstStepFar) = (8, 32)
+  private static let firstStep = 8
+  private static let firstStepFar = 32
   /// Beyond so many, each must be worth twice as much, because a server has other clients.
   private static let many = 16
   /// Where the first byte takes this long, the first rate is measured only as long, because round trips cost much.
@@ -193,7 +195,7 @@ struct SegmentPlanner: Sendable, Equatable {
 }
 
 /// What a free transfer fetches next of a file, decided by what is still to come.
-struct SegmentChoice: Sendable, Equatable {
+struct SegmentChoice: Equatable {
   var segment: Int
   var offset: Int64
 

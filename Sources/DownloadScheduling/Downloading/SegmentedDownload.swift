@@ -8,7 +8,7 @@ import DownloadModel
 ///
 /// The first transfer goes on undisturbed. A free one takes half of the segment that would take longest (work
 /// stealing), mostly bytes that no other has asked for yet. All are children of the file's own task.
-struct SegmentedDownload: Sendable {
+struct SegmentedDownload {
   let download: any DownloadTarget
   let transport: any Transport
   let retry: RetryPolicy
@@ -20,7 +20,7 @@ struct SegmentedDownload: Sendable {
   let ceiling: Int
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
 
-  private enum Event: Sendable {
+  private enum Event {
     /// A segment's transfer, by its number; with a receipt for the first one.
     case ended(Int, TransferReceipt?, DownloadError?)
     /// A pause after a failure is over.
@@ -97,7 +97,10 @@ struct SegmentedDownload: Sendable {
     case .ended(let id, let receipt, let error):
       let begun = state.running.removeValue(forKey: id)?.position ?? 0
       let position = download.openSegments.first { $0.id == id }?.position ?? begun
-      do throws(DownloadError) { try download.release(id) } catch { (state.failure, state.isFatal) = (error, true) }
+      do { try download.release(id) } catch {
+        state.failure = error
+        state.isFatal = true
+      }
       // Where the first has ended, another has the file's place.
       if id == OpenSegment.first { state.receipt = receipt } else { learn(error, &state) }
       if state.permits > max(0, state.running.count - 1) {
@@ -163,7 +166,7 @@ struct SegmentedDownload: Sendable {
       let needsPermit = !state.running.isEmpty
       if needsPermit, !share.acquirePermit(at: host) { return }
       let taken: (id: Int, target: any SegmentTarget)?
-      do throws(DownloadError) { taken = try download.takeSegment(of: choice.segment, from: choice.offset) } catch {
+      do { taken = try download.takeSegment(of: choice.segment, from: choice.offset) } catch {
         if needsPermit { share.releasePermit(at: host) }
         return failed(error, &state)
       }
@@ -220,7 +223,7 @@ struct SegmentedDownload: Sendable {
   }
 
   private func fetch(_ target: any SegmentTarget) async -> DownloadError? {
-    do throws(DownloadError) {
+    do {
       while var next = try target.nextTransfer() {
         next.onAnswer = { share.answered($0, at: host) }
         // A server may send less than was asked for (RFC 9110 §14.2).

@@ -47,7 +47,10 @@ struct HeldRequests {
   /// By index of place; none until something waits.
   private var lists: [Deque<DownloadRequest>] = []
 
-  init(shares: Int, _ ranking: RequestRanking) { (self.shares, self.ranking) = (shares, ranking) }
+  init(shares: Int, _ ranking: RequestRanking) {
+    self.shares = shares
+    self.ranking = ranking
+  }
 
   func isEmpty(_ place: Place) -> Bool { lists.isEmpty || lists[place.index].isEmpty }
 
@@ -75,7 +78,8 @@ struct HeldRequests {
   mutating func add(_ request: DownloadRequest, to place: Place) {
     if lists.isEmpty { lists = Array(repeating: Deque(), count: Place.keyed(shares).index) }
     guard case .fresh = place else { return lists[place.index].append(request) }
-    let (rank, list) = (ranking.rank(request), place.index)
+    let rank = ranking.rank(request)
+    let list = place.index
     var index = lists[list].count
     // Nearly always it is the last.
     while index > 0, rank < ranking.rank(lists[list][index - 1]) { index -= 1 }
@@ -105,7 +109,8 @@ struct HeldRequests {
 
   mutating func failFast() {
     let all = reserved.map(\.request) + lists.joined()
-    (reserved, lists) = ([], [])
+    reserved = []
+    lists = []
     for request in all { add(request, to: .failFast) }
   }
 }
@@ -123,8 +128,11 @@ final class RestingFile: Sendable {
     _ request: DownloadRequest, _ meter: TransferMeter, _ attempts: Attempts = Attempts(),
     _ stopwatch: Stopwatch? = nil, delay: Duration = .zero
   ) {
-    (self.request, self.meter, self.attempts) = (request, meter, attempts)
-    (self.stopwatch, self.delay) = (stopwatch, delay)
+    self.request = request
+    self.meter = meter
+    self.attempts = attempts
+    self.stopwatch = stopwatch
+    self.delay = delay
   }
 }
 

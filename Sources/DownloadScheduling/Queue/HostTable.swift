@@ -30,7 +30,11 @@ struct HostTable {
     ceiling: Int, lowered: [String: Int], opening: Int, shares: Int, ranking: RequestRanking,
     sharing: HostSharing? = nil
   ) {
-    (self.ceiling, self.lowered, self.shares, self.ranking, self.sharing) = (ceiling, lowered, shares, ranking, sharing)
+    self.ceiling = ceiling
+    self.lowered = lowered
+    self.shares = shares
+    self.ranking = ranking
+    self.sharing = sharing
     self.opening = opening
   }
 
@@ -192,7 +196,10 @@ struct KeyHomes {
     guard let use = inFlight[number] else { return }
     inFlight[number] = use.count > 1 ? (use.share, use.count - 1) : nil
     if use.count > 1 { return }
-    if young.count >= generation { (old, young) = (young, Dictionary(minimumCapacity: generation)) }
+    if young.count >= generation {
+      old = young
+      young = Dictionary(minimumCapacity: generation)
+    }
     young[number] = use.share
   }
 }

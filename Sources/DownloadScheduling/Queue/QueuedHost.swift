@@ -29,7 +29,8 @@ final class QueuedHost {
     _ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking(),
     sharing: HostSharing? = nil, together: Int? = nil
   ) {
-    (self.name, self.limiter) = (name, limiter)
+    self.name = name
+    self.limiter = limiter
     shared = sharing.map { SharedHost($0, name, ceiling: together ?? limiter.ceiling) }
     requests = HeldRequests(shares: shares, ranking)
     inUse = Array(repeating: 0, count: shares)

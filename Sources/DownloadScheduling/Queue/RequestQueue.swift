@@ -52,7 +52,9 @@ package final class RequestQueue: Sendable {
     connections: @escaping @Sendable (_ host: String) -> [Int] = { _ in [] },
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
-    (self.source, self.received, self.random) = (source, received, random)
+    self.source = source
+    self.received = received
+    self.random = random
     self.limitConnections = limitConnections
     shares = widths.count
     stopwatch = Stopwatch(clock)
@@ -231,10 +233,14 @@ package final class RequestQueue: Sendable {
     state.tellOthers(at: now)
     let due = [state.due(at: now), state.hosts.looksAtIdle].compactMap(\.self).min()
     if let due, due < state.alarm ?? .seconds(Int64.max) {
-      (state.alarm, effects.alarm) = (due, due)
+      state.alarm = due
+      effects.alarm = due
     }
     // What was decided without the time, just before another process was met, is decided again with it.
-    if state.needsTime, !hadTime, !state.lanes.isEmpty { (state.alarm, effects.alarm) = (.zero, .zero) }
+    if state.needsTime, !hadTime, !state.lanes.isEmpty {
+      state.alarm = .zero
+      effects.alarm = .zero
+    }
     if state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
     hasUnknownHost.store(state.hosts.hasUnknown, ordering: .relaxed)
     effects.reads = state.window.takeReading(besides: state.hosts.held)
@@ -310,7 +316,7 @@ package struct RequestQueueShare: RequestSource {
 }
 
 /// A lane that waits for a request.
-struct WaitingLane: Sendable {
+struct WaitingLane {
   let ticket: Int
   let share: Int
   /// The lane's task; nil in a run without tasks.

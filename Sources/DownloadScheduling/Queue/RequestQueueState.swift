@@ -6,7 +6,8 @@ import DownloadModel
 /// lock: no lane looks again by itself.
 struct RequestQueueState {
   /// Most requests, and urgent ones, that wait for their hosts; further ones wait in the window or the list.
-  private static let (lookahead, urgentLookahead) = (1024, 4096)
+  private static let lookahead = 1024
+  private static let urgentLookahead = 4096
   /// Refusals after which a file is given up while its host serves others, unless `retries` is more.
   private static let refusalsOfOneFile = 10
   /// A file's first refusal brings no rest. Later ones bring one as failures do, of which at most so many count.
@@ -37,7 +38,8 @@ struct RequestQueueState {
     adaptive: AdaptiveConcurrency? = nil, ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false,
     sharing: HostSharing? = nil
   ) {
-    (self.widths, self.retry) = (widths, retry)
+    self.widths = widths
+    self.retry = retry
     hosts = HostTable(
       ceiling: ceiling, lowered: lowered, opening: opening, shares: widths.count, ranking: ranking, sharing: sharing)
     window = RequestWindow(ranking, isOpen: looksAhead || ranking.order != .list)
@@ -361,7 +363,8 @@ struct RequestQueueState {
       _ = refuse(host, error, at: now, random)
       return requeue(request, overtaken, host)
     }
-    let (record, most) = (refused.count(request), max(Self.refusalsOfOneFile, retry.retries))
+    let record = refused.count(request)
+    let most = max(Self.refusalsOfOneFile, retry.retries)
     // Without retries each is asked once, whatever the host answered to others.
     if retry.retries == 0 {
       host.limiter.drop()

@@ -34,7 +34,10 @@ struct RequestWindow {
   /// Who may yet add requests when the source has ended.
   private var keepers = 0
 
-  init(_ ranking: RequestRanking, isOpen: Bool) { (self.ranking, self.isOpen) = (ranking, isOpen) }
+  init(_ ranking: RequestRanking, isOpen: Bool) {
+    self.ranking = ranking
+    self.isOpen = isOpen
+  }
 
   var count: Int { urgent.count + others.count }
   var hasEnded: Bool { reader == .isDone }
@@ -105,7 +108,7 @@ struct RequestWindow {
 
 /// Which of two requests goes first: an urgent one, then by place in the list, by size, or by lot. Those of unknown
 /// size go last, and equals in the order of the list.
-struct RequestRanking: Sendable, Equatable {
+struct RequestRanking: Equatable {
   var order = RequestOrder.list
   /// Decides the lots.
   var seed: UInt64 = 0
@@ -117,7 +120,7 @@ struct RequestRanking: Sendable, Equatable {
   private func key(_ request: DownloadRequest) -> UInt64 {
     switch order {
     case .list: 0
-    case .small: request.expectedSize.map { UInt64($0) } ?? .max
+    case .small: request.expectedSize.map(UInt64.init) ?? .max
     case .large: request.expectedSize.map { UInt64.max - 1 - UInt64($0) } ?? .max
     case .random: SeededGenerator.mix((UInt64(truncatingIfNeeded: request.id) &+ seed) &* SeededGenerator.step)
     }
@@ -125,7 +128,7 @@ struct RequestRanking: Sendable, Equatable {
 }
 
 /// A request's place in its run's order; the least goes first.
-struct RequestRank: Sendable, Comparable {
+struct RequestRank: Comparable {
   let isFirst: Bool
   let key: UInt64
   let id: Int

@@ -101,7 +101,9 @@ package struct Lane: Sendable {
     _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int,
     scopes: DownloadScopes? = nil
   ) {
-    (self.executor, self.share, self.width) = (executor, share, width)
+    self.executor = executor
+    self.share = share
+    self.width = width
     let download: DownloadStrategy.Download = { await downloader.download($0, from: share) }
     if let scopes { self.download = { await scopes.run($0, download) } } else { self.download = download }
   }

@@ -23,7 +23,7 @@ package final class ChecksumList: Sendable {
     var unknown: String?
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
-      switch ChecksumLine(String(decoding: line, as: UTF8.self)) {
+      switch ChecksumLine(String(utf8: line)) {
       case .blank: break
       case .malformed: malformed.append(index + 1)
       case .unknown(let algorithm):
@@ -91,7 +91,7 @@ package enum ChecksumLine: Equatable {
       return
     }
     let path = isEscaped ? Self.unescaped(name) : Array(name)
-    self = .entry(path: String(decoding: path, as: UTF8.self), digest)
+    self = .entry(path: String(utf8: path), digest)
   }
 
   private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
@@ -107,7 +107,7 @@ package enum ChecksumLine: Equatable {
     guard let open = line.firstRange(of: " (".utf8), let close = line.ranges(of: ") = ".utf8).last,
       open.upperBound <= close.lowerBound,
       let algorithm = ContentDigest.Algorithm(
-        rawValue: String(decoding: line[..<open.lowerBound].filter { $0 != UInt8(ascii: "-") }, as: UTF8.self)
+        rawValue: String(utf8: line[..<open.lowerBound].filter { $0 != UInt8(ascii: "-") })
           .lowercased()),
       let digest = ContentDigest(algorithm, hex: Substring(line[close.upperBound...]))
     else { return nil }
@@ -115,7 +115,8 @@ package enum ChecksumLine: Equatable {
   }
 
   private static func unescaped(_ name: Substring.UTF8View) -> [UInt8] {
-    var (text, rest) = ([UInt8](), name)
+    var text = [UInt8]()
+    var rest = name
     while let byte = rest.popFirst() {
       guard byte == UInt8(ascii: "\\") else {
         text.append(byte)

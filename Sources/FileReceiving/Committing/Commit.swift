@@ -5,8 +5,8 @@ import SystemPackage
 
 /// Gives a whole file its final name. Each attempt is one step without suspension: a request for the same file never
 /// sees the state in between.
-package struct Commit: Sendable {
-  package struct Committed: Sendable, Equatable {
+package struct Commit {
+  package struct Committed: Equatable {
     package var outcome: DownloadOutcome
     package var row: CacheRow?
   }
@@ -155,7 +155,7 @@ package struct Commit: Sendable {
     }
     guard let file else { return nil }
     if let source { return copied(source, file, head, askedAt, digest) }
-    var freshness = head.map { FreshnessFields($0) } ?? FreshnessFields()
+    var freshness = head.map(FreshnessFields.init) ?? FreshnessFields()
     // Without a validator, dlm knows the file as its own but fetches it anew each time. So it is for a file that may
     // have been cut short, since a 304 is about the server's file and not about ours.
     let mayBeReused = proof > .nothing && !freshness.forbidsStoring
@@ -187,8 +187,12 @@ package struct Commit: Sendable {
     var row = head.map { source.renewed(by: $0, askedAt: askedAt, digest: proven) } ?? source
     row.changed = .beforeNaming(file.changed)
     row.change { row in
-      (row.key, row.identity, row.usedAt) = (plan.rowKey, file.identity, plan.rules.now())
-      (row.name, row.wanted, row.sum) = (wanted, wanted, nil)
+      row.key = plan.rowKey
+      row.identity = file.identity
+      row.usedAt = plan.rules.now()
+      row.name = wanted
+      row.wanted = wanted
+      row.sum = nil
       row.trust = plan.trust[row.effectiveURL]
       if let proven { row.digest = "\(proven)" }
     }
@@ -223,7 +227,10 @@ package struct Commit: Sendable {
   private func adopt(_ standing: StandingFile, as name: String) throws(DownloadError) -> Committed {
     var row = plan.isIndexed ? try row() : nil
     row?.changed = ChangeTime(of: standing)
-    row?.change { ($0.identity, $0.name) = (standing.identity, name) }
+    row?.change {
+      $0.identity = standing.identity
+      $0.name = name
+    }
     directory.give(standing.identity, to: plan.rowKey)
     var outcome = outcome(.fetched, name, size: standing.identity.size)
     try discard()
@@ -235,7 +242,7 @@ package struct Commit: Sendable {
   private func twin(
     _ name: String, _ owners: FileOwners, length: Int64, mayBeYoung: Bool
   ) throws(DownloadError) -> StandingFile? {
-    do throws(Errno) {
+    do {
       let other = try directory.folder.open(name, O_RDONLY | O_NONBLOCK)
       let standing = try other.standing()
       guard standing.identity.isRegularFile, standing.identity.size == length,
@@ -293,7 +300,7 @@ struct DigestCheck: ~Copyable, Sendable {
   }
 }
 
-package enum DigestVerdict: Sendable, Equatable {
+package enum DigestVerdict: Equatable {
   case none
   case match
   case mismatch(expected: ContentDigest, found: ContentDigest)

@@ -24,7 +24,7 @@ extension ExpectedTypes {
 
   /// Whether the first bytes of a file that exists already may be those of such a type.
   package func allows(_ row: CacheRow) throws(DownloadError) -> Bool {
-    do throws(Errno) {
+    do {
       guard let file = try Descriptor.open(row) else { return false }
       return other(try file.read(512)) == nil
     } catch { throw DownloadError(.disk, error, row.path, "reading") }

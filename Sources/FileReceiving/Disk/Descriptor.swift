@@ -33,7 +33,8 @@ package struct Descriptor: ~Copyable, Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: inout Int64) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let (start, place) = (UnsafeRawBufferPointer(rebasing: rest), off_t(offset))
+      let start = UnsafeRawBufferPointer(rebasing: rest)
+      let place = off_t(offset)
       let count = try Errno.check(pwrite(raw, start.baseAddress, start.count, place))
       offset += Int64(count)
       rest = rest.dropFirst(count)
@@ -81,7 +82,8 @@ package struct Descriptor: ~Copyable, Sendable {
     while offset < length {
       try Self.checkCancellation()
       let count = Int(min(length - offset, Int64(Self.blockLength)))
-      let (mine, theirs) = (try read(count, at: offset), try other.read(count, at: offset))
+      let mine = try read(count, at: offset)
+      let theirs = try other.read(count, at: offset)
       if mine.count < count || mine != theirs { return false }
       offset += Int64(count)
     }
@@ -157,7 +159,7 @@ extension Errno {
 }
 
 /// The identity by which a file is recognised as the one that was written, and untouched since.
-package struct FileIdentity: Sendable, Equatable {
+package struct FileIdentity: Equatable {
   package var device: Int64
   package var inode: Int64
   package var size: Int64
@@ -165,7 +167,10 @@ package struct FileIdentity: Sendable, Equatable {
   package var modified: Int64
 
   package init(device: Int64, inode: Int64, size: Int64, modified: Int64) {
-    (self.device, self.inode, self.size, self.modified) = (device, inode, size, modified)
+    self.device = device
+    self.inode = inode
+    self.size = size
+    self.modified = modified
   }
 
   /// - Returns: for anything but a regular file, an identity that equals no regular file's.
@@ -185,7 +190,7 @@ package struct FileIdentity: Sendable, Equatable {
   }
 }
 
-package struct StandingFile: Sendable, Equatable {
+package struct StandingFile: Equatable {
   package var identity: FileIdentity
   /// Last change of content, names or permissions (ctime), in nanoseconds since 1970. No program can set it.
   package var changed: Int64
@@ -209,7 +214,7 @@ package struct StandingFile: Sendable, Equatable {
 
 /// When a finished file was last changed in any way (ctime), as its row has it. Inode, length and time of content can
 /// be made again by whoever may write the folder; this time cannot be set.
-package struct ChangeTime: Sendable, Equatable {
+package struct ChangeTime: Equatable {
   /// Nanoseconds since 1970; negative for `beforeNaming`.
   package let number: Int64
 
@@ -256,7 +261,10 @@ package struct FileOwnership: Sendable, Equatable {
   /// Kind and permissions (stat(2), st_mode).
   package var mode: UInt32
 
-  package init(owner: UInt32, mode: UInt32) { (self.owner, self.mode) = (owner, mode) }
+  package init(owner: UInt32, mode: UInt32) {
+    self.owner = owner
+    self.mode = mode
+  }
 
   package init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
 

@@ -25,7 +25,7 @@ package actor DiskWorker {
 
   /// The digest of a file on the disk; nil if it is no longer the file of the row.
   package func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest? {
-    do throws(Errno) {
+    do {
       guard let file = try Descriptor.open(row), try row.describes(file.standing()),
         let digest = try file.digest(algorithm), try row.describes(file.standing())
       else { return nil }
@@ -49,14 +49,14 @@ package actor DiskWorker {
   }
 
   package func syncNames(_ directory: OutputDirectory) throws(DownloadError) {
-    do throws(Errno) { try directory.folder.sync() } catch { throw directory.failure(error, "syncing", "") }
+    do { try directory.folder.sync() } catch { throw directory.failure(error, "syncing", "") }
   }
 }
 
 /// Work on finished files, which are recognised by their identity when they were finished.
 extension Descriptor {
   static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
-    do throws(Errno) {
+    do {
       return try Descriptor(opened: Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
     } catch .noSuchFileOrDirectory, .tooManySymbolicLinkLevels { return nil }
   }
@@ -72,7 +72,7 @@ extension Descriptor {
   /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
   func copy(_ source: CacheRow, mayClone: borrowing Atomic<Bool>) throws(Errno) -> Int64? {
     let opened: Descriptor?
-    do throws(Errno) { opened = try Self.openIntact(source) } catch .notDirectory, .permissionDenied, .notPermitted {
+    do { opened = try Self.openIntact(source) } catch .notDirectory, .permissionDenied, .notPermitted {
       return nil
     }
     guard let file = opened else { return nil }

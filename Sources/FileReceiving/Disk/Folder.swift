@@ -9,7 +9,7 @@ package final class Folder: Sendable {
 
   /// Opens the folder. Makes it, and the folders above it, where missing.
   convenience init(_ path: FilePath, mode: mode_t) throws(Errno) {
-    do throws(Errno) { try self.init(standing: path) } catch .noSuchFileOrDirectory {
+    do { try self.init(standing: path) } catch .noSuchFileOrDirectory {
       try Self.make(path, mode: mode)
       try self.init(standing: path)
     }
@@ -37,7 +37,7 @@ package final class Folder: Sendable {
   /// Opens a folder in this one, made where missing.
   /// - Throws: `.notDirectory` for anything else, also a link to a folder.
   func below(_ name: String) throws(Errno) -> Folder {
-    do throws(Errno) { return try opened(name) } catch .noSuchFileOrDirectory {
+    do { return try opened(name) } catch .noSuchFileOrDirectory {
       guard mkdirat(descriptor.raw, name, 0o777) == 0 || errno == EEXIST else { throw .last }
       return try opened(name)
     }
@@ -84,7 +84,7 @@ package final class Folder: Sendable {
     var number = 0
     while true {
       let candidate = FileNaming.alternative(name, number)
-      do throws(Errno) { return try below(candidate) } catch {
+      do { return try below(candidate) } catch {
         guard error == .notDirectory, try standing(candidate)?.identity.isRegularFile == true else { throw error }
       }
       number += 1
@@ -112,7 +112,7 @@ package final class Folder: Sendable {
   /// - Throws: `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where others own or may write it.
   package func makePrivate(_ name: String, creating: Bool) throws(Errno) {
     let file: Descriptor
-    do throws(Errno) {
+    do {
       file = try open(name, O_RDWR | O_NONBLOCK | (creating ? O_CREAT : 0), mode: 0o600)
     } catch .noSuchFileOrDirectory where !creating { return }
     let status = try file.status()
@@ -129,7 +129,7 @@ package final class Folder: Sendable {
   }
 
   func own(_ name: String, _ flags: Int32, names: Int = 1, closedTo: mode_t = 0) throws(Errno) -> Standing {
-    do throws(Errno) {
+    do {
       let file = try open(name, flags | O_NONBLOCK)
       return try file.isOwn(closedTo: closedTo, names: names) ? .own(file) : .foreign
     } catch {
@@ -171,14 +171,14 @@ package final class Folder: Sendable {
   private func status(of name: String) throws(Errno) -> stat? {
     try Self.check(name)
     var status = stat()
-    do throws(Errno) {
+    do {
       try Errno.check(fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW))
       return status
     } catch .noSuchFileOrDirectory { return nil }
   }
 
   /// What stands under a name, symbolic links not followed; nil if nothing does.
-  package func standing(_ name: String) throws(Errno) -> StandingFile? { try status(of: name).map { StandingFile($0) } }
+  package func standing(_ name: String) throws(Errno) -> StandingFile? { try status(of: name).map(StandingFile.init) }
 
   /// Whether a name is that of an open file, still or already.
   package func has(_ file: borrowing Descriptor, as name: String) throws(Errno) -> Bool {
@@ -192,7 +192,7 @@ package final class Folder: Sendable {
     if status.st_mode & S_IFMT != S_IFDIR {
       return ifRemoved && status.st_nlink > 1 ? 0 : Int64(status.st_blocks) * 512
     }
-    do throws(Errno) { return try opened(name).allocatedBytes() } catch .noSuchFileOrDirectory { return 0 }
+    do { return try opened(name).allocatedBytes() } catch .noSuchFileOrDirectory { return 0 }
   }
 
   package func allocatedBytes() throws(Errno) -> Int64 {
@@ -218,13 +218,13 @@ package final class Folder: Sendable {
 
   package func remove(_ name: String) throws(Errno) {
     try Self.check(name)
-    do throws(Errno) { try Errno.check(unlinkat(descriptor.raw, name, 0)) } catch .noSuchFileOrDirectory {}
+    do { try Errno.check(unlinkat(descriptor.raw, name, 0)) } catch .noSuchFileOrDirectory {}
   }
 
   /// Removes what stands under a name, a folder with all that is in it. Every step goes through a descriptor: no link
   /// that another user puts in the way leads it elsewhere (HTTP rule 53).
   package func removeWhole(_ name: String) throws(Errno) {
-    do throws(Errno) { try remove(name) } catch .isDirectory {
+    do { try remove(name) } catch .isDirectory {
       let inside = try opened(name)
       for name in try inside.names() { try inside.removeWhole(name) }
       guard try remove(name, of: inside) else { throw .distrusted }
@@ -376,7 +376,7 @@ package final class Folder: Sendable {
 }
 
 /// The two ways that Linux has for naming an unnamed file (open(2), O_TMPFILE).
-package enum NamingRoute: Sendable {
+package enum NamingRoute {
   /// By its descriptor: for anyone since Linux 6.10, for CAP_DAC_READ_SEARCH before.
   case descriptor
   /// By its link in /proc: for anyone, where /proc is mounted.

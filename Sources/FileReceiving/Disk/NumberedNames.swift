@@ -47,7 +47,8 @@ final class NumberedNames: Sendable {
 
   private func look(at name: String) -> [Likeness: [Int]] {
     var found: [Likeness: [Int]] = [:]
-    var (number, missing) = (0, 0)
+    var number = 0
+    var missing = 0
     while missing < Self.gap {
       let candidate = FileNaming.alternative(name, number)
       // A file that cannot be examined is not a twin.
@@ -73,7 +74,7 @@ final class NumberedNames: Sendable {
 }
 
 /// What files with the same bytes share: among ten thousand of one name and length it finds those worth a comparison.
-struct Likeness: Hashable, Sendable {
+struct Likeness: Hashable {
   let length: Int64
   /// A hash of the first bytes.
   fileprivate let start: Int
@@ -101,7 +102,8 @@ package enum NameDecision: Sendable, Equatable {
   package func carryOut(
     _ outcome: DownloadOutcome, in directory: OutputDirectory, for address: Address
   ) throws(DownloadError) -> String? {
-    let (folder, old) = (directory.folder, outcome.name)
+    let folder = directory.folder
+    let old = outcome.name
     let new: String? =
       switch self {
       case .keep: old
@@ -110,7 +112,7 @@ package enum NameDecision: Sendable, Equatable {
       case .rename(let name): name
       }
     if let new, FileNaming.areSame(new, old) { return old }
-    do throws(Errno) {
+    do {
       switch (self, new) {
       case (.replace, let new?): try folder.rename(old, replacing: new)
       case (_, let new?): try folder.rename(old, toFree: new)

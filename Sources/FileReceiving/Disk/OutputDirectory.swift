@@ -39,14 +39,16 @@ package final class OutputDirectory: Sendable {
     _ path: FilePath, openedAt held: FilePath? = nil, secret: UserSecret = .forThisProcess(),
     usesUnnamedFiles: Bool = true
   ) throws(DownloadError) {
-    (self.secret, space, root) = (secret, SpaceLedger(), nil)
+    self.secret = secret
+    space = SpaceLedger()
+    root = nil
     isNumbered = false
     let text = path.string
     let isCurrent =
       path.isEmpty || path.removingLastComponent().isEmpty && path.lastComponent?.kind == .currentDirectory
     prefix = isCurrent ? "" : text.utf8.last == UInt8(ascii: "/") ? text : text + "/"
     opened = WallClock.stamp()
-    do throws(Errno) {
+    do {
       folder = try Folder(held ?? (path.isEmpty ? "." : path), mode: 0o777)
       canonicalPath = try folder.canonicalPath()
     } catch { throw DownloadError(.folder, error, path.string, "opening the output folder") }
@@ -60,9 +62,12 @@ package final class OutputDirectory: Sendable {
   ///   - isExact: false to number a folder whose name a file has.
   /// - Throws: `.folder` with errno and path.
   init(_ path: String, below root: OutputDirectory, isExact: Bool) throws(DownloadError) {
-    (self.root, secret, space, opened) = (root, root.secret, root.space, root.opened)
+    self.root = root
+    secret = root.secret
+    space = root.space
+    opened = root.opened
     var folder = root.folder
-    do throws(Errno) {
+    do {
       for segment in path.utf8.split(separator: UInt8(ascii: "/")) {
         let name = String(Substring(segment))
         folder = isExact ? try folder.below(name) : try folder.below(numbering: name)
@@ -98,14 +103,15 @@ package final class OutputDirectory: Sendable {
     metadata.withLock { metadata in
       guard let metadata = metadata.read(in: folder), !metadata.isEmpty else { return [] }
       let (stem, fileExtension) = FileNaming.split(name)
-      let (prefix, suffix) = ("\(stem).".utf8, "\(fileExtension)\(PartialName.metadataSuffix)".utf8)
+      let prefix = "\(stem).".utf8
+      let suffix = "\(fileExtension)\(PartialName.metadataSuffix)".utf8
       let itself = metadata.contains(Array(PartialName(name).metadata.utf8)) ? [0] : []
       return itself
         + metadata.compactMap { metadata in
           guard metadata.count > prefix.count + suffix.count, metadata.starts(with: prefix),
             metadata.suffix(suffix.count).elementsEqual(suffix)
           else { return nil }
-          let digits = String(decoding: metadata.dropFirst(prefix.count).dropLast(suffix.count), as: UTF8.self)
+          let digits = String(utf8: metadata.dropFirst(prefix.count).dropLast(suffix.count))
           return Int(digits).flatMap { $0 > 0 && String($0) == digits ? $0 : nil }
         }.sorted()
     }
@@ -129,7 +135,7 @@ package final class OutputDirectory: Sendable {
     mutating func read(in folder: Folder) -> Set<[UInt8]>? {
       if !isRead {
         // Descriptors may be short for a moment: until then, each file's own names are looked for on the disk.
-        do throws(Errno) {
+        do {
           names = try folder.names(atMost: Self.readable).map {
             Set($0.filter(PartialName.isMetadata).map { Array($0.utf8) })
           }
@@ -151,7 +157,7 @@ package final class OutputDirectory: Sendable {
   }
 
   package func standing(_ name: String) throws(DownloadError) -> StandingFile? {
-    do throws(Errno) { return try folder.standing(name) } catch { throw failure(error, "looking at", name) }
+    do { return try folder.standing(name) } catch { throw failure(error, "looking at", name) }
   }
 
   func full(_ name: String, _ reason: String, needed: Int64) -> DownloadError {
@@ -306,7 +312,8 @@ struct SpaceReservation: ~Copyable, Sendable {
   ) throws(DownloadError) {
     guard position >= reach else { return }
     giveBack()
-    let (free, others) = (directory.folder.freeBytes(), directory.space.promised + rest)
+    let free = directory.folder.freeBytes()
+    let others = directory.space.promised + rest
     let step = min(Self.step, max(0, (free ?? .max) - others))
     guard step > 0 || others == 0 else {
       throw directory.full(name, "what is left is for other files", needed: Self.step)

@@ -37,7 +37,8 @@ package final class ProcessClaims: Sendable {
   private static let segments = 64
   private static let slots = 512
   /// Notes of hosts, of eight words each, in a section; and the few of them that one host's may be.
-  private static let (notes, near) = (64, 4)
+  private static let notes = 64
+  private static let near = 4
   private static var section: Int { slots + notes * 8 }
   /// Words before the first section: the format; how many sections were ever in use, processes ever began, and journals
   /// were ever made; from `numbers` on, the process number of each section's owner.
@@ -215,7 +216,7 @@ package final class ProcessClaims: Sendable {
   /// Makes the file as long as the table, and room for the first sections. It is only ever made longer, so that its
   /// content stays.
   private static func makeRoom(in file: borrowing Descriptor, sections: Int, _ noRoom: (Errno) -> Void) -> Bool {
-    do throws(Errno) {
+    do {
       if try file.identity().size < Int64(bytes) { try file.truncate(to: Int64(bytes)) }
       try file.makeRoom((header + sections * section) * 8)
       return true

@@ -39,7 +39,7 @@ struct ContentDisposition: Equatable {
   fileprivate static func text(_ octets: [UInt8], in charset: Substring) -> String? {
     switch charset.lowercased() {
     case "utf-8", "utf8": String(validating: octets, as: UTF8.self)
-    case "iso-8859-1": String(decoding: octets.map { UInt16($0) }, as: UTF16.self)
+    case "iso-8859-1": String(decoding: octets.map(UInt16.init), as: UTF16.self)
     default: nil
     }
   }
@@ -105,7 +105,7 @@ private struct FieldScanner {
     rest.removeFirst()
     var text: [UInt8] = []
     while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+      if byte == UInt8(ascii: "\"") { return String(utf8: text) }
       guard let byte = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte else { return nil }
       text.append(byte)
     }

@@ -103,7 +103,8 @@ package enum FileNaming {
 
   /// Whether a text is a name to the kernel: not empty, not `.` or `..`, and without a slash or a zero byte.
   static func isName(_ text: String) -> Bool {
-    var (count, dots) = (0, 0)
+    var count = 0
+    var dots = 0
     for byte in text.utf8 {
       if byte == UInt8(ascii: "/") || byte == 0 { return false }
       if byte == UInt8(ascii: ".") { dots += 1 }
@@ -114,7 +115,8 @@ package enum FileNaming {
 
   /// Whether two names, or paths, have the same bytes. To Swift, two normal forms of one text are equal.
   package static func areSame(_ left: String, _ right: String) -> Bool {
-    var (left, right) = (left, right)
+    var left = left
+    var right = right
     return left.withUTF8 { left in right.withUTF8 { areSame(left, $0) } }
   }
 
@@ -128,7 +130,8 @@ package enum FileNaming {
   /// Stem and extension; the extension includes its dot, and `.tar.gz` and the like are one extension.
   static func split(_ name: String) -> (stem: Substring, extension: Substring) {
     guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return (name[...], "") }
-    let (stem, ending) = (name[..<dot], name[dot...])
+    let stem = name[..<dot]
+    let ending = name[dot...]
     // Longer "extensions", or ones with a blank, are text that happens to contain a dot.
     guard ending.utf8.count > 1, ending.utf8.count <= 16, !ending.utf8.contains(UInt8(ascii: " ")) else {
       return (name[...], "")
@@ -182,7 +185,8 @@ package final class NameNumbers: Sendable {
     let name =
       request.outputName.map { Hash.of($0.utf8) }
       ?? FileNaming.hash(ofNameOf: request.address, from: request.provenance)
-    let (folder, address) = (Self.hash(request.folder), Hash.of(request.address.resource.utf8))
+    let folder = Self.hash(request.folder)
+    let address = Hash.of(request.address.resource.utf8)
     let lines = request.headerLines.isEmpty ? 0 : Hash.of(request.headerLines.joined(separator: "\n").utf8)
     return tables.withLock { tables in
       var place = tables.names.next(name: name ^ folder, address: address ^ folder)
@@ -213,7 +217,8 @@ extension DownloadRequest {
   @discardableResult
   package mutating func number(by names: NameNumbers) -> Bool {
     let place = names.next(self)
-    (nameNumber, isRepeat) = (place.number, place.isRepeat)
+    nameNumber = place.number
+    isRepeat = place.isRepeat
     return !place.hasOtherHeaders
   }
 }
@@ -222,7 +227,7 @@ extension DownloadRequest {
 /// its hash, in a group that seventeen others select, and as many of its address's. In one of a thousand lists of a
 /// million lines two names may be taken for one; the second then gets a number that it does not need, the same in every
 /// run. Of four thousand million lines that give one name, one may be taken for the first again, and be left out.
-struct NameTable: Sendable {
+struct NameTable {
   /// By the first bits of the hash. Each grows for itself, so that old and new never stand in memory together.
   private var leaves: [[UInt16]] = []
   /// The highest number of each name that came again.
@@ -231,7 +236,8 @@ struct NameTable: Sendable {
   private var numbers: [UInt64: UInt32] = [:]
   private let limit: Int
 
-  private static let (leafBits, groupBits) = (8, 9)
+  private static let leafBits = 8
+  private static let groupBits = 9
 
   /// - Parameter limit: addresses that are kept; later ones, when they come twice, get a number each time.
   init(limit: Int = 1 << 16) { self.limit = limit }
@@ -260,8 +266,10 @@ struct NameTable: Sendable {
     let groups = 1 << groupBits
     if leaf.isEmpty { leaf = [UInt16](repeating: 0, count: groups + 1) }
     let group = Int(name >> (64 - leafBits - groupBits)) & (groups - 1)
-    let (high, low) = (UInt16(truncatingIfNeeded: name >> 16), UInt16(truncatingIfNeeded: name))
-    let (start, end) = (groups + 1 + 4 * Int(leaf[group]), groups + 1 + 4 * Int(leaf[group + 1]))
+    let high = UInt16(truncatingIfNeeded: name >> 16)
+    let low = UInt16(truncatingIfNeeded: name)
+    let start = groups + 1 + 4 * Int(leaf[group])
+    let end = groups + 1 + 4 * Int(leaf[group + 1])
     for slot in stride(from: start, to: end, by: 4) where leaf[slot] == high && leaf[slot + 1] == low {
       return UInt32(leaf[slot + 2]) << 16 | UInt32(leaf[slot + 3])
     }

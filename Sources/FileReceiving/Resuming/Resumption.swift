@@ -2,7 +2,7 @@ package import DownloadModel
 
 /// The request that the next attempt sends, given what is on disk now.
 package struct TransferPlan: Equatable {
-  package enum Asked: Sendable, Equatable {
+  package enum Asked: Equatable {
     case whole
     /// The file, only if it changed (If-None-Match, If-Modified-Since).
     case conditional
@@ -10,7 +10,7 @@ package struct TransferPlan: Equatable {
   }
 
   /// What will prove that the rest belongs to the part.
-  package enum Proof: Sendable, Equatable {
+  package enum Proof: Equatable {
     /// The server compares the validator (If-Range).
     case ifRange
     /// The answer's own validator, because this server answers If-Range with the whole file.
@@ -48,7 +48,7 @@ package struct TransferPlan: Equatable {
   }
 }
 
-package struct HeldPart: Sendable, Equatable, Codable {
+package struct HeldPart: Equatable, Codable {
   /// Good bytes, from the start of the file.
   var length: Int64 = 0
   package var validator = Validator()
@@ -278,7 +278,8 @@ enum EffectiveURL {
   static func name(_ url: String) -> String {
     let url = SignedQuery.unsigned(url)
     guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
-    let (place, query) = (url[..<mark], url[mark...].dropFirst())
+    let place = url[..<mark]
+    let query = url[mark...].dropFirst()
     guard !query.isEmpty else { return String(place) }
     // 96 bits are enough to distinguish all queries of one path.
     return "\(place)?~" + ContentHasher.digest(of: Array(query.utf8)).bytes.prefix(12).hexadecimal

@@ -4,7 +4,7 @@ extension Validator {
   /// When the file changed, in seconds since 1970; nil also for the first day of 1970: reproducible builds give every
   /// version of a file the time 0, or 1 (Nix).
   package var changed: Int64? {
-    lastModified.flatMap { HTTPDate($0) }.flatMap { $0.seconds < 86_400 ? nil : $0.seconds }
+    lastModified.flatMap(HTTPDate.init).flatMap { $0.seconds < 86_400 ? nil : $0.seconds }
   }
 
   /// The line of a request for another version only (RFC 9110 §13.1); nil where no answer to it could be believed.
@@ -67,7 +67,7 @@ enum EntityTag {
 
 /// What is known of a finished file when its server is asked whether it is still current: which condition to send, and
 /// which 304 to believe (RFC 9110 §13.1, RFC 9111 §4.3; HTTP rules 16, 27–29 and 31).
-package struct KnownVersion: Sendable, Equatable {
+package struct KnownVersion: Equatable {
   var validator: Validator
   /// `EffectiveURL` of the resource that gave the validator; nil if that is the requested address.
   var effectiveURL: String?
@@ -95,7 +95,8 @@ package struct KnownVersion: Sendable, Equatable {
     let theirs = Validator(head)
     if let named = theirs.etag, let etag = validator.etag {
       // A strong tag is compared strongly, a weak one weakly; a weak one promises no equal bytes.
-      let (named, etag) = (EntityTag.uncoded(named), EntityTag.uncoded(etag))
+      let named = EntityTag.uncoded(named)
+      let etag = EntityTag.uncoded(etag)
       return theirs.strongETag != nil
         ? ByteText.areSame(named, etag) : isSelected && EntityTag.opaque(named) == EntityTag.opaque(etag)
     }

@@ -4,7 +4,7 @@ import FoundationEssentials
 
 /// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version. A file that is fetched in
 /// segments lists its done ranges here; of another, the part's length says which bytes are there.
-package struct ResumeMetadata: Sendable, Equatable, Codable {
+package struct ResumeMetadata: Equatable, Codable {
   /// What is of another format counts as foreign.
   var format = 1
   /// `Address.resource`.
@@ -18,7 +18,9 @@ package struct ResumeMetadata: Sendable, Equatable, Codable {
   private var seal: String?
 
   init(address: String, held: HeldPart, name: String, done: [ClosedRange<Int64>]? = nil) {
-    (self.address, self.held, self.name) = (address, held, name)
+    self.address = address
+    self.held = held
+    self.name = name
     self.done = done?.map { [$0.lowerBound, $0.upperBound] }
   }
 

@@ -91,7 +91,7 @@ struct StagedFile: ~Copyable {
   /// - Returns: false if the candidate is foreign, or in use by another process.
   private mutating func inspect() throws(DownloadError) -> Bool {
     guard directory.mayHoldMetadata(names) else { return true }
-    do throws(Errno) {
+    do {
       switch try directory.folder.own(names.metadata, O_RDONLY) {
       case .nothing: return true
       case .foreign: return false
@@ -122,7 +122,9 @@ struct StagedFile: ~Copyable {
       try removeMetadata()
       return true
     }
-    (found, foundLength, isNamed) = (current, try part.identity().size, true)
+    foundLength = try part.identity().size
+    found = current
+    isNamed = true
     descriptor = part
     return true
   }
@@ -149,7 +151,7 @@ struct StagedFile: ~Copyable {
   /// Opens a fresh file for writing. If it has a name from the start (`isNamed`), `show` must be called next.
   mutating func open() throws(DownloadError) {
     guard directory.route == nil else {
-      do throws(Errno) { descriptor = try directory.folder.openUnnamed() } catch {
+      do { descriptor = try directory.folder.openUnnamed() } catch {
         throw directory.failure(error, "creating", names.part)
       }
       return
@@ -164,9 +166,9 @@ struct StagedFile: ~Copyable {
 
   /// - Returns: false unless the name is free or has an empty file of this user that is not in use.
   private mutating func openNamed() throws(DownloadError) -> Bool {
-    do throws(Errno) {
+    do {
       if try directory.folder.standing(names.metadata) != nil { return false }
-      do throws(Errno) {
+      do {
         descriptor = try directory.folder.open(names.part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists {
         // An empty file is what dlm leaves if it is killed between making the part and its metadata. A young one may be
@@ -190,7 +192,8 @@ struct StagedFile: ~Copyable {
     guard let route = directory.route else { return }
     while try !link(metadata, route) { try nextCandidate() }
     directory.noteMetadata(names.metadata)
-    (isNamed, hasMetadata) = (true, true)
+    isNamed = true
+    hasMetadata = true
   }
 
   private func link(_ metadata: ResumeMetadata, _ route: NamingRoute) throws(DownloadError) -> Bool {
@@ -204,10 +207,10 @@ struct StagedFile: ~Copyable {
       // Held until the part is there too, so that another process that finds only the metadata does not remove it.
       guard file.lock(), descriptor.lock() else { return false }
       defer { file.unlock() }
-      do throws(Errno) { try directory.folder.link(file, as: names.metadata, route) } catch .fileExists {
+      do { try directory.folder.link(file, as: names.metadata, route) } catch .fileExists {
         return false
       }
-      do throws(Errno) { try directory.folder.link(descriptor, as: names.part, route) } catch {
+      do { try directory.folder.link(descriptor, as: names.part, route) } catch {
         try directory.folder.remove(names.metadata)
         guard error == .fileExists else { throw error }
         return false
@@ -217,7 +220,7 @@ struct StagedFile: ~Copyable {
   }
 
   private mutating func replaceMetadata(_ metadata: ResumeMetadata) throws(DownloadError) {
-    do throws(Errno) {
+    do {
       try directory.folder.rename(draft(of: metadata.json(directory.secret)), replacing: names.metadata)
       directory.noteMetadata(names.metadata)
       hasMetadata = true
@@ -230,7 +233,7 @@ struct StagedFile: ~Copyable {
     var number = 0
     while true {
       let name = names.draft(directory.secret, number)
-      do throws(Errno) {
+      do {
         let file = try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         try file.write(json)
         return name
@@ -247,7 +250,7 @@ struct StagedFile: ~Copyable {
   mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     do throws(Errno) {
       if isNamed { try descriptor.flushAndReport() }
-      do throws(Errno) {
+      do {
         if replacing {
           try directory.folder.rename(names.part, replacing: name)
         } else if isNamed {
@@ -274,14 +277,14 @@ struct StagedFile: ~Copyable {
   }
 
   mutating func empty() throws(DownloadError) {
-    do throws(Errno) {
+    do {
       try descriptor.truncate(to: 0)
       foundLength = 0
     } catch { throw directory.failure(error, "emptying", names.part) }
   }
 
   mutating func discard() throws(DownloadError) {
-    do throws(Errno) {
+    do {
       if isNamed { try directory.folder.remove(names.part) }
       isNamed = false
       try removeMetadata()
@@ -305,7 +308,7 @@ struct StagedFile: ~Copyable {
 }
 
 /// The names beside a final name under which its bytes wait: `x.part`, and its metadata `x.part.json`.
-package struct PartialName: Sendable, Equatable {
+package struct PartialName: Equatable {
   private let name: String
 
   init(_ name: String) { self.name = name }
@@ -313,7 +316,7 @@ package struct PartialName: Sendable, Equatable {
   package init?(ofMetadata name: String) {
     let ending = Self.metadataSuffix.utf8
     guard name.utf8.count > ending.count, name.utf8.suffix(ending.count).elementsEqual(ending) else { return nil }
-    self.init(String(decoding: name.utf8.dropLast(ending.count), as: UTF8.self))
+    self.init(String(utf8: name.utf8.dropLast(ending.count)))
   }
 
   package var part: String { name + Self.partSuffix }
@@ -344,7 +347,8 @@ package struct PartialName: Sendable, Equatable {
 
   private static func mayHaveEnding(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
     guard name.count >= 2 else { return false }
-    let (first, last) = (name[name.count - 2], name[name.count - 1])
+    let first = name[name.count - 2]
+    let last = name[name.count - 1]
     // After a dot, a blank or a byte outside ASCII, the whole names must be compared.
     func isOpen(_ byte: UInt8) -> Bool { byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") }
     return switch last | 0x20 {

@@ -47,7 +47,7 @@ struct AddCommand: AsyncParsableCommand {
       }
       for run in found {
         let files: (added: Int, known: Int)?
-        do throws(Errno) { files = try await run.add(addresses, in: state) } catch {
+        do { files = try await run.add(addresses, in: state) } catch {
           throw Refusal(
             "dlm: nothing was added: \(state) cannot be written: \(error); mend that and add again, or dlm get them "
               + "afterwards")

@@ -37,7 +37,8 @@ struct CompareCommand: AsyncParsableCommand {
     let reader = ListReader(
       sources, RequestMarks(form: settings.form), fetching: Wiring.listFetching(settings),
       onReject: { failures.add($0) })
-    let (requests, digest) = (await reader.all(), await reader.listDigest)
+    let requests = await reader.all()
+    let digest = await reader.listDigest
     StandardError.say(RejectionMessages.downgrades(await reader.downgrading))
     let rejected = failures.sayRejections()
     guard !requests.isEmpty else {
@@ -57,7 +58,7 @@ struct CompareCommand: AsyncParsableCommand {
     }
     let status = try await session.run { report in
       let past = PastRun.all(of: report, settings, sources: names, listDigest: digest)
-      do throws(Errno) { try store.append(past.map { .ended(run: nil, $0) }) } catch {
+      do { try store.append(past.map { .ended(run: nil, $0) }) } catch {
         if settings.shared.verbose { RunLog().historyNotSaved(error) }
       }
     }

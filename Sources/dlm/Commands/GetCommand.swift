@@ -101,7 +101,7 @@ struct GetCommand: AsyncParsableCommand {
       mayWatch ? try WatchOrder(isAsked: own.watch, every: own.refreshEvery, settings, sources) : nil
     var plan: RepeatPlan?
     if let again {
-      do throws(NotRepeated) {
+      do {
         plan = try await RepeatPlan(
           again, sources, settings,
           noCompare: settings.own.noCompare || watch != nil || settings.output.isStandardOutput

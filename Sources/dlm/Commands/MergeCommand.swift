@@ -47,14 +47,15 @@ struct MergeCommand: ParsableCommand {
   /// The lists of what failed, and those that could not be read. Another user may have written a report, so only a
   /// file beside it is read, whatever folder it names.
   private static func failures(of merge: ShardMerge) -> (list: String, unread: [String]) {
-    var (list, unread) = (merge.again.map { "# \($0)\n" }.joined(), [String]())
+    var list = merge.again.map { "# \($0)\n" }.joined()
+    var unread = [String]()
     for (path, report) in merge.kept where report.failed > 0 {
       guard let name = report.failedList else {
         unread.append("\(path) names none: dlm get with --failed writes them")
         continue
       }
       if let text = text(of: name, beside: FilePath(path)) {
-        list += String(decoding: text, as: UTF8.self)
+        list += String(utf8: text)
       } else {
         unread.append("\(path) names \(name); put that list beside the report")
       }
@@ -93,7 +94,9 @@ struct ShardReport: Decodable, Equatable {
   /// What all reports of one list have alike.
   var split: Share {
     var split = shard
-    (split.first, split.last, split.byLine) = (0, 0, split.byLine ?? [])
+    split.first = 0
+    split.last = 0
+    split.byLine = split.byLine ?? []
     return split
   }
   /// Lines of the list that are this shard's.
@@ -151,7 +154,8 @@ struct ShardMerge {
 
   /// - Returns: a report a shard, in their order, and what is said of the others.
   private static func choose(_ read: [Named], of split: ShardReport.Share?) -> (kept: [Named], troubles: [String]) {
-    var (kept, troubles) = ([Named](), [String]())
+    var kept = [Named]()
+    var troubles = [String]()
     // Of two that have a shard, the one that did more counts.
     for one in read.sorted(by: { $0.report.done > $1.report.done }) {
       if one.report.files == nil {
@@ -170,7 +174,8 @@ struct ShardMerge {
   }
 
   private mutating func check(_ report: ShardReport, _ path: String) {
-    let (all, ended) = (report.listed, report.done + report.failed + report.left)
+    let all = report.listed
+    let ended = report.done + report.failed + report.left
     if all != ended {
       repeatShard(
         report.numbers, "has \(Quantity.count(all)) lines, and has results of \(Quantity.count(ended)) (\(path))")

@@ -8,7 +8,7 @@ import SystemPackage
 /// transfer that breaks off starts again, and must bring the same bytes.
 final class ListAtAddress: Sendable {
   /// `Wiring` makes it, so that lists are fetched as files are.
-  struct Fetching: Sendable {
+  struct Fetching {
     var transport: TransportOptions
     var folder: String
     /// The pause before the next attempt; nil to give up.
@@ -48,7 +48,8 @@ final class ListAtAddress: Sendable {
   /// What belongs to a list. As behind a redirect, what is the user's goes to the origin of the list alone.
   convenience init(_ address: Address, of home: Address, _ how: Fetching) throws(DownloadError) {
     var how = how
-    (how.version, how.provenance) = (nil, address.isSameOrigin(as: home) ? .user : .stranger)
+    how.version = nil
+    how.provenance = address.isSameOrigin(as: home) ? .user : .stranger
     try self.init(address, how)
   }
 
@@ -58,12 +59,13 @@ final class ListAtAddress: Sendable {
     let start = ContinuousClock.now
     let request = TransferRequest(
       address: address, headerLines: how.version?.conditions ?? [], provenance: how.provenance)
-    var (failures, end) = (0, Result<Void, DownloadError>?.none)
-    do throws(DownloadError) {
+    var failures = 0
+    var end: Result<Void, DownloadError>?
+    do {
       let transport = try CurlTransport(how.transport)
       while end == nil {
         how.onWait(address, nil)
-        do throws(DownloadError) {
+        do {
           _ = try await transport.fetch(request, into: arriving)
           try arriving.finish()
           end = .success(())
@@ -118,8 +120,9 @@ final class ArrivingBytes: ByteSink {
   }
 
   init(_ address: Address, _ how: ListAtAddress.Fetching) throws(DownloadError) {
-    (self.address, self.how) = (address, how)
-    do throws(Errno) {
+    self.address = address
+    self.how = how
+    do {
       pipe = try WakePipe()
       let file = try TemporaryFolder.unnamedFile(in: how.folder, "list")
       state = Lock(State(file: file, base: address))
@@ -138,7 +141,11 @@ final class ArrivingBytes: ByteSink {
     how.version?.note(head)
     // A redirect within the origin keeps the login of the address.
     let place = head.effectiveURL.flatMap { AddressReference.resolve($0, against: address) }
-    state.withLock { ($0.base, $0.next, $0.position) = (place ?? $0.base, head.next, 0) }
+    state.withLock {
+      $0.base = place ?? $0.base
+      $0.next = head.next
+      $0.position = 0
+    }
     return .write
   }
 

@@ -5,7 +5,7 @@ import SystemPackage
 
 /// Counts lists that can be read at once before the run has read them to their end, so that the end is in sight. On a
 /// thread of its own; it keeps no line.
-struct ListCount: Sendable {
+struct ListCount {
   /// Most lists have been read by then.
   private static let patience = Duration.milliseconds(500)
 

@@ -42,7 +42,10 @@ struct ListDecoder {
   mutating func next() throws -> [UInt8] {
     guard isTold else { return [] }
     guard let decoder else {
-      defer { (block, isPending) = ([], false) }
+      defer {
+        block = []
+        isPending = false
+      }
       return block
     }
     if let damage { throw damage }

@@ -68,14 +68,25 @@ struct ListOptions: ParsableArguments {
 
   /// A list from standard input is kept as lines, whatever it was written in.
   mutating func areThoseOfLines() {
-    (format, base, template, preset, items, nextField, accept) = (nil, nil, nil, nil, nil, nil, [])
-    (glob, depth) = (false, nil)
-    (urlField, nameField, checksumField, sizeField, split) = (nil, nil, nil, nil, nil)
+    format = nil
+    base = nil
+    template = nil
+    preset = nil
+    items = nil
+    nextField = nil
+    accept = []
+    depth = nil
+    glob = false
+    urlField = nil
+    nameField = nil
+    checksumField = nil
+    sizeField = nil
+    split = nil
   }
 }
 
 /// How the lists of a run are read.
-struct ListForm: Sendable {
+struct ListForm {
   var format: ListFormat?
   /// Stronger than the list's own address.
   var base: Address?
@@ -115,13 +126,15 @@ struct ListForm: Sendable {
     if shard == nil, options.shardBy != nil {
       throw ValidationError("--shard-by says how --shard shares a list out: give that too, such as --shard 3/20.")
     }
-    accepted = options.accept.map { NamePattern($0) }
+    accepted = options.accept.map(NamePattern.init)
     depth = options.depth.map { Int(clamping: $0) } ?? 0
     if options.depth != nil, accepted.isEmpty {
       throw ValidationError(
         "--depth follows the folders of a page for --accept: give that too, such as --accept '*.pdf'.")
     }
-    (format, keepsPaths, prefixesHost) = (options.format, options.keepPaths, options.prefixHost)
+    format = options.format
+    keepsPaths = options.keepPaths
+    prefixesHost = options.prefixHost
     unwraps = !options.noUnwrap
     expandsRanges = options.glob
     base = try options.base.map { text in
@@ -142,7 +155,13 @@ struct ListForm: Sendable {
       _ = try Self.withoutLogin("--url-template", address)
       if options.items == nil, options.urlField == nil { format = format ?? .lines }
     }
-    (items, nextField) = (options.items, options.nextField)
+    items = options.items
+    nextField = options.nextField
+    try nameFields(options)
+    if let preset = options.preset { self = preset.form(self) }
+  }
+
+  private mutating func nameFields(_ options: ListOptions) throws {
     let names: [RowFields.Field: String?] = [
       .url: options.urlField, .name: options.nameField, .checksum: options.checksumField, .size: options.sizeField,
     ]
@@ -157,7 +176,6 @@ struct ListForm: Sendable {
     // Then items are texts.
     if template != nil, items != nil { given[.url] = given[.url] ?? "" }
     if !given.isEmpty || split != nil { fields = RowFields(names: given, split: split, template: template) }
-    if let preset = options.preset { self = preset.form(self) }
   }
 
   /// Else each address of the list would have the login, and be remembered with it.
@@ -213,7 +231,7 @@ struct ListForm: Sendable {
     if let what = ListDoubt.look(at: start) { throw what }
     let first = start.first { $0 > 0x20 && ![0xEF, 0xBB, 0xBF].contains($0) }
     if let first, "{[".utf8.contains(first) { return .json }
-    let text = String(decoding: start.prefix(Self.telling), as: UTF8.self)
+    let text = String(utf8: start.prefix(Self.telling))
     if let format = Aria2Lines.fits(text) ? .aria2 : FileLines.format(of: text, named: name) { return format }
     return TableRows.format(of: start, named: name, isAsked: fields?.names[.url] != nil) ?? .lines
   }
@@ -226,7 +244,7 @@ struct ListForm: Sendable {
   }
 }
 
-struct RequestMarks: Sendable {
+struct RequestMarks {
   var form = ListForm()
   var outputName: String?
   var checksum: ContentDigest?

@@ -12,7 +12,7 @@ enum ListLine {
 
   /// - Parameter base: the address of its list, to which the line may be relative.
   init(_ bytes: some BidirectionalCollection<UInt8>, base: Address? = nil) {
-    let content = bytes.trimmed(Self.isBlank)
+    let content = bytes.trimmed(\.isBlank)
     guard let first = content.first, first != UInt8(ascii: "#") else {
       self = .blank
       return
@@ -22,7 +22,7 @@ enum ListLine {
       self = fault
       return
     }
-    do throws(Address.Malformed) {
+    do {
       self = .address(try Address(utf8: text), nil)
     } catch {
       // An address has no tab, so only a bad one is searched for options.
@@ -30,7 +30,7 @@ enum ListLine {
         self = Self.line(text[..<tab], options: text[tab...], base: base)
         return
       }
-      let text = String(decoding: text, as: UTF8.self)
+      let text = String(utf8: text)
       if error == .noScheme, DataAddress.isMeant(text) {
         self = Address(data: text).map { .address($0, nil) } ?? .bad(.malformed(.badData), text: Self.shown(text))
       } else if let base, error == .noScheme, !Self.namesScheme(content), first != UInt8(ascii: "<"),
@@ -56,18 +56,18 @@ enum ListLine {
   /// Why a line is no text; nil if it is one.
   static func fault(_ bytes: [UInt8]) -> ListLine? {
     if bytes.count > limit {
-      return .bad(.tooLong, text: String(shown(String(decoding: bytes, as: UTF8.self)).prefix(80)))
+      return .bad(.tooLong, text: String(shown(String(utf8: bytes)).prefix(80)))
     }
     // ASCII, which nearly all are, is UTF-8.
     if bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil { return nil }
-    return .bad(.notUTF8, text: shown(String(decoding: bytes, as: UTF8.self)))
+    return .bad(.notUTF8, text: shown(String(utf8: bytes)))
   }
 
   private static func line(_ address: ArraySlice<UInt8>, options: ArraySlice<UInt8>, base: Address?) -> ListLine {
     let line = ListLine(address, base: base)
     guard case .address(let address, _) = line else { return line }
-    do throws(LineOptions.Unknown) {
-      return .address(address, try LineOptions(String(decoding: options, as: UTF8.self)))
+    do {
+      return .address(address, try LineOptions(String(utf8: options)))
     } catch {
       return .bad(.option(shown(error.text)), text: address.redacted)
     }
@@ -78,8 +78,6 @@ enum ListLine {
     let first = bytes.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     return first.contains(UInt8(ascii: ":"))
   }
-
-  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
   /// A line that is no address may still hold a login or a signature.
   static func shown(_ text: String) -> String {

@@ -46,7 +46,7 @@ actor ListReader: RequestSource {
     var outlook = SourceOutlook(goesOn: true, hasFirst: false)
   }
 
-  struct Reading: Sendable {
+  struct Reading {
     var count: Int
     /// Nil unless the last source was read to its end, and none broke off.
     var listDigest: String?
@@ -103,13 +103,17 @@ actor ListReader: RequestSource {
     onFormat: @escaping @Sendable (_ said: String) -> Void = { _ in },
     onReject: @escaping @Sendable (Rejection) -> Void = { _ in }
   ) {
-    (self.sources, self.feed) = (sources[...], feed)
+    self.sources = sources[...]
+    self.feed = feed
     self.fetching = fetching.map { fetching in
       var fetching = fetching
       fetching.onWait = { [feed] in feed.awaits(ListMessages.reading($0, after: $1)) }
       return fetching
     }
-    (self.wantsWholeLines, self.onRead, self.onFormat, self.onReject) = (wantsWholeLines, onRead, onFormat, onReject)
+    self.wantsWholeLines = wantsWholeLines
+    self.onRead = onRead
+    self.onFormat = onFormat
+    self.onReject = onReject
     self.names = names
     self.countsOnly = countsOnly
     self.followsFiles = followsFiles
@@ -231,8 +235,7 @@ actor ListReader: RequestSource {
     if case .address(let text) = source {
       if made.form.expandsRanges, takeRanges(of: text, source) { return true }
       switch ListLine(text.utf8) {
-      case .bad(let reason, let text):
-        tell([Rejection(list: source.name, line: nil, text: text, reason: reason)])
+      case .bad(let reason, let text): tell(reason, text, source)
       case .address(let address, let options): take(address, options, line: nil, of: source, into: &requests)
       case .blank: break
       }
@@ -266,11 +269,11 @@ actor ListReader: RequestSource {
 
   /// - Returns: whether an address of the user's stands for several, or does so wrongly.
   private func takeRanges(of text: String, _ source: Source) -> Bool {
-    do throws(URLRanges.Wrong) {
+    do {
       guard let ranges = try URLRanges(in: Array(text.utf8)) else { return false }
       expansion = Expansion(ranges: ranges, line: nil, source: source)
     } catch {
-      tell([Rejection(list: source.name, line: nil, text: ListLine.shown(text), reason: .row(error.why))])
+      tell(.row(error.why), ListLine.shown(text), source)
     }
     return true
   }
@@ -283,8 +286,7 @@ actor ListReader: RequestSource {
       guard let text = rest.ranges.next() else { return }
       switch ListLine(text, base: rest.base) {
       case .blank: return
-      case .bad(let reason, let text):
-        return tell([Rejection(list: rest.source.name, line: rest.line, text: text, reason: reason)])
+      case .bad(let reason, let text): return tell(reason, text, rest.source, line: rest.line)
       case .address(let address, let options):
         take(address, options, line: rest.line, of: rest.source, at: rest.list, rest.naming, into: &requests)
       }
@@ -307,7 +309,7 @@ actor ListReader: RequestSource {
       switch ListLine((named?.address ?? text).utf8) {
       case .bad(let reason, let shown):
         made.isBrokenOff = true
-        tell([Rejection(list: Source.address(text).name, line: nil, text: shown, reason: reason)])
+        tell(reason, shown, Source.address(text))
       case .address(let address, _):
         guard let fetching else { return nil }
         let name = Preset.fullName(of: text)
@@ -391,10 +393,10 @@ actor ListReader: RequestSource {
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
     let entries = try list.isAtEnd || !list.rest.isEmpty ? list.rest : nextEntries(of: &list)[...]
     list.rest = []
+    let naming = list.reader?.isOwnFormat == true ? Provenance.user : .stranger
     for (index, entry) in zip(entries.indices, entries) {
       if let ranges = entry.ranges {
         list.rest = entries[(index + 1)...]
-        let naming = list.reader?.isOwnFormat == true ? Provenance.user : .stranger
         expansion = Expansion(
           ranges: ranges, line: entry.line, source: list.source, list: list.address, base: list.base, naming: naming)
         return tell(list.doubt.address())
@@ -403,7 +405,6 @@ actor ListReader: RequestSource {
       case .blank: break
       case .address(let address, let options):
         tell(list.doubt.address())
-        let naming = list.reader?.isOwnFormat == true ? Provenance.user : .stranger
         take(address, options, line: entry.line, of: list.source, at: list.address, naming, into: &requests)
       case .bad(.damaged(let why), _):
         throw DownloadError(.badResponse, cause: .detail(why), activity: "decoding")
@@ -432,16 +433,13 @@ actor ListReader: RequestSource {
       list.start += text
       guard isWhole || ListForm.tells(list.start) else { return [] }
     }
-    let isNew = list.reader == nil
+    let bytes = list.reader == nil ? list.start : text
     var reader =
       try list.reader
-      ?? list.form.reader(of: list.start, named: list.source.name) {
-        try self.text(of: $0, beside: list)
-      }
+      ?? list.form.reader(of: list.start, named: list.source.name) { try self.text(of: $0, beside: list) }
     // Else what it holds of the list would be copied.
     list.reader = nil
     defer { list.reader = reader }
-    let bytes = isNew ? list.start : text
     var entries = bytes.isEmpty ? [] : try reader.take(bytes, base: base)
     list.start = []
     if !list.isSaid {
@@ -496,10 +494,10 @@ actor ListReader: RequestSource {
   ) {
     guard made.takes(address.resource, of: address) else { return }
     if countsOnly { return made.add(size: made.size(of: address, options)) }
-    do throws(Unusable) {
+    do {
       requests.append(try made.request(address, options, from: source, at: list, naming))
     } catch {
-      tell([Rejection(list: source.name, line: line, text: address.redacted, reason: error.reason)])
+      tell(error.reason, address.redacted, source, line: line)
     }
   }
 
@@ -532,11 +530,16 @@ actor ListReader: RequestSource {
     case let error as DownloadError where error.activity == "decoding" && error.code == .resources:
       rejection.reason = .noList(.heavy)
     case let error as DownloadError where error.activity == "decoding":
-      (rejection.line, rejection.reason) = ((line ?? 0) + 1, .damaged(error.reason))
+      rejection.line = (line ?? 0) + 1
+      rejection.reason = .damaged(error.reason)
     case let error as DownloadError: rejection.reason = .unfetched(error)
     default: break
     }
     tell([rejection])
+  }
+
+  private func tell(_ reason: Rejection.Reason, _ text: String, _ source: Source, line: Int? = nil) {
+    tell([Rejection(list: source.name, line: line, text: text, reason: reason)])
   }
 
   private func tell(_ rejections: [Rejection]) {
@@ -570,7 +573,10 @@ private struct ListedRequests: ~Copyable {
   private var taken = 0
 
   init(_ marks: RequestMarks, _ names: NameNumbers, _ first: Int, _ spool: ListSpool?) {
-    (self.marks, self.names, self.spool, count) = (marks, names, spool, first)
+    self.marks = marks
+    self.names = names
+    self.spool = spool
+    count = first
   }
 
   /// Counts a line for the whole list.
@@ -591,12 +597,14 @@ private struct ListedRequests: ~Copyable {
   mutating func request(
     _ address: Address, _ options: LineOptions?, from source: Source, at list: Address?, _ naming: Provenance
   ) throws(ListReader.Unusable) -> DownloadRequest {
-    var (address, provenance) = (address, options?.provenance ?? .user)
+    var address = address
+    var provenance = options?.provenance ?? .user
     var options = options
     if marks.form.unwraps, options?.headerLines.isEmpty != false, let inner = address.unwrapped {
       unwrapped = ((unwrapped?.count ?? 0) + 1, (unwrapped?.hosts ?? []).union([address.host]), inner)
       // As behind a redirect, the user's header lines and logins do not go there.
-      (address, provenance) = (inner, .stranger)
+      address = inner
+      provenance = .stranger
     }
     provenance = max(Provenance(of: address, listedAt: list), provenance)
     if let header = options?.forbiddenHeader(from: provenance) {

@@ -4,7 +4,7 @@ import Glibc
 import SystemPackage
 
 /// One SOURCE of the command line, known by its form alone.
-enum Source: Equatable, Sendable {
+enum Source: Equatable {
   case standardInput
   case address(String)
   case list(path: String)
@@ -76,7 +76,7 @@ extension [Source] {
 }
 
 /// How a publisher's lists are written. `zenodo:3520874` is a list at an address.
-struct Preset: Sendable {
+struct Preset {
   let name: String
   private let format: ListFormat
   /// The address of a list; {} is the id.
@@ -89,7 +89,9 @@ struct Preset: Sendable {
   init?(_ line: String) {
     let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
     guard words.count > 2, let format = ListFormat(rawValue: words[1]) else { return nil }
-    (name, self.format, list) = (words[0], format, words[2])
+    name = words[0]
+    self.format = format
+    list = words[2]
     let pairs = words.dropFirst(3).map { $0.split(separator: "=", maxSplits: 1).map(String.init) + ["", ""] }
     options = Dictionary(pairs.map { ($0[0], $0[1]) }) { $1 }
     let known = RowFields.Field.allCases.map(\.option) + ["base", "items", "next-field", "split"]
@@ -101,7 +103,7 @@ struct Preset: Sendable {
     let path = XDGFolders().config?.appending("presets.conf").string ?? ""
     guard access(path, F_OK) == 0 else { return [] }
     do throws(UserFile.Refusal) {
-      let text = String(decoding: try UserFile.bytes(path, upTo: 64 * 1024), as: UTF8.self)
+      let text = String(utf8: try UserFile.bytes(path, upTo: 64 * 1024))
       let presets = OptionTable.lines(of: text).filter { $0.first != "#" }.map { ($0, Preset($0)) }
       StandardError.say(
         presets.filter { $1 == nil }.map {
@@ -147,17 +149,17 @@ struct Preset: Sendable {
     """
 
   /// Accessions of runs, experiments, samples and studies, which ENA has of NCBI and DDBJ too.
-  private static let accessions = [
-    "DRP", "DRR", "DRS", "DRX", "ERP", "ERR", "ERS", "ERX", "PRJDB", "PRJEB", "PRJNA", "SAMD", "SAMEA", "SAMN", "SRP",
-    "SRR", "SRS", "SRX",
-  ]
+  private static let accessions =
+    """
+    DRP DRR DRS DRX ERP ERR ERS ERX PRJDB PRJEB PRJNA SAMD SAMEA SAMN SRP SRR SRS SRX
+    """.split(separator: " ")
 
   /// - Returns: `ena:SRR000001` for `SRR000001`, `zenodo:1` for `doi:10.5281/zenodo.1`; any other source as it is.
   static func fullName(of source: String) -> String {
     let letters = source.prefix { $0.isASCII && $0.isLetter }
     let number = source[letters.endIndex...]
-    if number.utf8.count < 16, number.utf8.count > 2, number.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      return accessions.contains(String(letters)) ? "ena:\(source)" : source
+    if number.utf8.count < 16, number.utf8.count > 2, number.utf8.allSatisfy(\.isDigit) {
+      return accessions.contains(letters) ? "ena:\(source)" : source
     }
     let names = [("hf:datasets/", "hf-datasets:"), ("doi:10.5281/zenodo.", "zenodo:"), ("sra:", "ena:")]
     let start = source.prefix(20).lowercased()
@@ -180,7 +182,8 @@ struct Preset: Sendable {
   ///   - id: nil for a list that is at hand.
   func form(_ given: ListForm, id: String? = nil) -> ListForm {
     var form = given
-    (form.format, form.items) = (given.format ?? format, given.items ?? options["items"])
+    form.format = given.format ?? format
+    form.items = given.items ?? options["items"]
     form.nextField = given.nextField ?? options["next-field"]
     var fields = given.fields ?? RowFields()
     for field in RowFields.Field.allCases where fields.names[field] == nil && options[field.option] != nil {

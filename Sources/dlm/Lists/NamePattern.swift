@@ -4,7 +4,7 @@ import Glibc
 /// A pattern of `--first`, as the shell's (fnmatch(3)): `*`, `?`, `[a-z]`, `[!a-z]`, `\`. Its components are compared
 /// with as many last ones of the address's path, or with all if it begins with a slash. `*` does not pass a slash;
 /// paths are percent-decoded; a bracket that is never closed stands for itself, and so does a `\` at the end.
-struct NamePattern: Sendable {
+struct NamePattern {
   private let components: [String]
   private let isWhole: Bool
 
@@ -26,7 +26,7 @@ struct NamePattern: Sendable {
 
   private static func matches(_ pattern: String, _ name: Substring) -> Bool {
     let octets = PercentEncoding.decode(name)
-    let text = octets.map { String(decoding: $0, as: UTF8.self) } ?? String(name)
+    let text = octets.map { String(utf8: $0) } ?? String(name)
     let before = uselocale(locale_t(bitPattern: unicode))
     defer { uselocale(before) }
     return fnmatch(pattern, text, 0) == 0

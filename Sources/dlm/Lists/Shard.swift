@@ -5,7 +5,7 @@ import TerminalProgress
 
 /// A share of a list, for one of several processes that need not know of one another. An address's shard is a function
 /// of the address, the number of shards and the hosts that go by line alone, so equal addresses are in one.
-struct Shard: Sendable, Equatable {
+struct Shard: Equatable {
   /// What is kept together (`--shard-by`).
   enum Unit: String, Choice, Decodable { case line, host }
 
@@ -169,7 +169,9 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
         : "\(engines.map(\.number).joined(separator: " and ")) are both set"
       throw ValidationError("--shard auto: \(why); say it as --shard 3/20.")
     }
-    let (number, first, step) = (value(engine.number) ?? 0, value(engine.first) ?? 1, max(1, value(engine.step) ?? 1))
+    let number = value(engine.number) ?? 0
+    let first = value(engine.first) ?? 1
+    let step = max(1, value(engine.step) ?? 1)
     guard let count = given ?? value(engine.count) ?? value(engine.last).map({ ($0 - first) / step + 1 }) else {
       throw ValidationError(
         "--shard auto: \(engine.number) does not say how many jobs there are: give that as --shard auto/20.")

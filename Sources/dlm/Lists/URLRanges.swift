@@ -7,26 +7,11 @@ struct URLRanges {
 
   struct Wrong: Error { let why: String }
 
-  private enum Part {
-    case texts([[UInt8]])
-    case range(from: Int, step: Int, width: Int, count: Int, isOfLetters: Bool)
+  private struct Part {
+    let count: Int
+    let text: @Sendable (Int) -> [UInt8]
 
-    var count: Int {
-      switch self {
-      case .texts(let texts): texts.count
-      case .range(_, _, _, let count, _): count
-      }
-    }
-
-    func text(_ index: Int) -> [UInt8] {
-      switch self {
-      case .texts(let texts): return texts[index]
-      case .range(let first, let step, _, _, true): return [UInt8(first + index * step)]
-      case .range(let first, let step, let width, _, false):
-        let digits = Array("\(first + index * step)".utf8)
-        return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, width - digits.count)) + digits
-      }
-    }
+    static func texts(_ texts: [[UInt8]]) -> Part { Part(count: texts.count) { texts[$0] } }
   }
 
   private var parts: [Part] = []
@@ -37,7 +22,7 @@ struct URLRanges {
   /// - Returns: nil for a comment, and for a line without brackets.
   /// - Throws: where a bracket begins no set or range, or too many URLs are meant.
   init?(in line: [UInt8]) throws(Wrong) {
-    let text = line.trimmed(ListLine.isBlank)
+    let text = line.trimmed(\.isBlank)
     var rest = text.prefix { $0 != 0x09 }
     let options = text[rest.endIndex...]
     if rest.first == UInt8(ascii: "#") || !rest.contains(where: { "{[".utf8.contains($0) }) { return nil }
@@ -82,27 +67,32 @@ struct URLRanges {
   }
 
   private static func range(_ content: ArraySlice<UInt8>) -> Part? {
-    let words = String(decoding: content, as: UTF8.self).split(separator: ":", omittingEmptySubsequences: false)
+    let words = String(utf8: content).split(separator: ":", omittingEmptySubsequences: false)
     let ends = (words.first ?? "").split(separator: "-", omittingEmptySubsequences: false)
     let step = words.count < 2 ? 1 : number(words[1]) ?? 0
     guard words.count <= 2, ends.count == 2, step > 0 else { return nil }
     let letters = ends.compactMap { $0.utf8.count == 1 ? $0.utf8.first : nil }
     let isOfLetters = letters.count == 2 && letters.allSatisfy { $0.isLetterOrDigit && $0 > UInt8(ascii: "9") }
-    let numbers = isOfLetters ? letters.map { Int($0) } : ends.compactMap(number)
+    let numbers = isOfLetters ? letters.map(Int.init) : ends.compactMap(number)
     guard numbers.count == 2, numbers[0] <= numbers[1] else { return nil }
     let width = ends[0].first == "0" ? ends[0].utf8.count : 0
-    let count = (numbers[1] - numbers[0]) / step + 1
-    return .range(from: numbers[0], step: step, width: width, count: count, isOfLetters: isOfLetters)
+    return Part(count: (numbers[1] - numbers[0]) / step + 1) { index in
+      let number = numbers[0] + index * step
+      if isOfLetters { return [UInt8(number)] }
+      let digits = Array("\(number)".utf8)
+      return Array(repeating: UInt8(ascii: "0"), count: max(0, width - digits.count)) + digits
+    }
   }
 
   /// Bounded, since it is counted with.
   private static func number(_ text: Substring) -> Int? {
-    text.utf8.count <= 15 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
+    text.utf8.count <= 15 && text.utf8.allSatisfy(\.isDigit) ? Int(text) : nil
   }
 
   mutating func next() -> [UInt8]? {
     guard index < count else { return nil }
-    var (rest, text) = (index, [[UInt8]]())
+    var rest = index
+    var text = [[UInt8]]()
     for part in parts.reversed() {
       text.append(part.text(rest % part.count))
       rest /= part.count

@@ -1,6 +1,6 @@
 /// A line as it is edited at a terminal; it draws nothing. The suggestion is selected: typing replaces it, an arrow
 /// edits it, Enter takes it.
-struct LineEditor: Sendable, Equatable {
+struct LineEditor: Equatable {
   private var characters: [Character]
   private(set) var cursor: Int
   private(set) var isSelected: Bool
@@ -15,7 +15,7 @@ struct LineEditor: Sendable, Equatable {
   var beforeCursor: String { String(characters[..<cursor]) }
   var afterCursor: String { String(characters[cursor...]) }
 
-  enum Step: Sendable, Equatable {
+  enum Step: Equatable {
     case editing
     case taken
     /// Escape: the suggestion is the answer.
@@ -63,7 +63,11 @@ struct LineEditor: Sendable, Equatable {
     text.split(separator: "\n").first { !$0.allSatisfy(\.isWhitespace) }.map(String.init) ?? ""
   }
 
-  private mutating func clear() { (characters, cursor, isSelected) = ([], 0, false) }
+  private mutating func clear() {
+    characters = []
+    cursor = 0
+    isSelected = false
+  }
 
   /// What is selected, else as much of a range as there is.
   private mutating func cut(_ range: Range<Int>) {

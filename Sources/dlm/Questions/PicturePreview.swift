@@ -4,7 +4,7 @@ import SystemPackage
 /// A small picture of the image that a question is about, for terminals that decode images themselves; Sixel takes
 /// pixels, and dlm decodes none.
 enum PicturePreview {
-  enum Way: Sendable, Equatable {
+  enum Way: Equatable {
     /// kitty's graphics protocol (`f=100`: PNG).
     case kitty
     /// iTerm2's inline images (OSC 1337): PNG, JPEG, GIF.
@@ -46,7 +46,8 @@ enum PicturePreview {
     case .iTerm:
       return "\u{1B}]1337;File=inline=1;height=\(rows);preserveAspectRatio=1;size=\(bytes.count):\(data)\u{07}"
     case .kitty:
-      var (text, rest) = ("", data.utf8[...])
+      var text = ""
+      var rest = data.utf8[...]
       repeat {
         let part = rest.prefix(chunk)
         rest = rest.dropFirst(chunk)

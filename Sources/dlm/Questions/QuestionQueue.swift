@@ -5,8 +5,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-struct Question: Sendable {
-  enum Kind: Sendable, Equatable {
+struct Question {
+  enum Kind: Equatable {
     /// Another file has its name.
     case conflict
     case name
@@ -40,7 +40,7 @@ struct Question: Sendable {
 /// Questions about finished files, asked one at a time while other files go on. Each file stands whole under a numbered
 /// name until its question is answered, so its lane is free at once, and an interrupted queue means "keep both".
 final class QuestionQueue: Sendable {
-  private enum Asked: Sendable { case file(Question), links([String]) }
+  private enum Asked { case file(Question), links([String]) }
 
   private let questions: AsyncStream<Asked>
   private let continuation: AsyncStream<Asked>.Continuation
@@ -58,8 +58,11 @@ final class QuestionQueue: Sendable {
     showPicture: @escaping @Sendable (_ path: String) -> String?
   ) {
     (questions, continuation) = AsyncStream<Asked>.makeStream()
-    (self.keys, self.feed, self.showPicture) = (keys, feed, showPicture)
-    (asksConflicts, asksNames) = (output?.cache.conflictPolicy == .ask, output?.asksNames == true)
+    self.keys = keys
+    self.feed = feed
+    self.showPicture = showPicture
+    asksConflicts = output?.cache.conflictPolicy == .ask
+    asksNames = output?.asksNames == true
     left = UnnamedFiles(asksNames ? unnamed : nil)
     if output != nil { feed.leaveOpen { [weak self] in self?.kind($0) != nil } }
   }
@@ -105,7 +108,7 @@ final class QuestionQueue: Sendable {
       left.keep()
       while !Task.isCancelled {
         guard let decision = await decide(question, &forAll, note) else { break }
-        do throws(DownloadError) {
+        do {
           let path = try await carryOut(decision, question)
           if decision != .keep { left.note(question.outcome.path, isLeft: false) }
           feed.settle(question.request, .success(question.outcome(after: decision, at: path)))
@@ -145,7 +148,8 @@ final class QuestionQueue: Sendable {
 
   private func decide(_ question: Question, _ forAll: inout NameDecision?, _ note: String?) async -> NameDecision? {
     if question.kind == .conflict, let forAll { return forAll }
-    var (editor, note) = (LineEditor(question.outcome.name), note)
+    var editor = LineEditor(question.outcome.name)
+    var note = note
     keys.ask()
     while true {
       feed.prompt(QuestionMessages.lines(question, editor, note: note))
@@ -180,7 +184,7 @@ final class UnnamedFiles: Sendable {
   init(_ file: FilePath?) {
     self.file = file
     let bytes = file.map { OwnFiles.bytes(of: $0, upTo: 1 << 20) } ?? []
-    paths = Lock(Set(bytes.split(separator: 0).map { ByteText(String(decoding: $0, as: UTF8.self)) }))
+    paths = Lock(Set(bytes.split(separator: 0).map { ByteText(String(utf8: $0)) }))
   }
 
   func contains(_ path: String) -> Bool { paths.withLock { $0.contains(ByteText(path)) } }

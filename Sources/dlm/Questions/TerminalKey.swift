@@ -1,4 +1,4 @@
-enum TerminalKey: Sendable, Hashable {
+enum TerminalKey: Hashable {
   /// One character as a reader sees it, or the part of one that came so far.
   case text(String)
   case paste(String)
@@ -21,7 +21,7 @@ enum TerminalKey: Sendable, Hashable {
 
 /// Which keys are commands. Letters that come as typing are not: what was meant for a shell ("ls", "quit") would act.
 /// So a letter waits until it is known to stand alone. Signs and arrows act at once; a key that is held down is one.
-struct TypingRule: Sendable {
+struct TypingRule {
   /// What follows a letter sooner is typed with it.
   static let moment = Duration.milliseconds(300)
 
@@ -71,7 +71,7 @@ struct TypingRule: Sendable {
 
 /// From the bytes that a terminal sends to keys (ECMA-48; xterm's control sequences). Escape alone begins like an
 /// arrow, so whoever reads calls `flush` when nothing has followed for a moment.
-struct KeyDecoder: Sendable {
+struct KeyDecoder {
   /// Of a sequence or a character that has begun.
   private var pending: [UInt8] = []
   private var paste: [UInt8]?

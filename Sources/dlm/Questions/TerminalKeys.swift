@@ -105,7 +105,8 @@ actor TerminalKeys {
     tcflush(descriptor, TCIFLUSH)
     state.withLock { state in
       state.asked += 1
-      (state.isAsking, state.typed) = (true, [])
+      state.isAsking = true
+      state.typed = []
     }
   }
 
@@ -118,7 +119,12 @@ actor TerminalKeys {
     } ?? nil
   }
 
-  nonisolated func release() { state.withLock { ($0.isAsking, $0.typed) = (false, []) } }
+  nonisolated func release() {
+    state.withLock {
+      $0.isAsking = false
+      $0.typed = []
+    }
+  }
 }
 
 enum TerminalPrompt {
@@ -164,7 +170,7 @@ enum TerminalPrompt {
     while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = read(terminal, &bytes, bytes.count)
-    return String(decoding: bytes.prefix(max(0, count)).prefix { $0 != 0x0A }, as: UTF8.self)
+    return String(utf8: bytes.prefix(max(0, count)).prefix { $0 != 0x0A })
   }
 
   private static func say(_ text: String, _ terminal: Int32) {
@@ -174,7 +180,7 @@ enum TerminalPrompt {
 }
 
 /// Keys that no question wants go to the screen, and what they command to the run.
-struct ScreenKeys: Sendable {
+struct ScreenKeys {
   let keys: TerminalKeys
   let control: Wiring?
   let renderer: ProgressRenderer
@@ -227,7 +233,7 @@ struct ScreenKeys: Sendable {
     return readsInput != streams.isInputTerminal
   }
 
-  struct Streams: Sendable, Equatable {
+  struct Streams: Equatable {
     var isInputTerminal: Bool
     var isOutputPiped: Bool
     /// Whether standard error is the terminal that controls the process.

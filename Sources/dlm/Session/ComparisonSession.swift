@@ -8,7 +8,7 @@ import TerminalProgress
 
 /// Downloads one list in every mode, several times over, each time into an empty folder and without the cache. What
 /// that took goes into the table, a picture of it, and `--report`.
-struct ComparisonSession: Sendable {
+struct ComparisonSession {
   private let requests: [DownloadRequest]
   private let list: String
   private let settings: Settings
@@ -20,7 +20,10 @@ struct ComparisonSession: Sendable {
   init(
     _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ measuring: MeasuringOptions
   ) {
-    (self.requests, self.list, self.settings, self.measuring) = (requests, list, settings, measuring)
+    self.requests = requests
+    self.list = list
+    self.settings = settings
+    self.measuring = measuring
     screen = ProgressScreen(settings.progress, environment: settings.environment)
     let modes = measuring.mode.isEmpty ? DownloadMode.strategies : measuring.mode
     plan = ComparisonPlan(
@@ -43,7 +46,7 @@ struct ComparisonSession: Sendable {
     // A signal that ends the process at once would leave the scratch folder behind.
     let signals = Signals(.ending) { screen.restoreNow() }
     let scratch: ScratchFolder
-    do throws(Errno) { scratch = try ScratchFolder(below: folder) } catch {
+    do { scratch = try ScratchFolder(below: folder) } catch {
       StandardError.say(TroubleMessages.temporaryFolder(folder, error))
       return .folderUnusable
     }
@@ -126,7 +129,7 @@ struct ComparisonSession: Sendable {
         StandardError.say(ComparisonMessages.leftOut(failures))
       }
     }
-    do throws(ComparisonError) {
+    do {
       return .success(
         try await runner.compare { step, leftOut throws(DownloadError) in
           let report = ComparisonReport(measurements: measured.withLock { $0 })
@@ -145,7 +148,9 @@ struct ComparisonSession: Sendable {
     let feed = ProgressFeed()
     feed.listed(requests.count, complete: true)
     if let run = report.results.last?.runs.last { feed.expect(ExpectedSizes(files: run.files, bytes: run.bytes)) }
-    let (failures, files, recorder) = (FailureLog(), FetchedFiles(), RunRecorder())
+    let failures = FailureLog()
+    let files = FetchedFiles()
+    let recorder = RunRecorder()
     let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : messages(report).table)
     // Reading the files for their digests is shown, but not measured.
     let result = await screen.show(feed, screen.style == .bars ? .events : .totals, heading: heading) {
@@ -175,7 +180,10 @@ struct ComparisonSession: Sendable {
     settings.output.directory = scratch.path.appending(name).string
     settings.output.cache.heldDirectory = FilePath(scratch.held(settings.output.directory))
     settings.connection.report { recorder.add($0) }
-    if let jobs = mode.jobs { (settings.jobs, settings.adaptsJobs) = (jobs, false) }
+    if let jobs = mode.jobs {
+      settings.jobs = jobs
+      settings.adaptsJobs = false
+    }
     let wiring = try await Wiring(
       settings, mode: mode.mode, files: requests.count, cacheFolder: nil, feed: feed,
       log: settings.shared.verbose ? RunLog() : nil)

@@ -10,7 +10,8 @@ enum CrashGuard {
     guard tcgetattr(terminal, &found) == 0, let state = UnsafeMutablePointer<CrashState>(bitPattern: place) else {
       return
     }
-    (state.pointee.terminal, state.pointee.mode) = (terminal, found)
+    state.pointee.terminal = terminal
+    state.pointee.mode = found
     state.pointee.count = min(restoring.count, state.pointee.text.count)
     for index in 0..<state.pointee.count { state.pointee.text[index] = restoring[index] }
     armed.store(place, ordering: .releasing)

@@ -8,7 +8,7 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-struct DownloadOrder: Sendable {
+struct DownloadOrder {
   let settings: Settings
   let sources: [Source]
   let folders: XDGFolders
@@ -39,10 +39,19 @@ struct DownloadOrder: Sendable {
   var fileCount: Int? { sources.allSatisfy(\.isAddress) && !settings.form.expandsRanges ? sources.count : nil }
 }
 
-struct RunObservers: Sendable {
+struct RunObservers {
   let recorder: RunRecorder?
   let lists: FileLists?
   let hooks: Hooks?
+
+  init(_ settings: Settings, isTrial: Bool) {
+    recorder = settings.report == nil ? nil : RunRecorder()
+    // What is only compared, or goes to standard output, leaves no files.
+    let writes = !isTrial && (settings.checksumFile != nil || settings.listFile != nil)
+    lists = writes ? FileLists(settings: settings) : nil
+    let runs = !isTrial && (settings.own.onComplete != nil || settings.own.onDone != nil)
+    hooks = runs ? Hooks(settings) : nil
+  }
 
   /// A file has ended, under the name that it keeps.
   func settled(_ request: DownloadRequest, _ result: DownloadResult) {
@@ -51,7 +60,7 @@ struct RunObservers: Sendable {
   }
 }
 
-struct DownloadSession: Sendable {
+struct DownloadSession {
   private let order: DownloadOrder
   private let screen: ProgressScreen
   private let feed = ProgressFeed()
@@ -73,7 +82,7 @@ struct DownloadSession: Sendable {
       keepsInput: !order.settings.output.asks && !order.takesCommands, environment: order.settings.environment)
     var trial: RepeatedFiles?
     defer { trial?.remove() }
-    do throws(Refusal) {
+    do {
       trial = try Self.trial(order, screen)
       StandardError.say(order.folders.warnings)
       if let jar = order.settings.connection.cookieJar, jar.isNew {
@@ -103,7 +112,7 @@ struct DownloadSession: Sendable {
       return nil
     }
     let signals = Signals(.ending) { screen.restoreNow() }
-    do throws(DownloadError) {
+    do {
       var trial = RepeatedFiles(scratch: try ScratchFolder(inside: output.directory), signals: signals)
       if output.isStandardOutput {
         trial.output = OutputStream()
@@ -116,28 +125,28 @@ struct DownloadSession: Sendable {
 
   /// Makes everything that can fail before the first byte.
   private init(_ order: DownloadOrder, _ screen: ProgressScreen, _ trial: RepeatedFiles?) async throws(Refusal) {
-    (self.order, self.screen, self.trial) = (order, screen, trial)
+    self.order = order
+    self.screen = screen
+    self.trial = trial
     let settings = order.settings
     log = settings.shared.verbose ? RunLog() : nil
-    (failures, events) = (try Self.failureLog(order), try Self.eventRecord(order))
+    failures = try Self.failureLog(order)
+    events = try Self.eventRecord(order)
     memory = RunMemory(
       order.store, order.sources, order.options, log, directory: settings.output.directory, mode: settings.mode)
-    let (memory, failures, feed, isTrial) = (memory, failures, feed, trial != nil)
+    let memory = memory
+    let failures = failures
+    let feed = feed
     if let sizes = order.plan?.sizes { feed.expect(sizes) }
     reader = ListReader(
       order.sources, order.marks, feed: feed,
       fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings) : nil,
-      spool: order.readsInput ? order.store.spoolPath.map { ListSpool($0) } : nil,
-      onRead: { if !isTrial, let sizes = memory.read($0) { feed.expect(sizes) } },
+      spool: order.readsInput ? order.store.spoolPath.map(ListSpool.init) : nil,
+      onRead: { if trial == nil, let sizes = memory.read($0) { feed.expect(sizes) } },
       onFormat: { settings.say(["dlm: \($0)"]) }, onReject: { failures.add($0) })
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
-    // What is only compared, or goes to standard output, leaves no files.
-    let writes = !isTrial && (settings.checksumFile != nil || settings.listFile != nil)
-    let runs = !isTrial && (settings.own.onComplete != nil || settings.own.onDone != nil)
-    observers = RunObservers(
-      recorder: settings.report == nil ? nil : RunRecorder(), lists: writes ? FileLists(settings: settings) : nil,
-      hooks: runs ? Hooks(settings) : nil)
-    do throws(DownloadError) {
+    observers = RunObservers(settings, isTrial: trial != nil)
+    do {
       wiring = try await Wiring(
         Self.settings(order, trial, observers.recorder), mode: settings.mode, files: order.fileCount,
         cacheFolder: trial.map { $0.cacheFolder(order.cacheFolder) } ?? order.cacheFolder,
@@ -179,14 +188,14 @@ struct DownloadSession: Sendable {
     guard order.settings.failedList != nil else { return FailureLog() }
     let folder = TemporaryFolder.path(order.settings.environment)
     let directory = order.settings.output.directory
-    do throws(Errno) { return FailureLog(spool: try FailureSpool(in: folder, of: directory)) } catch {
+    do { return FailureLog(spool: try FailureSpool(in: folder, of: directory)) } catch {
       throw Refusal(TroubleMessages.temporaryFolder(folder, error))
     }
   }
 
   private static func eventRecord(_ order: DownloadOrder) throws(Refusal) -> EventRecord? {
     guard let target = order.settings.events else { return nil }
-    do throws(Errno) { return try EventRecord(target) } catch {
+    do { return try EventRecord(target) } catch {
       throw Refusal(TroubleMessages.notWritten(target, error), .folderUnusable)
     }
   }
@@ -261,7 +270,8 @@ struct DownloadSession: Sendable {
       Hooks.end()
     }
     let verdict = await compare()
-    let (mode, jobs) = (order.settings.mode, order.settings.jobs)
+    let mode = order.settings.mode
+    let jobs = order.settings.jobs
     var tally = feed.tally
     // A question has said what becomes of a name.
     if questions != nil, order.settings.output.asks { tally.numbered = 0 }
@@ -319,7 +329,8 @@ struct DownloadSession: Sendable {
   private func add(_ texts: [String], keepers: Int = 0) async -> (added: Int, known: Int)? {
     var marks = order.marks
     let isOfOneFile = marks.outputName != nil || marks.checksum != nil
-    (marks.outputName, marks.checksum) = (nil, nil)
+    marks.outputName = nil
+    marks.checksum = nil
     // Greater than the numbers of all lists.
     let first = Self.lastAdded.wrappingAdd(texts.count, ordering: .relaxed).oldValue
     let names = watched == nil ? reader.names : NameNumbers()
@@ -350,7 +361,7 @@ struct DownloadSession: Sendable {
     guard let trial, order.plan != nil, !trial.fetched.all.isEmpty, !Task.isCancelled,
       !failures.failures.contains(where: \.stopsWriting)
     else { return nil }
-    do throws(DownloadError) {
+    do {
       return try await trial.compare(with: order.settings, cacheFolder: order.cacheFolder)
     } catch {
       failures.add(error)
@@ -406,7 +417,7 @@ struct DownloadSession: Sendable {
 
   private func keepCookies() -> [String] {
     guard let file = order.settings.connection.cookieJar else { return [] }
-    do throws(DownloadError) {
+    do {
       guard let cookies = try wiring.loops.cookies() else { return [] }
       let trouble = file.save(before: cookies.before, after: cookies.after, now: WallClock.seconds())
       return [trouble].compactMap(\.self)
@@ -445,7 +456,8 @@ struct DownloadSession: Sendable {
   private func failedAgain(_ typed: GetCommand) -> String {
     guard let list = order.settings.failedList, case .file = list.target else { return "" }
     var command = typed
-    (command.sources, command.own.failed) = ([list.name], nil)
+    command.sources = [list.name]
+    command.own.failed = nil
     if FailedList.folder(order.settings.output.directory) != nil { command.own.directory = nil }
     return AgainMessages(command).line
   }

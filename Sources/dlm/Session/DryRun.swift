@@ -83,7 +83,9 @@ struct DryRun {
   }
 
   init(_ output: OutputSettings, cacheFolder: FilePath?, rate: Double?) async {
-    (self.output, self.rate, folder) = (output, rate, RunMemory.canonical(output.directory))
+    self.output = output
+    self.rate = rate
+    folder = RunMemory.canonical(output.directory)
     cache = cacheFolder.map { CacheAdministration($0) }
     // What cannot be looked up is unknown; closing the cache says why.
     let parts = folder == nil ? [] : (try? await cache?.unfinished(in: [FilePath(output.directory)])) ?? []
@@ -103,13 +105,18 @@ struct DryRun {
   }
 
   private mutating func plan(_ request: DownloadRequest, _ known: [CacheEntry]) -> File {
-    let (address, path) = (request.address, renamed[request.key] ?? output.path(of: request))
+    let address = request.address
+    let path = renamed[request.key] ?? output.path(of: request)
     let size = request.expectedSize ?? known.max { $0.fetchedAt < $1.fetchedAt }?.size
     var file = File(address: address.redacted, path: path, size: size)
     let policy = output.cache.receiving.conflictPolicy(of: request)
     if let own = known.first(where: { $0.condition == .intact && isOwn($0, request) }), request.allows(size: own.size) {
       file.path = output.path(of: request, named: own.path.name)
-      if !output.cache.refresh { (file.size, file.here, file.step) = (own.size, own.size, .here) }
+      if !output.cache.refresh {
+        file.size = own.size
+        file.here = own.size
+        file.step = .here
+      }
       // Only reading it would tell whether it has the checksum.
     } else if policy == .skip || policy == .fail && request.checksum == nil, stands(path) {
       file.step = policy == .skip ? .skip : .fail
@@ -121,7 +128,9 @@ struct DryRun {
       taken.insert(ByteText(file.path))
     }
     if file.step == .fetch, let part = unfinished[address.resource]?.first(where: { isHere($0.path, request) }) {
-      (file.size, file.here, file.step) = (part.total ?? file.size, part.bytes, .resume)
+      file.size = part.total ?? file.size
+      file.here = part.bytes
+      file.step = .resume
     }
     return file
   }

@@ -19,7 +19,10 @@ final class FailureLog: Sendable {
     var more = 0
   }
 
-  init(spool: FailureSpool? = nil, limit: Int = told) { (self.spool, self.limit) = (spool, limit) }
+  init(spool: FailureSpool? = nil, limit: Int = told) {
+    self.spool = spool
+    self.limit = limit
+  }
 
   func add(_ error: DownloadError) {
     guard error.code != .cancelled else { return }

@@ -41,7 +41,7 @@ extension FileDescriptor {
   /// Also to a descriptor that does not block. One that takes nothing for a second is given up once a signal ends the
   /// run.
   func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
-    do throws(OutputLost) {
+    do {
       try TerminalOutput(descriptor: rawValue).write(Array(text)) { Signals.ending == nil }
     } catch { throw Errno(rawValue: error.errno) }
   }
@@ -143,7 +143,7 @@ enum UserFile {
     let ownership = FileOwnership(status)
     if let why = Distrust(ownership, user: geteuid(), trustsRoot: trustsRoot, orPipe: orPipe) { throw .distrusted(why) }
     let bytes: [UInt8]
-    do throws(Errno) { bytes = try FileDescriptor(rawValue: raw).bytes(upTo: limit) } catch {
+    do { bytes = try FileDescriptor(rawValue: raw).bytes(upTo: limit) } catch {
       throw .system(error)
     }
     if bytes.count > limit { throw .longer(than: limit) }
@@ -153,7 +153,7 @@ enum UserFile {
   static func usable(
     _ path: String, upTo limit: Int, orPipe: Bool = false, _ message: (_ cause: String) -> String
   ) throws -> [UInt8] {
-    do throws(Refusal) {
+    do {
       return try bytes(path, upTo: limit, orPipe: orPipe)
     } catch { throw ValidationError(message(UsageMessages.cause(error))) }
   }

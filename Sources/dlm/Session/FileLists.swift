@@ -7,7 +7,7 @@ import SystemPackage
 import TerminalProgress
 
 /// Lists of the complete files at the end of a run, with their SHA-256 (`--write-checksums`, `--write-list`).
-struct FileLists: Sendable {
+struct FileLists {
   let settings: Settings
   let files = FetchedFiles()
 
@@ -16,13 +16,17 @@ struct FileLists: Sendable {
   /// - Returns: whether all is written; else it has said why not.
   @concurrent
   func write(isCut: Bool) async -> Bool {
-    let (checksums, list) = (settings.checksumFile, settings.listFile)
-    var (hashes, addresses, withheld, troubles) = ("", "", 0, [String]())
+    let checksums = settings.checksumFile
+    let list = settings.listFile
+    var hashes = ""
+    var addresses = ""
+    var withheld = 0
+    var troubles = [String]()
     var digests = FileDigests(activity: "hashing")
     var seen: Set<ByteText> = []
     for file in isCut ? [] : files.all
     where file.outcome.kind != .skipped && seen.insert(ByteText(file.path)).inserted && access(file.path, F_OK) == 0 {
-      do throws(DownloadError) {
+      do {
         let hash = if let hash = known(file) { hash } else { try digests.digest(of: file.path) }
         hashes += Self.checksumLine(hash, file.path)
         if let line = Self.listLine(hash, file) { addresses += line } else { withheld += 1 }
@@ -57,7 +61,8 @@ struct FileLists: Sendable {
 
   /// - Returns: nil for an address that is signed, which is a secret. Its login, if it has one, is left out.
   static func listLine(_ hash: String, _ file: FetchedFiles.File) -> String? {
-    let (address, provenance) = (file.request.address, file.request.provenance)
+    let address = file.request.address
+    let provenance = file.request.provenance
     guard address.scheme == .data || address.redacted == address.key else { return nil }
     let options = LineOptions(
       size: file.outcome.size, provenance: provenance == .user ? nil : provenance, name: file.outcome.name,
@@ -68,7 +73,7 @@ struct FileLists: Sendable {
 
   /// By bytes, as "\r\n" is one `Character`.
   static func escaped(_ text: String, _ mark: (UInt8) -> String?) -> String {
-    String(decoding: text.utf8.flatMap { byte in mark(byte).map { Array($0.utf8) } ?? [byte] }, as: UTF8.self)
+    String(utf8: text.utf8.flatMap { byte in mark(byte).map { Array($0.utf8) } ?? [byte] })
   }
 }
 
@@ -93,7 +98,7 @@ enum FailedList {
   /// A failure without a URL concerns a folder or file: there is nothing to download again.
   static func line(_ error: DownloadError, in directory: String) -> String {
     guard let address = error.address else { return "# " + TerminalText.sanitized(error.path ?? "") }
-    var options = error.wishes.map { LineOptions($0) } ?? LineOptions()
+    var options = error.wishes.map(LineOptions.init) ?? LineOptions()
     options.directory = folder(directory)
     return address + options.text
   }

@@ -109,8 +109,10 @@ actor Hooks {
     _ option: String, _ command: HookCommand?, for what: String, _ variables: [String: String]
   ) -> Bool {
     guard let command else { return true }
-    var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
-    var (signals, process) = (sigset_t(), pid_t())
+    var actions = posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
+    var signals = sigset_t()
+    var process = pid_t()
     posix_spawn_file_actions_init(&actions)
     posix_spawnattr_init(&attributes)
     let own = Dictionary(uniqueKeysWithValues: variables.map { ("DLM_\($0)", $1) })
@@ -121,7 +123,8 @@ actor Hooks {
       posix_spawnattr_destroy(&attributes)
       for text in texts.joined() { free(text) }
     }
-    let (output, error) = (FileDescriptor.standardOutput.rawValue, FileDescriptor.standardError.rawValue)
+    let output = FileDescriptor.standardOutput.rawValue
+    let error = FileDescriptor.standardError.rawValue
     posix_spawn_file_actions_addopen(&actions, FileDescriptor.standardInput.rawValue, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, error, output)
     // Most are closed by their own flag, but not those that libraries opened.

@@ -100,7 +100,7 @@ struct OutputFile {
   /// What to say if a file cannot be written; nil if it can. Found by trying, since rights are not all that counts.
   var obstacle: String? {
     guard case .file(let path) = target else { return nil }
-    do throws(Errno) { _ = try DraftFile(for: path) } catch { return TroubleMessages.notWritten(self, error) }
+    do { _ = try DraftFile(for: path) } catch { return TroubleMessages.notWritten(self, error) }
     return nil
   }
 
@@ -240,8 +240,9 @@ struct DraftFile: ~Copyable {
 
 /// The files that a command names: none is written that is read too, or is another that is written.
 enum NamedFiles {
-  /// Messages call it by its name: `--failed again.txt`.
-  private typealias Place = (name: String, path: String, file: FileIdentity)
+  /// Messages call it by its name: `--failed again.txt`. The file is known by device and inode, or by those of its
+  /// folder and its name where it is not there yet.
+  private typealias Place = (name: String, path: String, file: String)
 
   /// To be called before anything is opened for writing.
   static func check(_ command: GetCommand, _ lists: [Source], _ environment: [String: String]) throws {
@@ -281,26 +282,18 @@ enum NamedFiles {
     }
   }
 
-  private static func place(_ name: String, _ path: String) -> Place? { FileIdentity(path).map { (name, path, $0) } }
-}
-
-/// Device and inode of a file, or those of its folder and its name where it is not there yet. Devices have no identity,
-/// as any number of outputs may go to one.
-private struct FileIdentity: Equatable {
-  private let device: dev_t
-  private let inode: ino_t
-  private var name: String?
-
-  init?(_ path: String) {
+  /// - Returns: nil for a device, as any number of outputs may go to one.
+  private static func place(_ name: String, _ path: String) -> Place? {
     var status = stat()
     // In `new/../file`, the folder may be made before the file is written.
     let normal = FilePath(path).lexicallyNormalized()
+    var newName = ""
     if stat(path, &status) == 0 || stat(normal.string, &status) == 0 {
       guard [S_IFREG, S_IFIFO].contains(status.st_mode & S_IFMT) else { return nil }
     } else {
       guard stat(normal.folder.string, &status) == 0 else { return nil }
-      name = normal.lastComponent?.string
+      newName = normal.lastComponent?.string ?? ""
     }
-    (device, inode) = (status.st_dev, status.st_ino)
+    return (name, path, "\(status.st_dev) \(status.st_ino) \(newName)")
   }
 }

@@ -20,7 +20,7 @@ actor OutputStream {
 
   /// Copies what comes until the task is cancelled; calls `stop` where nothing can be written any more.
   func follow(orElse stop: @Sendable () -> Void) async {
-    do throws(DownloadError) {
+    do {
       while !Task.isCancelled {
         let bytes = try reader.next()
         try write(bytes)
@@ -67,7 +67,7 @@ actor OutputStream {
       }
       // A pipe that is ready takes that much without blocking (pipe(7), PIPE_BUF).
       let piece = rest.prefix(4096)
-      do throws(Errno) { try output.writeWhole(piece) } catch {
+      do { try output.writeWhole(piece) } catch {
         throw DownloadError(.disk, cause: .errno(error.rawValue), path: OutputFile.path("-"), activity: "writing")
       }
       rest = rest.dropFirst(piece.count)

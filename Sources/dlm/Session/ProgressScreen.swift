@@ -97,7 +97,8 @@ final class ProgressScreen: Sendable {
         return (nil, signal)
       }
       if let stops { group.addTask { await self.stopAndGoOn(at: stops) } }
-      var (value, signal) = (Value?.none, Int32?.none)
+      var value: Value?
+      var signal: Int32?
       while let end = await group.next() {
         // The first child that ends cancels the others; the work still returns, after it has cleaned up.
         group.cancelAll()
@@ -162,7 +163,8 @@ struct RunningSnapshots {
       // A clock's sleep ends early only for a cancelled task.
       try? await Task.sleep(for: .seconds(1))
       if Task.isCancelled { break }
-      let (now, sample) = (start.duration(to: .now), reader.take())
+      let now = start.duration(to: .now)
+      let sample = reader.take()
       let rate = Double(sample.received - earlier[0].received) / ((now - earlier[0].at) / .seconds(1))
       earlier.append((now, sample.received))
       if earlier.count > 5 { earlier.removeFirst() }

@@ -8,7 +8,7 @@ import SystemPackage
 import TerminalProgress
 
 /// Fetches the last list of a folder once more in another mode, to compare.
-struct RepeatPlan: Sendable {
+struct RepeatPlan {
   let mode: DownloadMode
   let other: DownloadMode
   /// Nil if the other mode never fetched the whole list.
@@ -61,8 +61,8 @@ extension RepeatPlan {
   }
 }
 
-struct RepeatVerdict: Sendable, Equatable {
-  struct Difference: Sendable, Equatable {
+struct RepeatVerdict: Equatable {
+  struct Difference: Equatable {
     var address: String
     /// Where the file exists, or should exist.
     var path: String
@@ -78,7 +78,7 @@ struct RepeatVerdict: Sendable, Equatable {
 
 /// What a run fetches into a folder that goes: only to be compared with the files of the earlier runs, or to be written
 /// to standard output.
-struct RepeatedFiles: Sendable {
+struct RepeatedFiles {
   let scratch: ScratchFolder
   /// Caught before the scratch folder is made, since no signal may leave that behind.
   let signals: Signals
@@ -105,7 +105,7 @@ struct RepeatedFiles: Sendable {
       configuration: Wiring.configuration(settings, cacheFolder: cacheFolder),
       executor: BlockingExecutor(label: "standing-files"))
     let result: Result<RepeatVerdict, DownloadError>
-    do throws(DownloadError) {
+    do {
       result = .success(try await compare(with: settings.output.directory, cache))
     } catch { result = .failure(error) }
     _ = await cache.close()  // nothing was written: there is nothing to be warned of
@@ -176,7 +176,7 @@ struct FileDigests {
 
 /// Where the file of each request went: that may depend on answers of servers.
 final class FetchedFiles: Sendable {
-  struct File: Sendable {
+  struct File {
     let request: DownloadRequest
     let outcome: DownloadOutcome
 
@@ -216,7 +216,8 @@ struct LastList {
       throw ValidationError(
         "The last list of this folder came through a pipe and no longer exists: pipe it in again (dlm get -).")
     }
-    (self.history, self.store) = (history, store)
+    self.history = history
+    self.store = store
   }
 
   /// What is remembered counts as typed before what is typed now.
@@ -297,7 +298,7 @@ final class ListSpool {
   /// Fails silently, since only the repeating is lost; the list that was remembered before stays.
   private func write(isLast: Bool = false) {
     guard state == .open else { return pending.removeAll() }
-    do throws(Errno) {
+    do {
       if !pending.isEmpty, draft == nil {
         _ = try Folder(own: path.removingLastComponent())
         draft = try DraftFile(for: path)

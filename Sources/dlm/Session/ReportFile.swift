@@ -43,7 +43,7 @@ extension ReportFacts {
     let command = ["dlm"] + typed.map { CommandLineText.quoted(UsageMessages.withoutSecrets($0, typed)) }
     var system = utsname()
     func text(_ field: some Any) -> String {
-      withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      withUnsafeBytes(of: field) { String(utf8: $0.prefix { $0 != 0 }) }
     }
     let kernel =
       uname(&system) == 0
@@ -91,7 +91,8 @@ final class RunRecorder: Sendable {
   }
 
   func end(_ width: RunWidth) {
-    let (processorTime, peakMemory) = (ProcessUsage.processorTime, ProcessUsage.peakMemory)
+    let processorTime = ProcessUsage.processorTime
+    let peakMemory = ProcessUsage.peakMemory
     state.withLock { state in
       state.details.processorTime = processorTime - state.details.processorTime
       state.details.peakMemory = peakMemory

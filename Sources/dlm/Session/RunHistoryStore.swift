@@ -13,7 +13,8 @@ struct RunHistoryStore {
   let warning: String?
 
   init(state: FilePath?, folder: String, warning: String? = nil) {
-    (self.folder, self.warning) = (folder, warning)
+    self.folder = folder
+    self.warning = warning
     let digest = ContentHasher.digest(of: Array(folder.utf8))
     let name = digest.bytes.prefix(8).map { String($0, radix: 36) }.joined()
     stem = state?.appending("runs/\(name)").string

@@ -27,7 +27,10 @@ final class RunMemory: Sendable {
     _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog?,
     directory: String, mode: DownloadMode
   ) {
-    (self.store, self.log, self.directory, isPiped) = (store, log, directory, sources.contains(.standardInput))
+    self.store = store
+    self.log = log
+    self.directory = directory
+    isPiped = sources.contains(.standardInput)
     lists = sources.compactMap(\.path).map { Self.absolute($0, store) }
     state = Lock(
       State(
@@ -121,7 +124,7 @@ final class RunMemory: Sendable {
   /// - Returns: whether anything was remembered before; nil if nothing could be added.
   @discardableResult
   private func append(_ events: [RunEvent]) -> Bool? {
-    do throws(Errno) { return try store.append(events) } catch {
+    do { return try store.append(events) } catch {
       log?.historyNotSaved(error)
       return nil
     }

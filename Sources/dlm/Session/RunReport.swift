@@ -3,7 +3,7 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 
-struct RunReport: Sendable {
+struct RunReport {
   var mode: DownloadMode
   var jobs: Int
   /// Whether `jobs` is the most that were under way, and the run found out what is good.
@@ -123,7 +123,10 @@ struct Refusal: Error {
   let line: String
   let status: ExitStatus
 
-  init(_ line: String, _ status: ExitStatus = .diskFailed) { (self.line, self.status) = (line, status) }
+  init(_ line: String, _ status: ExitStatus = .diskFailed) {
+    self.line = line
+    self.status = status
+  }
 
   init(_ error: DownloadError) { self.init(FailureMessages(error).said, ExitStatus(failures: [error], rejections: [])) }
 }

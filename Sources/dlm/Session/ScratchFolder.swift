@@ -22,7 +22,7 @@ final class ScratchFolder: Sendable {
   /// - Throws: `.folder`.
   convenience init(inside directory: String) throws(DownloadError) {
     let directory = directory.isEmpty ? "." : directory
-    do throws(Errno) { try self.init(".dlm-compare-", in: directory) } catch {
+    do { try self.init(".dlm-compare-", in: directory) } catch {
       throw DownloadError(.folder, cause: .errno(error.rawValue), path: directory, activity: "making a scratch folder")
     }
   }
@@ -34,7 +34,7 @@ final class ScratchFolder: Sendable {
     name = beginning + String(UInt64.random(in: .min ... .max), radix: 36)
     path = FilePath(folder).appending(name)
     self.folder = try parent.makePrivateFolder(name)
-    do throws(Errno) {
+    do {
       // Another process may be looking; without the mark it lets go. Where the file system knows no locks, what a kill
       // leaves stays.
       _ = self.folder.lock(waits: true)
@@ -67,7 +67,7 @@ final class ScratchFolder: Sendable {
 
   /// Removes what stands under a name in it.
   func removeWhole(_ name: String) throws(DownloadError) {
-    do throws(Errno) { try folder.removeWhole(name) } catch {
+    do { try folder.removeWhole(name) } catch {
       throw DownloadError(.disk, error, path.appending(name).string, "removing a scratch folder")
     }
   }
@@ -76,7 +76,7 @@ final class ScratchFolder: Sendable {
 
   /// The mark goes last, so that a folder left half removed is still recognised.
   private static func remove(_ folder: Folder, _ name: String, in parent: Folder) {
-    do throws(Errno) {
+    do {
       for name in try folder.names() where name != mark { try folder.removeWhole(name) }
       try folder.remove(mark)
       if try !parent.remove(name, of: folder) {

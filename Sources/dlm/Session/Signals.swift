@@ -42,7 +42,8 @@ final class Signals: AsyncSequence, Sendable {
   /// Threads of Dispatch block signals.
   /// - Returns: the mask before.
   private static func unblock(_ number: Int32) -> sigset_t {
-    var (one, before) = (sigset_t(), sigset_t())
+    var one = sigset_t()
+    var before = sigset_t()
     sigemptyset(&one)
     sigaddset(&one, number)
     pthread_sigmask(SIG_UNBLOCK, &one, &before)
@@ -58,7 +59,8 @@ final class Signals: AsyncSequence, Sendable {
   /// - Parameter beforeExit: restores the terminal before a second signal ends the process.
   init(_ purpose: Purpose, beforeExit: @escaping @Sendable () -> Void = {}) {
     let (stream, continuation) = AsyncStream<Int32>.makeStream()
-    (self.stream, self.continuation) = (stream, continuation)
+    self.stream = stream
+    self.continuation = continuation
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
       // Out of descriptors: signals keep their default action, which ends the process.
@@ -90,7 +92,8 @@ final class Signals: AsyncSequence, Sendable {
   /// Stops the process, and returns when it goes on. Sent to this thread, since with another's this one would run on
   /// beside the shell's prompt; SIGTSTP, which the kernel drops in an orphaned group that no shell could continue.
   static func stopProcess() {
-    var (standard, caught) = (sigaction(), sigaction())
+    var standard = sigaction()
+    var caught = sigaction()
     sigaction(SIGTSTP, &standard, &caught)
     var before = unblock(SIGTSTP)
     raise(SIGTSTP)
@@ -159,7 +162,8 @@ final class WakePipe: Sendable {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
     }
-    (descriptor, writeEnd) = (ends[0], ends[1])
+    descriptor = ends[0]
+    writeEnd = ends[1]
   }
 
   deinit {

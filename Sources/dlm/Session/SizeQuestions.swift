@@ -27,7 +27,7 @@ final class SizeQuestions: DownloadStore {
     settings.output.directory = TemporaryFolder.path(settings.environment)
     let questions = SizeQuestions()
     let failed = Lock<[Int: DownloadError]>([:])
-    do throws(DownloadError) {
+    do {
       let wiring = try await Wiring(
         settings, mode: settings.mode, files: unknown.count, cacheFolder: nil,
         claimsFolder: XDGFolders(settings.environment).state, feed: ProgressFeed(), log: nil, store: questions)

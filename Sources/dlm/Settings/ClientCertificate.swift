@@ -47,7 +47,7 @@ enum ClientCertificate {
   private static func firstLine(of path: String) throws -> String {
     let bytes = try bytes("--cert-passphrase-file", path)
     let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") && $0 != 0 }
-    return String(decoding: line, as: UTF8.self)
+    return String(utf8: line)
   }
 
   private static func bytes(_ option: String, _ path: String) throws -> [UInt8] {

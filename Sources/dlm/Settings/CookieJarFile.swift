@@ -19,7 +19,7 @@ struct CookieJarFile {
   init(_ path: String) throws {
     self.path = FilePath(path)
     isNew = self.path.fileType == nil
-    do throws(Refusal) { lines = try Self.lines(of: self.path) } catch {
+    do { lines = try Self.lines(of: self.path) } catch {
       throw ValidationError("--cookie-jar \(path) cannot be used: \(error.text)")
     }
     // Checked now, so that it is said before the run and not after it.
@@ -57,7 +57,7 @@ struct CookieJarFile {
 
   private static func lines(of path: FilePath) throws(Refusal) -> [String] {
     let bytes: [UInt8]
-    do throws(UserFile.Refusal) {
+    do {
       // Other users who can write it could choose as whom dlm logs in.
       bytes = try UserFile.bytes(path.string, upTo: largest, behindLink: false, trustsRoot: false)
     } catch .system(.noSuchFileOrDirectory) {
@@ -65,7 +65,7 @@ struct CookieJarFile {
     } catch .system(.tooManySymbolicLinkLevels) {
       throw Refusal(text: "it is a link. Name the file itself.")
     } catch { throw Refusal(text: "\(UsageMessages.cause(error)). Name a file of yours.") }
-    let text = String(decoding: bytes, as: UTF8.self)
+    let text = String(utf8: bytes)
     let lines = CookieLines.cookies(in: text)
     // A file of something else would be overwritten.
     guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File") else {

@@ -11,7 +11,7 @@ enum OptionTable {
   /// `values` and `headers` (a line, or @FILE with some) may be given several times; an `address` may have a login.
   enum Kind { case flag, value, values, headers, address }
 
-  struct Row: Sendable {
+  struct Row {
     let name: String
     let letter: Character?
     let help: ArgumentHelp
@@ -325,10 +325,11 @@ enum OptionTable {
   }()
 
   /// What `-h` shows.
-  static let daily: Set = [
-    "list", "dry-run", "directory", "output", "on-conflict", "mode", "jobs", "segments", "limit-rate", "refresh",
-    "checksum", "checksums", "retries", "header", "netrc-file", "proxy", "insecure", "progress", "quiet", "failed",
-  ]
+  static let daily = Set(
+    """
+    list dry-run directory output on-conflict mode jobs segments limit-rate refresh checksum checksums retries header \
+    netrc-file proxy insecure progress quiet failed
+    """.split(separator: " ").map(String.init))
 
   private static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
 
@@ -389,8 +390,15 @@ extension OptionTable.Row {
     _ type: any ExpressibleByArgument.Type,
     texts: @escaping @Sendable (Value) -> [String], found: @escaping @Sendable (SettingsSources) throws -> Value?
   ) {
-    (self.name, self.letter, self.help, self.kind) = (name, letter, help, kind)
-    (self.isLasting, self.setting, self.usual, self.meaning, self.file) = (isLasting, setting, usual, meaning, file)
+    self.name = name
+    self.letter = letter
+    self.help = help
+    self.kind = kind
+    self.isLasting = isLasting
+    self.setting = setting
+    self.usual = usual
+    self.meaning = meaning
+    self.file = file
     possible = { UsageMessages.possible(type, nearly: $0) }
     self.texts = { command in
       var all: [String] = []

@@ -28,16 +28,20 @@ struct OutputSettings {
     asksNames = output.askNames
     cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
     cache.conflictPolicy = output.onConflict
-    (cache.refresh, cache.offline) = (output.refresh, output.offline)
+    cache.refresh = output.refresh
+    cache.offline = output.offline
     cache.freshness.revalidates = output.revalidate
     cache.freshness.guesses = output.heuristic
     cache.freshness.maxAge = output.maxAge.map { Int($0.seconds) }
     cache.freshness.maxStale = output.maxStale.map { Int($0.seconds) }
     cache.useContentDisposition = !output.noContentDisposition
-    (cache.requiredProof, cache.expectedTypes) = (output.requireProof ?? .nothing, output.expect)
-    (cache.maxSize, cache.syncs) = (output.maxFilesize?.bytesPerSecond, output.fsync)
+    cache.requiredProof = output.requireProof ?? .nothing
+    cache.expectedTypes = output.expect
+    cache.maxSize = output.maxFilesize?.bytesPerSecond
+    cache.syncs = output.fsync
     cache.usesRemoteTime = output.remoteTime
-    (cache.store, cache.maxStoreBytes) = (output.store ?? .auto, output.cacheMaxSize?.bytesPerSecond)
+    cache.store = output.store ?? .auto
+    cache.maxStoreBytes = output.cacheMaxSize?.bytesPerSecond
     for (isOther, other, message) in [
       (output.noCache, "no-cache", "takes files from the cache, and --no-cache does without it"),
       (output.revalidate, "revalidate", "asks no server, and --revalidate asks about everything"),
@@ -85,13 +89,15 @@ struct OutputSettings {
     let isAddress = place.contains("://")
     if isAddress, let address = try? Address(place) { _ = try ListForm.withoutLogin("--checksums", address) }
     var form = ListForm()
-    let (text, failures) = (WholeText(), FailureLog())
+    let text = WholeText()
+    let failures = FailureLog()
     form.whole = text
     let reader = ListReader(
       [isAddress ? .listAt(place) : .list(path: place)], RequestMarks(form: form), fetching: fetching,
       onReject: { failures.add($0) })
     if await reader.all().isEmpty, await reader.isWhole {
-      let (list, name) = (ChecksumList(text.bytes), Redaction.redactedAddress(place))
+      let list = ChecksumList(text.bytes)
+      let name = Redaction.redactedAddress(place)
       if let unknown = FileLines.isBLAKE2(name) ? "BLAKE2" : list.unknownAlgorithm {
         failures.add(Rejection(list: name, line: nil, text: "", reason: .noList(.checksums(unknown))))
       } else {

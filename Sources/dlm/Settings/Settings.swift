@@ -14,7 +14,7 @@ struct Settings {
   let shared: RunOptions
   /// In which they were read.
   let environment: [String: String]
-  var mode: DownloadMode
+  var mode: DownloadMode { own.mode ?? .parallel }
   var form: ListForm
   var jobs: Int
   /// What `--jobs` names, nil for auto; more than one only for `dlm compare`.
@@ -22,15 +22,15 @@ struct Settings {
   /// Whether the run finds out how many files at a time are good, up to `jobs`.
   var adaptsJobs: Bool
   /// Transfers of one large file at a time, at most.
-  var segments: Int
+  var segments: Int { shared.segments?.number ?? Self.mostSegments }
   /// Network loops, each with a thread. More than the cores would only take turns; eight feed any link of one machine.
   var loops: Int { setLoops?.number ?? max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
   private var setLoops: Parallelism?
   var retry: RetryPolicy
   var connection: ConnectionSettings
   var output: OutputSettings
-  private(set) var first: [NamePattern]
-  private(set) var order: RequestOrder
+  var first: [NamePattern] { own.first.map(NamePattern.init) }
+  var order: RequestOrder { own.order ?? .list }
   var progress: ProgressStyle
   var failedList: OutputFile?
   var checksumFile: OutputFile?
@@ -51,14 +51,16 @@ struct Settings {
 
   /// - Throws: `ValidationError`, which names the option or setting and the remedy.
   init(_ typed: GetCommand, _ lists: [Source], _ sources: SettingsSources, comparesWidths: Bool = false) throws {
-    var (command, sources) = (typed, sources)
+    var command = typed
+    var sources = sources
     try sources.complete(&command)
     if OptionTable.rows.contains(where: { $0.file == .written && !$0.texts(&command).isEmpty }) {
       try NamedFiles.check(command, lists, sources.environment)
     }
-    (own, shared, environment) = (command.own, command.shared, sources.environment)
-    (first, order) = (own.first.map { NamePattern($0) }, own.order ?? .list)
-    (mode, form) = (own.mode ?? .parallel, try ListForm(command.lists, sources.environment))
+    own = command.own
+    shared = command.shared
+    environment = sources.environment
+    form = try ListForm(command.lists, sources.environment)
     if form.depth > 0, let other = lists.first(where: { !$0.isListAt }) {
       throw ValidationError("--depth needs the URL of a page, whose server has its folders; \(other.name) is not one.")
     }
@@ -74,14 +76,7 @@ struct Settings {
     try Self.check("segments", [shared.segments?.number])
     adaptsJobs = widths[0] == nil
     jobs = widths[0] ?? Self.mostJobs
-    segments = shared.segments?.number ?? Self.mostSegments
-    let path = environment["PATH"]
-    for (option, command) in [("on-complete", own.onComplete), ("on-done", own.onDone)] {
-      _ = try sources.naming(option, command) { command in
-        let trouble = UsageMessages.trouble("--\(option)", command, path: path)
-        if let trouble { throw ValidationError(trouble) }
-      }
-    }
+    try Self.checkCommands(own, sources)
     setLoops = try sources.value("loops")
     try Self.check("loops", [setLoops?.number])
     retry = RetryPolicy(
@@ -89,18 +84,10 @@ struct Settings {
       fileTime: shared.maxTime?.duration)
     connection = try ConnectionSettings(shared, sources)
     output = try OutputSettings(own, form.expandsRanges ? [] : lists, sources)
-    func file(_ name: String, _ text: String?) throws -> OutputFile? {
-      try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
-    }
-    events = try file("events", own.events)
-    summaryFile = try file("summary-json", own.summaryJSON)
-    report = try sources.naming("report", shared.report, ReportFile.init)
-    failedList = try file("failed", own.failed)
-    checksumFile = try file("write-checksums", own.writeChecksums)
-    listFile = try file("write-list", own.writeList)
     let style = own.json ? .json : shared.progress ?? .auto
     // Questions are shown below bars, so they need them; JSON lines are data that the user requested.
     progress = shared.quiet && style != .json && !output.asks ? .none : style
+    try nameFiles(sources)
     guard output.isStandardOutput else { return }
     try requireFreeOutput(style)
     // Bars would be drawn into the file.
@@ -113,6 +100,27 @@ struct Settings {
   private static func check(_ option: String, _ numbers: [Int?]) throws {
     guard let number = numbers.lazy.compactMap(\.self).first(where: { $0 > mostAtOnce }) else { return }
     throw ValidationError("--\(option) \(number) is too many: give at most \(mostAtOnce).")
+  }
+
+  private static func checkCommands(_ own: GetOptions, _ sources: SettingsSources) throws {
+    for (option, command) in [("on-complete", own.onComplete), ("on-done", own.onDone)] {
+      _ = try sources.naming(option, command) { command in
+        let trouble = UsageMessages.trouble("--\(option)", command, path: sources.environment["PATH"])
+        if let trouble { throw ValidationError(trouble) }
+      }
+    }
+  }
+
+  private mutating func nameFiles(_ sources: SettingsSources) throws {
+    func file(_ name: String, _ text: String?) throws -> OutputFile? {
+      try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
+    }
+    events = try file("events", own.events)
+    summaryFile = try file("summary-json", own.summaryJSON)
+    report = try sources.naming("report", shared.report, ReportFile.init)
+    failedList = try file("failed", own.failed)
+    checksumFile = try file("write-checksums", own.writeChecksums)
+    listFile = try file("write-list", own.writeList)
   }
 
   private func requireFreeOutput(_ style: ProgressStyle) throws {
@@ -136,7 +144,9 @@ struct Settings {
     if let form { command.lists = form }
     try self.init(command, lists, sources, comparesWidths: true)
     // All modes are to run alike, and none gives way to others.
-    (first, order, own.background) = ([], .list, false)
+    own.first = []
+    own.order = nil
+    own.background = false
   }
 }
 

@@ -30,7 +30,7 @@ struct SettingsFile {
   init?(at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void) throws {
     guard StandingFile.of(path: path.string) != nil, let bytes = try Self.bytes(of: path, place, say: say)
     else { return nil }
-    try self.init(String(decoding: bytes, as: UTF8.self), at: path, say: say)
+    try self.init(String(utf8: bytes), at: path, say: say)
     if place == .workingFolder { leaveOut(besides: own, say) }
   }
 
@@ -130,7 +130,7 @@ struct SettingsFile {
   }
 
   private static func bytes(of path: FilePath, _ place: Place, say: ([String]) -> Void) throws -> [UInt8]? {
-    do throws(UserFile.Refusal) {
+    do {
       // In the user's own folder a link is a dotfile manager's; its target is checked like any file.
       return try UserFile.bytes(path.string, upTo: longest, behindLink: place == .ownFolder)
     } catch .system(.noSuchFileOrDirectory), .system(.notDirectory) {

@@ -69,7 +69,7 @@ actor ListNotices {
         }
         let name = rest.dropFirst(16).prefix(length).prefix { $0 != 0 }
         rest = rest.dropFirst(16 + length)
-        let place = places[watch]?[String(decoding: name, as: UTF8.self)]
+        let place = places[watch]?[String(utf8: name)]
         let lists = mask & UInt32(IN_Q_OVERFLOW) == 0 ? place ?? [] : Set(paths.indices)
         if let notice = Self.notice(mask) { told += lists.map { ($0, notice) } }
       }

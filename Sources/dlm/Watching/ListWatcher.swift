@@ -7,7 +7,7 @@ import SystemPackage
 
 /// Reads the lists of a run again when they have changed and are still, and has everything asked about again when due.
 /// A child of the run, which ends it by cancelling.
-struct ListWatcher: Sendable {
+struct ListWatcher {
   let order: DownloadOrder
   let lines: WatchedLines
   let askAnew: @Sendable () async -> Void
@@ -117,7 +117,7 @@ struct ListWatcher: Sendable {
   }
 }
 
-struct WatchOrder: Sendable {
+struct WatchOrder {
   /// `--refresh-every`
   let every: Duration?
 

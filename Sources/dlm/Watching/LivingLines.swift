@@ -158,7 +158,8 @@ struct LivingLines {
     guard var line = lines[id] else { return effects }
     active -= 1
     let last = line.result
-    (line.life, line.result) = (.ended, result)
+    line.life = .ended
+    line.result = result
     if line.isCutShort, last != nil { line.result = last }
     lines[id] = line
     guard line.isLeaving else { return effects }
@@ -212,6 +213,10 @@ struct ListChange: Equatable {
     private let address: Address
     private let size: Int64?
 
-    init(_ key: DownloadRequest.Key) { (self.key, address, size) = (key, key.address, key.wishes?.size) }
+    init(_ key: DownloadRequest.Key) {
+      self.key = key
+      address = key.address
+      size = key.wishes?.size
+    }
   }
 }

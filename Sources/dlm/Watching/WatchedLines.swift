@@ -29,7 +29,9 @@ final class WatchedLines: RequestSource {
   /// - Parameter numbers: the names that the run's cache knows of.
   init(_ sources: [Source], _ numbers: NameNumbers, _ feed: ProgressFeed) {
     let names = sources.map(\.name) + [WatchNews.added]
-    (self.names, self.feed, self.numbers) = (names, feed, numbers)
+    self.names = names
+    self.feed = feed
+    self.numbers = numbers
     state = Waiters(State(lines: LivingLines(lists: names.count)))
     feed.watch { [self] in state.withLock { status($0) } }
   }

@@ -342,7 +342,7 @@ struct WatchTests {
       (["http://127.0.0.1:1/a", "--list", "--watch"], "say how often to ask for it"),
       (["/dev/null", "--watch"], "not a regular file"),
       ([".", "--watch"], "not a regular file"),
-      (["urls.txt", "--refresh-every", "10m"], "give --watch too"),
+      (["urls.txt", "--refresh-every", "10m"], "needs --watch"),
       (["urls.txt", "--watch", "--refresh-every", "10m", "--no-cache"], "use one of the two"),
       (["urls.txt", "--watch", "--refresh-every", "0s"], "refresh-every"),
       (["urls.txt", "--watch", "--refresh-every", "soon"], "refresh-every"),

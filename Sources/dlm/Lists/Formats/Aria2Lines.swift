@@ -39,14 +39,18 @@ struct Aria2Lines: LineRule {
   }
 
   mutating func end() -> [ListLine] {
-    defer { (file, isRefused) = (nil, false) }
+    defer {
+      file = nil
+      isRefused = false
+    }
     return file.map { [.address($0.address, $0.options == LineOptions() ? nil : $0.options)] } ?? []
   }
 
   private mutating func take(option text: String) -> [ListLine] {
     let parts = text.split(separator: "=", maxSplits: 1).map { OptionalWhiteSpace.trimmed($0) }
     guard let address = file?.address, parts.first?.isEmpty == false else { return [] }
-    var (name, value) = (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+    var name = String(parts[0])
+    var value = parts.count > 1 ? String(parts[1]) : ""
     switch name {
     case "referer": (name, value) = ("header", "Referer: \(value == "*" ? address.key : value)")
     case "user-agent": (name, value) = ("header", "User-Agent: \(value)")
@@ -58,7 +62,8 @@ struct Aria2Lines: LineRule {
     default: return [.bad(.foreign(to: "an aria2 list"), text: "…")]
     }
     if file?.options.set(name, value) == true { return [] }
-    (file, isRefused) = (nil, true)
+    file = nil
+    isRefused = true
     return [.bad(.field(LineOptions.shown(name, value)), text: address.redacted)]
   }
 }

@@ -9,7 +9,7 @@ struct FieldSample {
 
   init(_ name: String, _ values: [ArraySlice<UInt8>]) {
     self.name = name
-    self.values = values.filter { !RowFields.isAbsent($0) }.map { String(decoding: $0, as: UTF8.self) }
+    self.values = values.filter { !RowFields.isAbsent($0) }.map { String(utf8: $0) }
   }
 
   // MARK: URLs

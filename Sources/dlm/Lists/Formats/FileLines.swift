@@ -18,7 +18,7 @@ struct FileLines: LineRule {
   }
 
   static func format(of start: String, named name: String) -> ListFormat? {
-    let lines = start.split(whereSeparator: \.endsLine).lazy.map { String($0) }
+    let lines = start.split(whereSeparator: \.endsLine).lazy.map(String.init)
     guard let first = lines.first(where: { !$0.hasPrefix("#") }) else { return nil }
     switch ChecksumLine(first) {
     case .entry, .unknown: return .checksums
@@ -57,7 +57,7 @@ struct FileLines: LineRule {
     var sums: [ByteText: ContentDigest] = [:]
     for algorithm in ["sha512", "sha256", "sha1", "md5"] where sums.isEmpty && isBag(name) {
       for line in try beside("manifest-\(algorithm).txt")?.split(separator: 0x0A) ?? [] {
-        if case .entry(let path, let sum) = ChecksumLine(String(decoding: line, as: UTF8.self)) {
+        if case .entry(let path, let sum) = ChecksumLine(String(utf8: line)) {
           sums[ByteText(path)] = sum
         }
       }

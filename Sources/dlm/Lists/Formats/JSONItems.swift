@@ -38,7 +38,7 @@ struct JSONItems: ListFormatReader {
   ///   - next: the path of the next page's address.
   init(_ fields: RowFields, items: String?, next: String? = nil) {
     self.fields = fields
-    pages = next.map { NextPage($0) }
+    pages = next.map(NextPage.init)
     self.items = items?.split(separator: "|", omittingEmptySubsequences: false).map { Self.path(String($0)) } ?? []
     if items != nil, !fields.optional.isEmpty { want() }
   }
@@ -53,11 +53,12 @@ struct JSONItems: ListFormatReader {
         if held.count > Self.room { throw none }
         if !isLast { return [] }
       }
-      (text, held) = (held, [])
+      text = held
+      held = []
     }
     var entries = scan(text, base)
     if block.isEmpty, !hasEnded {
-      do throws(JSONScanner.Damage) { try scanner.finish() } catch { entries.append(told(error)) }
+      do { try scanner.finish() } catch { entries.append(told(error)) }
       if !hasURL, !hasEnded { throw none }
     }
     return entries
@@ -69,7 +70,8 @@ struct JSONItems: ListFormatReader {
 
   /// Begins another document of the same list.
   mutating func turnPage() {
-    (scanner, hasEnded) = (JSONScanner(), false)
+    scanner = JSONScanner()
+    hasEnded = false
     forget()
     pages?.found = nil
   }
@@ -79,7 +81,7 @@ struct JSONItems: ListFormatReader {
   private mutating func scan(_ block: [UInt8], _ base: Address?) -> [ListEntry] {
     var (entries, index): ([ListEntry], Int) = ([], 0)
     while !hasEnded {
-      do throws(JSONScanner.Damage) {
+      do {
         guard let event = try scanner.next(in: block, at: &index) else { break }
         let depth = scanner.path.count - (event == .began ? 1 : 0)
         pages?.note(event, scanner, depth)
@@ -139,7 +141,8 @@ struct JSONItems: ListFormatReader {
   /// - Parameter isLast: whether no more of the list can be looked at.
   /// - Throws: the candidates where several fields hold URLs.
   private mutating func find(isLast: Bool) throws(Rejection.NoList) {
-    var (scanner, index) = (JSONScanner(), 0)
+    var scanner = JSONScanner()
+    var index = 0
     /// Of the open items, by how deep they are.
     var open: [Int: [Value]] = [:]
     var chosen: Int?
@@ -179,7 +182,7 @@ struct JSONItems: ListFormatReader {
 
   private func mayBeURL(_ path: ArraySlice<[UInt8]>, _ text: [UInt8]) -> Bool {
     if let url = fields.names[.url] { return Self.path(url)[...] == path }
-    return path.last.map { FieldSample.isKnown(String(decoding: $0, as: UTF8.self)) } == true
+    return path.last.map { FieldSample.isKnown(String(utf8: $0)) } == true
       || (try? Address(utf8: text)) != nil
   }
 
@@ -221,18 +224,21 @@ private struct NextPage {
   private var (isNext, held): (Bool, String?) = (false, nil)
 
   init(_ text: String) {
-    (path, link) = (JSONItems.path(text), JSONItems.path("\(text)[]"))
-    (rel, href) = (link + [Array("rel".utf8)], link + [Array("href".utf8)])
+    path = JSONItems.path(text)
+    link = JSONItems.path("\(text)[]")
+    rel = link + [Array("rel".utf8)]
+    href = link + [Array("href".utf8)]
   }
 
   mutating func note(_ event: JSONScanner.Event, _ scanner: JSONScanner, _ depth: Int) {
     if event == .text {
-      if scanner.isAt(path, depth) { found = String(decoding: scanner.text, as: UTF8.self) }
+      if scanner.isAt(path, depth) { found = String(utf8: scanner.text) }
       if scanner.isAt(rel, depth) { isNext = scanner.text.elementsEqual("next".utf8) }
-      if scanner.isAt(href, depth) { held = String(decoding: scanner.text, as: UTF8.self) }
+      if scanner.isAt(href, depth) { held = String(utf8: scanner.text) }
     } else if event == .began || event == .ended, scanner.isAt(link, depth) {
       if isNext, let held { found = held }
-      (isNext, held) = (false, nil)
+      isNext = false
+      held = nil
     }
   }
 }

@@ -68,7 +68,11 @@ struct JSONScanner {
   func finish() throws(Damage) { if !path.isEmpty || state == .text { throw Damage(why: "it ends within a value") } }
 
   /// Goes on with the next line.
-  mutating func recover() { (path, steps, state) = ([], [], .skipped) }
+  mutating func recover() {
+    path = []
+    steps = []
+    state = .skipped
+  }
 
   func step(_ level: Level) -> ArraySlice<UInt8> { steps[level.step] }
 
@@ -87,14 +91,16 @@ struct JSONScanner {
   }
 
   private mutating func take(_ byte: UInt8) throws(Damage) -> Event? {
-    let (isObject, isFirst) = (path.last?.isObject, path.last?.count == 0)
+    let isObject = path.last?.isObject
+    let isFirst = path.last?.count == 0
     let sign = Unicode.Scalar(byte)
     switch (state, sign) {
     case (.skipped, _): if sign == "\n" { state = .value }
     case (.text, "\""): return try endText()
     case (.text, _), (.escape, _):
       keep([byte])
-      (state, isEscaped) = (state == .text ? .escape : .text, true)
+      state = state == .text ? .escape : .text
+      isEscaped = true
     case (_, " "), (_, "\t"), (_, "\n"), (_, "\r"): break
     // A byte-order mark.
     case (.value, "\u{EF}"), (.value, "\u{BB}"), (.value, "\u{BF}"): break
@@ -128,7 +134,9 @@ struct JSONScanner {
   }
 
   private mutating func begin(_ next: State) {
-    (isName, isEscaped, state) = (state == .name, false, next)
+    isName = state == .name
+    isEscaped = false
+    state = next
     text.removeAll(keepingCapacity: true)
     if !path.isEmpty { path[path.count - 1].count += 1 }
   }

@@ -38,7 +38,7 @@ struct LineByLine<Rule: LineRule>: ListFormatReader {
       line += 1
       if bytes.last == 0x0D { bytes.removeLast() }
       let content =
-        try ListLine.fault(bytes).map { [$0] } ?? rule.take(String(decoding: bytes, as: UTF8.self), base: base)
+        try ListLine.fault(bytes).map { [$0] } ?? rule.take(String(utf8: bytes), base: base)
       entries += content.map { ListEntry(line: line, content: $0) }
     }
     return block.isEmpty ? entries + rule.end().map { ListEntry(line: line, content: $0) } : entries
@@ -126,7 +126,7 @@ struct PlainLines: ListFormatReader {
       let content = ListLine(text, base: base)
       // A blank is longer in an address.
       if case .address(let address, nil) = content, address.key.utf8.count > text.count,
-        let word = String(decoding: text, as: UTF8.self).firstMatch(of: Self.option)?.1
+        let word = String(utf8: text).firstMatch(of: Self.option)?.1
       {
         let why = "a tab, not a blank, goes before \(word)=; a blank in a URL is %20"
         return ListEntry(line: line, content: .bad(.row(why), text: address.redacted))
@@ -138,7 +138,7 @@ struct PlainLines: ListFormatReader {
   /// - Returns: nil for a line without any.
   private func ranges(in text: [UInt8]) -> ListEntry? {
     if ListLine.fault(text) != nil { return nil }
-    do throws(URLRanges.Wrong) {
+    do {
       return try URLRanges(in: text).map { ListEntry(line: line, content: .blank, ranges: $0) }
     } catch { return ListEntry(line: line, content: .bad(.row(error.why), text: RowFields.shown(text))) }
   }
@@ -149,10 +149,10 @@ struct PlainLines: ListFormatReader {
 
   /// Encoded but for the slash, as the text may be a path. What is behind a tab stays, and what is blank or no text.
   static func filled(_ template: String, with bytes: [UInt8]) -> [UInt8] {
-    let line = bytes.trimmed(ListLine.isBlank)
+    let line = bytes.trimmed(\.isBlank)
     if line.isEmpty || line.first == UInt8(ascii: "#") || ListLine.fault(bytes) != nil { return bytes }
     let text = line.prefix { $0 != 0x09 }
-    let word = PercentEncoding.encode(String(decoding: text, as: UTF8.self), keeping: "/")
+    let word = PercentEncoding.encode(String(utf8: text), keeping: "/")
     return Array(template.replacing("{}", with: word).utf8) + line[text.endIndex...]
   }
 }
@@ -165,11 +165,13 @@ struct LineSplitter {
 
   /// - Parameter block: an empty one is the end, and gives the last line if it had no LF.
   mutating func take(_ block: [UInt8]) -> [[UInt8]] {
-    var (lines, start) = ([[UInt8]](), 0)
+    var lines = [[UInt8]]()
+    var start = 0
     while let end = block[start...].firstIndex(of: 0x0A) {
       append(block[start..<end])
       lines.append(rest)
-      (rest, start) = ([], end + 1)
+      rest = []
+      start = end + 1
     }
     append(block[start...])
     if block.isEmpty, !rest.isEmpty {

@@ -51,7 +51,9 @@ struct MarkupList: ListFormatReader {
 
   init(isPage: Bool, accepted: [NamePattern], folders: PageFolders? = nil) throws(Rejection.NoList) {
     parser = try MarkupParser(isHTML: isPage)
-    (self.isPage, self.accepted, self.folders) = (isPage, accepted, folders)
+    self.isPage = isPage
+    self.accepted = accepted
+    self.folders = folders
     if isPage { kind = .html }
   }
 
@@ -69,7 +71,7 @@ struct MarkupList: ListFormatReader {
   static func isPage(_ start: [UInt8], takesPages: Bool) -> Bool? {
     let text = start.prefix(4096).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
     guard text.first == UInt8(ascii: "<") else { return nil }
-    let head = String(decoding: text, as: UTF8.self).lowercased()
+    let head = String(utf8: text).lowercased()
     guard let root = Self.root(of: head[...]) else { return nil }
     let isHTML = root.isEmpty ? !head.hasPrefix("<?xml") : pageElements.contains(root)
     if !isHTML { return false }
@@ -77,10 +79,10 @@ struct MarkupList: ListFormatReader {
   }
 
   /// What pages begin with; a browser adds what they leave out.
-  private static let pageElements: Set<Substring> = [
-    "a", "body", "center", "div", "form", "h1", "h2", "h3", "head", "hr", "html", "img", "link", "meta", "p", "pre",
-    "script", "span", "style", "table", "title", "ul",
-  ]
+  private static let pageElements = Set(
+    """
+    a body center div form h1 h2 h3 head hr html img link meta p pre script span style table title ul
+    """.split(separator: " "))
 
   /// - Parameter head: of a document, in lower case.
   /// - Returns: its first element behind declarations and comments, empty if farther on; nil if it is no markup.
@@ -98,7 +100,8 @@ struct MarkupList: ListFormatReader {
   }
 
   mutating func take(_ block: [UInt8], base: Address?) throws -> [ListEntry] {
-    (self.base, entries) = (base, [])
+    self.base = base
+    entries = []
     if let base { folders?.begin(at: base) }
     let trouble = try parser.take(block) { event, line in
       if isDamaged { return }
@@ -262,7 +265,7 @@ private struct MetalinkFile {
 
   /// Version 4 has priorities from 1 on, version 3 preferences up to 100.
   mutating func add(_ address: String, _ attributes: [String: String]) {
-    func rank(_ name: String) -> Int? { attributes[name].flatMap { Int($0) }.map { min(max($0, 0), Self.lowest) } }
+    func rank(_ name: String) -> Int? { attributes[name].flatMap(Int.init).map { min(max($0, 0), Self.lowest) } }
     let rank = rank("priority") ?? rank("preference").map { -$0 } ?? Self.lowest
     if addresses.count < Self.most { addresses.append((address, rank)) }
   }
@@ -276,14 +279,16 @@ private struct MetalinkFile {
     guard let algorithm = Self.algorithm(attributes), let length = attributes["length"].flatMap({ Int64($0) }),
       length > 0, algorithm.length > pieces?.algorithm.length ?? 0
     else { return }
-    (pieces, takesPieces) = ((algorithm, length, []), true)
+    pieces = (algorithm, length, [])
+    takesPieces = true
   }
 
   /// - Parameter number: from 0 on, as version 3 has it.
   mutating func addPiece(_ text: String, _ number: String?) {
     guard takesPieces, badPiece == nil, let algorithm = pieces?.algorithm, let bytes = pieces?.hashes.count
     else { return }
-    let (sum, count) = (text.filter { !$0.isWhitespace }, bytes / algorithm.length)
+    let sum = text.filter { !$0.isWhitespace }
+    let count = bytes / algorithm.length
     let digest = ContentDigest(algorithm, hex: sum)
     if count == PieceHashes.most { return badPiece = "more than \(count) pieces" }
     guard let digest, number ?? "\(count)" == "\(count)" else {

@@ -55,15 +55,17 @@ final class MarkupParser {
       func number(_ place: Int) -> Int {
         Int(rest.base.loadUnaligned(fromByteOffset: rest.startIndex + place, as: UInt32.self))
       }
-      let (kind, line, length) = (rest[rest.startIndex], number(1), number(5))
+      let kind = rest[rest.startIndex]
+      let line = number(1)
+      let length = number(5)
       let content = rest.dropFirst(9).prefix(length)
       rest = rest.dropFirst(9 + length)
       switch Unicode.Scalar(kind) {
-      case "t": try event(.text(String(decoding: content, as: UTF8.self)), line)
+      case "t": try event(.text(String(utf8: content)), line)
       case ">": try event(.end(Self.name(content.dropLast())), line)
       default:
         let words = content.split(separator: 0, omittingEmptySubsequences: false).dropLast()
-        let values = words.dropFirst().map { String(decoding: $0, as: UTF8.self) }
+        let values = words.dropFirst().map { String(utf8: $0) }
         let pairs = stride(from: 0, to: values.count - 1, by: 2).map { (values[$0].lowercased(), values[$0 + 1]) }
         try event(.start(Self.name(words.first ?? content), attributes: Dictionary(pairs) { first, _ in first }), line)
       }
@@ -73,6 +75,6 @@ final class MarkupParser {
 
   /// With its namespace's prefix.
   private static func name(_ bytes: some Collection<UInt8>) -> Substring {
-    String(decoding: bytes, as: UTF8.self).lowercased()[...]
+    String(utf8: bytes).lowercased()[...]
   }
 }

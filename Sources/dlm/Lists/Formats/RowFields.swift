@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// Makes requests of named values: the cells of a row, or what is below an item of JSON.
-struct RowFields: Sendable {
+struct RowFields {
   enum Field: Int, CaseIterable {
     case url, name, checksum, size
     /// The archive that a file is in, so that it is not downloaded on its own.
@@ -86,7 +86,7 @@ struct RowFields: Sendable {
     for (field, option) in Self.options {
       guard let value = values[field.rawValue], field == .name ? !value.isEmpty : !Self.isAbsent(value)
       else { continue }
-      let text = String(decoding: value, as: UTF8.self)
+      let text = String(utf8: value)
       if !options.set(option, text) {
         let why = "its \(names[field] ?? "") cannot be used: \(ListLine.shown(text))"
         let remedy = field == .name ? "" : " (--\(field.option) none ignores it)"
@@ -116,6 +116,6 @@ struct RowFields: Sendable {
   }
 
   static func shown(_ bytes: some Collection<UInt8>) -> String {
-    ListLine.shown(String(decoding: bytes, as: UTF8.self))
+    ListLine.shown(String(utf8: bytes))
   }
 }

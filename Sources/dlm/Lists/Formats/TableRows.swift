@@ -62,7 +62,8 @@ struct TableRows: ListFormatReader {
     if let declared = declared(in: header) { return declared }
     let plain = header.split(separator: quote, omittingEmptySubsequences: false).enumerated()
       .filter { $0.offset.isMultiple(of: 2) }.flatMap(\.element)
-    let (comma, semicolon) = (UInt8(ascii: ","), UInt8(ascii: ";"))
+    let comma = UInt8(ascii: ",")
+    let semicolon = UInt8(ascii: ";")
     return plain.count { $0 == semicolon } > plain.count { $0 == comma } ? semicolon : comma
   }
 
@@ -75,7 +76,8 @@ struct TableRows: ListFormatReader {
   /// - Parameter isAsked: whether the user named a column.
   /// - Returns: nil for what may be a plain list, whatever its name is.
   static func format(of start: [UInt8], named name: String, isAsked: Bool) -> ListFormat? {
-    let (header, holdsAddress) = (start.prefix { $0 != 0x0A }, RowFields.holdsAddress)
+    let header = start.prefix { $0 != 0x0A }
+    let holdsAddress = RowFields.holdsAddress
     if declared(in: header) != nil { return .csv }
     let isPlain = header.contains(UInt8(ascii: "=")) || header.first == UInt8(ascii: "#") || holdsAddress(header)
     if isPlain, !isAsked { return nil }
@@ -143,7 +145,7 @@ struct TableRows: ListFormatReader {
   private mutating func settled() throws(Rejection.NoList) -> [Row] {
     guard let first = head.first else { return [] }
     let cells = first.cells.map(RowFields.shown)
-    let numbered = fields.names[.url].flatMap { Int($0) }.flatMap { $0 < 1 ? nil : cells.dropFirst($0 - 1).first }
+    let numbered = fields.names[.url].flatMap(Int.init).flatMap { $0 < 1 ? nil : cells.dropFirst($0 - 1).first }
     // Any path has one of these.
     let isRow = numbered?.contains { ":/.".contains($0) } ?? cells.contains { (try? Address($0)) != nil }
     let isHeader = !isRow || fields.names.values.contains { Int($0) == nil && $0 != RowFields.none }
