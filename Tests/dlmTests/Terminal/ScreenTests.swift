@@ -20,7 +20,7 @@ struct ScreenTests {
 
     func start(_ more: [String] = [], columns: Int = 80, rows: Int = 24) throws -> TerminalRun {
       try TerminalRun(
-        place, ["get", "--stall-timeout", "300", origin.url("/large")] + more, columns: columns, rows: rows)
+        place, ["get", "-s", "1", "--stall-timeout", "300", origin.url("/large")] + more, columns: columns, rows: rows)
     }
   }
 
