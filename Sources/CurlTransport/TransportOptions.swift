@@ -30,7 +30,7 @@ package struct TransportOptions: Sendable {
   package var retryOn: [ThrottlingStatuses] = []
   /// Used by all transports of a run, which join it in the order in which they are made.
   package var group = TransportGroup()
-  /// Is told of each transfer that ended, on its loop's thread; nil for a run without a report.
+  /// Called on the loop's thread when a transfer has ended; nil for a run without a report.
   package var onTransfer: (@Sendable (TransferTimes) -> Void)?
   /// For how long a host must bring too little to have collapsed (`HostPace`), and who knows its addresses: for tests.
   var collapseTime: Duration = .seconds(5)

@@ -51,7 +51,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case detail(String)
   }
 
-  /// The parts of an error, each of which the error also has as a property of that name.
+  /// The parts of an error. Each is also a property of the error, under the same name.
   public struct Fields: Sendable, Equatable {
     public let code: Code
     public let cause: Cause?

@@ -211,7 +211,8 @@ struct HostLimiter: Sendable, Equatable {
       }
       return max(now, cooldownUntil)
     }
-    // All in flight began under an exact limit that others have ended under, so it is too high by one.
+    // As many files have ended under this exact limit as it allows, so every request in flight began under it: it is
+    // too high by one.
     let most = lesson.isExact && served >= lesson.limit ? lesson.limit : .max
     slowDown()
     let isOfHost = Self.isOfHost(error)
@@ -249,7 +250,7 @@ struct HostLimiter: Sendable, Equatable {
     (lesson.wasRaised, served) = (false, 0)
   }
 
-  /// - Parameter most: no more are in flight, however many they seem to be.
+  /// - Parameter most: the most requests that can be in flight; files that are being committed are counted, too.
   private mutating func lower(isDown: Bool, most: Int) {
     // An unknown host serves its opening, and some files more, before all that may go at once are sent.
     let first = opening == .max ? 0 : 4 * opening

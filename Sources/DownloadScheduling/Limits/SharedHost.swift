@@ -174,7 +174,7 @@ struct SharedHost {
     note.inUse = limiter.inUse
     note.announced = announced == nil ? 0 : 1
     note.idle = 0
-    // With others, also before the host's first refusal: its limit is what all then have open.
+    // Where other processes run, also before the host's first refusal: that teaches how many all of them have open.
     if limiter.isLimited || run.notes.hasCompany {
       for (share, open) in run.connections(name).enumerated() {
         note.idle += max(0, open - inUse[share] - (announced == share ? 1 : 0))

@@ -165,7 +165,7 @@ package final class ProcessClaims: Sendable {
   package var now: UInt64 { WallClock.sinceBoot() }
 
   /// Tells other processes what this one does at a host: words of which the first is the host's number, and the second
-  /// zero if nothing is lost with the note. Without room no process is told.
+  /// zero if nothing is lost with the note. Without room, no other process sees the note.
   package func tell(_ note: SIMD8<UInt64>) {
     table.withLock { table in
       var place: UnsafeMutablePointer<Word>?

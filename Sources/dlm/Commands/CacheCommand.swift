@@ -219,7 +219,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
   @Flag(help: "Delete the incomplete files of this folder and of earlier runs that no run uses; forget nothing.")
   var partial = false
 
-  @Flag(help: "Also delete files that dlm wrote and nobody has changed since, complete or not; asks first.")
+  @Flag(help: "Also delete the files that dlm wrote, complete or not, unless they were changed since; asks first.")
   var files = false
 
   @Flag(help: "Delete them without asking.") var yes = false

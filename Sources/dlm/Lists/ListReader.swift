@@ -380,7 +380,7 @@ actor ListReader: RequestSource {
 
   // MARK: A list
 
-  /// A folder that cannot be read is told, and leaves the others.
+  /// Reports a folder that cannot be read; the reader goes on with the others.
   private func readPage(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
     do { try read(&list, into: &requests) } catch let error as DownloadError {
       guard (list.reader as? MarkupList)?.folders?.isBelow == true else { throw error }

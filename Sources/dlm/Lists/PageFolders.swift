@@ -48,7 +48,7 @@ struct PageFolders {
       && !address.path.lowercased().replacing("%2e", with: ".").contains("/../")
   }
 
-  /// - Parameter address: of a folder. Its query is left out, as that gives the same page in another order.
+  /// - Parameter address: a folder's. Its query is dropped: it only shows the same page in another order.
   mutating func add(_ address: Address) {
     guard found[current].depth < depth, hold(address) else { return }
     let path = String(address.path)

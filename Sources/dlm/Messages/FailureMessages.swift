@@ -40,7 +40,7 @@ struct FailureMessages {
 
   /// What it was, the URLs, and what to do; three lines for a failure.
   /// - Parameters:
-  ///   - all: how many there are, of which `errors` are named.
+  ///   - all: the number of failures; `errors` are those that are listed.
   ///   - shortens: whether two checksums must fit into a line.
   func lines(_ errors: [DownloadError], of all: Int, shortens: Bool) -> [String] {
     var what = all > 1 ? kind : cause
