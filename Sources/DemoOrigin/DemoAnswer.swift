@@ -1,35 +1,5 @@
 import DownloadModel
 
-/// What the origin reads of a request.
-struct DemoRequest: Equatable {
-  var method = "GET"
-  /// Percent-encoded, without query.
-  var path: String
-  /// By names in lower case.
-  var fields: [String: String] = [:]
-
-  /// Whether the client asked for the connection to end with the answer (RFC 9112 §9.6).
-  var wantsClose: Bool {
-    let options = fields["connection"]?.lowercased().split(separator: ",") ?? []
-    return options.contains { OptionalWhiteSpace.trimmed($0) == "close" }
-  }
-}
-
-extension DemoRequest {
-  /// From a head without the empty line that ends it; nil for what is no request.
-  init?(head: some Collection<UInt8>) {
-    let lines = String(utf8: head).split(separator: "\r\n")
-    guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.") else {
-      return nil
-    }
-    self.init(method: String(first[0]), path: String(first[1].prefix { $0 != "?" }))
-    for line in lines.dropFirst() {
-      guard let colon = line.firstIndex(of: ":") else { return nil }
-      fields[line[..<colon].lowercased()] = String(OptionalWhiteSpace.trimmed(line[colon...].dropFirst()))
-    }
-  }
-}
-
 /// What the origin will send: status, fields and which bytes of which file.
 struct DemoAnswer: Equatable {
   var status: Int
@@ -105,34 +75,5 @@ struct DemoAnswer: Equatable {
     let fields = ["Content-Length": String(body?.range.count ?? 0)].merging(fields) { $1 }
     let lines = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }
     return Array("HTTP/1.1 \(status) \(Self.reasons[status] ?? "")\r\n\(lines.joined())\r\n".utf8)
-  }
-}
-
-/// Which part of a file a `Range` field asks for (RFC 9110 §14.2).
-enum RangeSelection: Equatable {
-  /// The whole file: no range, one that is malformed, of another unit, or of several parts, which a server may ignore.
-  case whole
-  case part(Range<Int>)
-  /// No byte of the range exists: 416 (RFC 9110 §15.5.17).
-  case unsatisfiable
-
-  init(field: String?, size: Int) {
-    switch field.flatMap(Self.bounds) {
-    case (let first?, let last)? where last ?? .max >= first:
-      self = first < size ? .part(first..<(min(last ?? .max, size - 1) + 1)) : .unsatisfiable
-    case (nil, let suffix?)?: self = suffix > 0 && size > 0 ? .part(max(0, size - suffix)..<size) : .unsatisfiable
-    default: self = .whole
-    }
-  }
-
-  /// The two numbers of `bytes=first-last`, either of which may be absent; nil if this is not one byte range.
-  private static func bounds(_ field: String) -> (first: Int?, last: Int?)? {
-    let sides = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard sides.count == 2, sides[0].lowercased() == "bytes" else { return nil }
-    let ends = sides[1].filter { $0 != " " && $0 != "\t" }.split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy(\.isDigit) }) else { return nil }
-    // More digits than an Int holds lie behind the end of every file.
-    let numbers = ends.map { $0.isEmpty ? nil : Int($0) ?? .max }
-    return (numbers[0], numbers[1])
   }
 }

@@ -1,34 +1,5 @@
 public import DownloadModel
 
-/// What happens to one file of a list: first `began`, then any number of `progress` and `retrying`, and at last
-/// `finished` or `failed`, once. An address that is none has only `failed`.
-public enum DownloadEvent: Sendable {
-  /// The file is under way. For a small file this comes together with its end.
-  case began(index: Int, DownloadItem)
-  /// More of it is there. Coalesced: at most one for each file and `progressInterval`; a slow reader gets the latest.
-  case progress(DownloadProgress)
-  /// An attempt failed, and another follows after a pause.
-  case retrying(index: Int, DownloadItem, NextAttempt, DownloadError)
-  /// Never lost or coalesced.
-  case finished(index: Int, DownloadItem, DownloadedFile)
-  /// Never lost or coalesced. Other files go on.
-  case failed(index: Int, DownloadItem, DownloadError)
-}
-
-/// The progress of one file.
-public struct DownloadProgress: Sendable, Equatable {
-  /// Its place in the list, from 0.
-  public let index: Int
-  /// As the program gave it.
-  public let item: DownloadItem
-  /// Bytes of the file that are there, those of an earlier, interrupted session included.
-  public let bytes: Int64
-  /// Length of the whole file; nil while it is unknown.
-  public let total: Int64?
-  /// From 0 to 1; nil while the length is unknown.
-  public var fraction: Double? { total.map { $0 > 0 ? min(1, max(0, Double(bytes) / Double($0))) : 1 } }
-}
-
 /// A list of downloads, and what happens to its files.
 ///
 /// Nothing begins before it is iterated. Each iteration downloads the list once more; with a cache folder, what is
@@ -77,29 +48,4 @@ public struct DownloadEvents: AsyncSequence, Sendable {
       return try owner.call.takeEvent()?.get() ?? nil
     }
   }
-}
-
-/// One file to download: its address, and what is wanted of it.
-public struct DownloadItem: Sendable, Hashable, ExpressibleByStringLiteral {
-  /// Absolute, `http` or `https`. A login in it (`https://user:secret@host/`) is sent and never shown.
-  public var address: String
-  /// The name of the file in the session's folder; nil for the one that the server or the address gives.
-  public var name: String?
-  /// The checksum that the file must have.
-  public var checksum: ContentDigest?
-  /// `Name: value`, sent to this URL's origin only, beside the session's. Equal URLs under way are fetched once, with
-  /// the lines of the first.
-  public var headerLines: [String] = []
-  /// Other URLs of the same file, tried in this order after its own has failed. Of an https URL, one over http needs a
-  /// `checksum` by SHA-2 or better.
-  public var mirrors: [String] = []
-  /// Whether it goes before the others of its list, if that is a collection.
-  public var isFirst = false
-
-  /// - Parameter address: checked when the item is downloaded.
-  public init(_ address: String, name: String? = nil, checksum: ContentDigest? = nil) {
-    (self.address, self.name, self.checksum) = (address, name, checksum)
-  }
-
-  public init(stringLiteral address: String) { self.init(address) }
 }

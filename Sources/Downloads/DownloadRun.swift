@@ -1,41 +1,9 @@
-package import CurlTransport
-package import DownloadCaching
+import CurlTransport
+import DownloadCaching
 package import DownloadModel
 package import DownloadScheduling
 package import FileReceiving
 import Synchronization
-
-/// The values that make one run: from a command line's settings, or from those of this library.
-package struct RunPlan: Sendable {
-  package var strategy: any DownloadStrategy
-  /// Files at a time on each loop; as many loops are used as there are widths.
-  package var widths: [Int]
-  /// Most transfers of one large file at a time.
-  package var segments: Int
-  /// Nil for as many files at a time as there are lanes.
-  package var adaptive: AdaptiveConcurrency?
-  /// Most files of one host at a time.
-  package var ceiling: Int
-  /// Ceilings of hosts that are shared out among processes, by host and port.
-  package var lowered: [String: Int] = [:]
-  /// Most requests at a time to an unknown host (HTTP rule 56).
-  package var opening = RunPlan.fewAtFirst
-  package var retry: RetryPolicy
-  package var order = RequestOrder.list
-  /// Whether the list is read ahead for urgent requests from the beginning.
-  package var looksAhead = false
-  /// Whether transfers share connections (HTTP/2), so that their number is unknown.
-  package var sharesConnections = false
-  /// Whether it leaves hosts to runs that are not in the background.
-  package var isBackground = false
-  var firstLoop = 0
-  package static let fewAtFirst = 8
-
-  package init(_ strategy: any DownloadStrategy, _ concurrency: RunConcurrency, ceiling: Int, retry: RetryPolicy) {
-    (self.strategy, self.ceiling, self.retry) = (strategy, ceiling, retry)
-    (widths, segments) = (concurrency.widths, concurrency.segments)
-  }
-}
 
 /// One run over network loops: a queue, a downloader on each loop, and the lanes of a strategy.
 package final class DownloadRun: Sendable {
@@ -192,90 +160,3 @@ package final class DownloadRun: Sendable {
 }
 
 extension ProcessClaims: HostNotes {}
-
-/// Network loops, each with its thread and a store on it: a run, or a session of this library, opens them first and
-/// closes them last. Only in this file do the rooms of level 1 meet.
-package struct NetworkLoops: Sendable {
-  /// What works on a loop's thread. Nothing that happens to a file leaves it.
-  struct Loop: Sendable {
-    let transport: CurlTransport
-    let cache: DownloadCache
-  }
-
-  let all: [Loop]
-  private let jar: CookieJar
-  private let firstCookies: [String]
-
-  /// - Parameters:
-  ///   - transport: without cookies and group, which all loops share.
-  ///   - cookies: those of earlier runs, lines of Netscape's format; nil where none are kept between runs.
-  /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
-  package init(
-    _ count: Int, transport: TransportOptions, cache: CacheConfiguration, cookies: [String]? = nil
-  ) async throws(DownloadError) {
-    let jar = try CookieJar(cookies ?? [])
-    firstCookies = cookies == nil ? [] : try jar.lines()
-    var (options, configuration) = (transport, cache)
-    options.cookieJar = jar
-    options.group = TransportGroup()
-    configuration.holdsCookies = { jar.holdsCookies }
-    configuration.trust = options.trust
-    configuration.trust.cookies = cookies ?? []
-    var loops: [Loop] = []
-    do throws(DownloadError) {
-      for _ in 0..<max(1, count) {
-        let transport = try CurlTransport(options)
-        let cache =
-          loops.first?.cache.sibling(executor: transport.serialExecutor)
-          ?? DownloadCache(configuration: configuration, executor: transport.serialExecutor)
-        loops.append(Loop(transport: transport, cache: cache))
-        try await cache.prepare()
-      }
-    } catch {
-      for loop in loops { await loop.transport.shutdown() }
-      throw error
-    }
-    (all, self.jar) = (loops, jar)
-  }
-
-  /// What is known of the transfers that fill a file, the one that began it first.
-  package func details(of meter: TransferMeter) async -> [TransferDetails] {
-    var details: [TransferDetails] = []
-    for loop in all { details += await loop.transport.details(of: meter) }
-    return details
-  }
-
-  /// Has the next request for each file look at the disk again, and ask its server.
-  package func askAnew() async { for loop in all { await loop.cache.askAnew() } }
-
-  /// Writes what the loops learnt of finished files, so that each of them knows the files of the others.
-  func writeRows() async { for loop in all { await loop.cache.writeRows() } }
-
-  package func carryOut(
-    _ decision: NameDecision, on outcome: DownloadOutcome, of request: DownloadRequest
-  ) async throws(DownloadError) -> String? {
-    try await all[0].cache.carryOut(decision, on: outcome, of: request)
-  }
-
-  /// The cookies at the start and by now, lines of Netscape's format; nil if there are none. Secrets.
-  package func cookies() throws(DownloadError) -> (before: [String], after: [String])? {
-    jar.holdsCookies ? (firstCookies, try jar.lines()) : nil
-  }
-
-  /// Writes what the cache learnt, and ends the connections; gives what went wrong with the cache.
-  package func close() async -> [CacheWarning] {
-    // Side by side, because each takes a few changes of thread.
-    await withTaskGroup { group in
-      for loop in all {
-        group.addTask {
-          let warnings = await loop.cache.close()
-          await loop.transport.shutdown()
-          return warnings
-        }
-      }
-      return await group.reduce(into: [CacheWarning]()) { all, some in
-        for warning in some where !all.contains(warning) { all.append(warning) }
-      }
-    }
-  }
-}

@@ -242,75 +242,6 @@ public final class Downloads: Sendable {
   }
 }
 
-/// Something that went wrong with the cache, and failed no download.
-public struct DownloadWarning: Sendable, Equatable {
-  /// A word for programs, such as `unusable`.
-  public let kind: String
-  /// The folder or file of the cache.
-  public let path: String
-  /// The cause, where there is more to say.
-  public let detail: String
-
-  init(_ warning: CacheWarning) { (kind, path, detail) = (warning.kind.rawValue, warning.path.string, warning.detail) }
-}
-
-/// Opens a session for a scope, and closes it at the end of that, also when it throws: no download outlives it.
-/// - Throws: what opening throws (`DownloadError`), and what `body` throws.
-public nonisolated(nonsending) func withDownloads<Value>(
-  _ configuration: DownloadConfiguration, _ body: nonisolated(nonsending) (Downloads) async throws -> Value
-) async throws -> Value {
-  let downloads = try await Downloads(configuration)
-  do {
-    let value = try await body(downloads)
-    await downloads.close()
-    return value
-  } catch {
-    await downloads.close()
-    throw error
-  }
-}
-
-/// The same with the settings that most need.
-public nonisolated(nonsending) func withDownloads<Value>(
-  into directory: String, cacheFolder: String? = nil, _ body: nonisolated(nonsending) (Downloads) async throws -> Value
-) async throws -> Value {
-  try await withDownloads(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder), body)
-}
-
-/// Limits the single downloads of a session that go on at a time, of all hosts and of each; a list has its queue.
-final class CallLimit: Sendable {
-  private struct State {
-    var free: Int
-    var underWay: [String: Int] = [:]
-  }
-
-  private let state: Waiters<State>
-  private let perHost: Int
-
-  init(_ count: Int, perHost: Int?) {
-    state = Waiters(State(free: max(1, count)))
-    self.perHost = max(1, perHost ?? count)
-  }
-
-  /// Suspends until a download of a host may begin.
-  /// - Returns: false for a task that is cancelled meanwhile; else `leave` must be called.
-  func enter(_ host: String) async -> Bool {
-    await state.wait { [perHost] state in
-      guard state.free > 0, state.underWay[host, default: 0] < perHost else { return nil }
-      state.free -= 1
-      state.underWay[host, default: 0] += 1
-      return true
-    } ?? false
-  }
-
-  func leave(_ host: String) {
-    state.withLock { state in
-      state.free += 1
-      state.underWay[host] = state.underWay[host].flatMap { $0 > 1 ? $0 - 1 : nil }
-    }
-  }
-}
-
 // MARK: Names of the rooms below
 
 // A user of this library sees only these of them. With the upcoming feature MemberImportVisibility a program also
@@ -318,24 +249,33 @@ final class CallLimit: Sendable {
 
 /// How one file ended without a failure: its path, its size, and what proves that it is right.
 public typealias DownloadedFile = DownloadOutcome
+
 /// A failure of one download, or of the session: its code, cause, address and path.
 public typealias DownloadError = DownloadModel.DownloadError
+
 /// What proves that a file is right: a checksum, the length that its server said, or nothing.
 public typealias Proof = DownloadModel.Proof
+
 /// A checksum: `ContentDigest("sha256:…")`, or the digits alone.
 public typealias ContentDigest = DownloadModel.ContentDigest
+
 /// An attempt that follows a temporary failure.
 public typealias NextAttempt = DownloadModel.NextAttempt
 
 /// A way to run a list: in which order, and how many at a time. A program's own type may conform to it.
 public typealias DownloadStrategy = DownloadScheduling.DownloadStrategy
+
 /// What a strategy draws from: each request is given once.
 public typealias RequestSource = DownloadModel.RequestSource
+
 /// One file of a list, as a strategy sees it.
 public typealias DownloadRequest = DownloadModel.DownloadRequest
+
 /// One file after the other.
 public typealias SequentialStrategy = DownloadScheduling.SequentialStrategy
+
 /// Lanes that each run one file after the other, made with `async let`.
 public typealias AsyncLetStrategy = DownloadScheduling.AsyncLetStrategy
+
 /// A task for each file; the next starts as soon as one ends.
 public typealias TaskGroupStrategy = DownloadScheduling.TaskGroupStrategy

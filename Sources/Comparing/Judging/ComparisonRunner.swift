@@ -77,59 +77,6 @@ package struct ComparisonRunner: Sendable {
   }
 }
 
-package enum ComparisonError: Error, Sendable, Equatable {
-  /// With what had been measured by then.
-  case cancelled([RunMeasurement])
-  /// A run downloaded something else, or not all of it: times are comparable only when the work was the same.
-  case invalid(ComparisonPlan.Step, Objection)
-  case broken(ComparisonPlan.Step, DownloadError)
-
-  package enum Objection: Sendable, Equatable {
-    case failed([DownloadError])
-    /// No file was downloaded, and none failed.
-    case nothingDownloaded
-    /// Files differ from those of the plan's first run; which of the two is wrong is unknown.
-    case differs(ContentDifference, from: ComparisonPlan.Step)
-  }
-}
-
-package struct RunObservation: Sendable {
-  /// Its time is from before the first request to after the last file stood under its name, without hashing and
-  /// clearing up.
-  package let measurement: RunMeasurement
-  /// Each with its address.
-  package let failures: [DownloadError]
-  package let manifest: ContentManifest
-
-  package init(_ measurement: RunMeasurement, failures: [DownloadError] = [], manifest: ContentManifest) {
-    self.measurement = measurement
-    self.failures = failures
-    self.manifest = manifest
-  }
-}
-
-/// What came for each request, and not under each name, because names may depend on the order of the answers.
-package struct ContentManifest: Sendable {
-  /// By the position of the request in the list: its address without credentials, and a digest in a form that the
-  /// caller chooses; compared, never read.
-  private let files: [Int: (address: String, digest: String)]
-
-  package init(files: [Int: (address: String, digest: String)]) { self.files = files }
-
-  /// The first file, in the list's order, in which this manifest differs from another.
-  func firstDifference(from reference: ContentManifest) -> ContentDifference? {
-    for id in Set(files.keys).union(reference.files.keys).sorted() {
-      switch (files[id], reference.files[id]) {
-      case (let file?, nil): return .unexpected(address: file.address)
-      case (nil, let other?): return .missing(address: other.address)
-      case (let file?, let other?) where file.digest != other.digest: return .bytes(address: file.address)
-      default: continue
-      }
-    }
-    return nil
-  }
-}
-
 /// How the files of one run differ from those of another.
 package enum ContentDifference: Sendable, Equatable {
   case bytes(address: String)

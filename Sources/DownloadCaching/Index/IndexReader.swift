@@ -1,6 +1,5 @@
-package import DownloadModel
+import DownloadModel
 import FileReceiving
-package import SystemPackage
 
 /// One cache actor's own connection to the index, for lookups on the network loop's thread: to ask the index's actor
 /// would take ten times as long, for the change of threads.
@@ -94,29 +93,5 @@ final class IndexReader {
     if others.count > 1 { others.sort { $0.fetchedAt > $1.fetchedAt } }
     guard let own else { return others }
     return others.isEmpty ? [own] : [own] + others
-  }
-}
-
-/// How long files were when they were last fetched, which is good only for the order of a run, since they may have
-/// changed. It never waits: what cannot be had at once is unknown.
-package final class IndexedSizes {
-  private let connection: Connection
-  private let lookup: Statement
-
-  /// - Returns: nil if there is no index yet, or none that can be read.
-  package init?(in folder: FilePath) {
-    guard let own = try? Folder(own: folder), (try? own.standing(IndexDatabase.fileName))?.isUsers == true,
-      let connection = try? Connection(folder.appending(IndexDatabase.fileName).string, writes: false),
-      let lookup = try? connection.statement(CacheSchema.sizeOfAddress)
-    else { return nil }
-    self.connection = connection
-    self.lookup = lookup
-  }
-
-  /// - Returns: bytes; nil if unknown.
-  package func size(of address: Address) -> Int64? {
-    let found = try? lookup.rows([.text(address.resource)]) { $0.number(0) }.first
-    guard let size = found ?? nil, CacheRow.sizes.contains(size) else { return nil }
-    return size
   }
 }

@@ -198,18 +198,25 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
 private let (start, harmless) = (2, 24)
 /// The factor by which a wider one must raise the goodput at least.
 private let leastGain = 1.05
+
 /// Fewer are tried where so many rounds are left, because that may cost one.
 private let roundsForFewer = 32
+
 private let averageOfLargeFiles = 65536.0
+
 /// The first files, which meet a program and a server that are cold.
 private let warmUp = 8
+
 /// A goodput needs at least the first time, and so many files or the last time.
 private let shortestMeasurement = Duration.milliseconds(8)
+
 private let (tellingFiles, longestMeasurement) = (24.0, Duration.milliseconds(20))
 /// So many measurements tell all that is to be known of a width.
 private let memory = 8.0
+
 /// From the start to the first widening while nothing has been answered. A near server answers sooner.
 private let patience = Duration.milliseconds(5)
+
 /// Seconds that a connection costs which the server leaves waiting, and that this machine may stall.
 private let (worthwhile, stall) = (0.04, 0.02)
 /// The first rest before it tries more again, and the longest.

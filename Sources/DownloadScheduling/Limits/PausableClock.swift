@@ -60,16 +60,3 @@ package final class PausableClock: Clock, Sendable {
     }
   }
 }
-
-/// The time since it was made, on any clock.
-struct Stopwatch: Sendable {
-  let elapsed: @Sendable () -> Duration
-  /// Suspends until a moment, however late this is called: a pause that is computed first would be too long.
-  let sleepUntil: @Sendable (Duration) async throws -> Void
-
-  init(_ clock: some Clock<Duration>) {
-    let start = clock.now
-    elapsed = { start.duration(to: clock.now) }
-    sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
-  }
-}

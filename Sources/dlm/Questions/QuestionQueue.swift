@@ -5,38 +5,6 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-struct Question {
-  enum Kind: Equatable {
-    /// Another file has its name.
-    case conflict
-    case name
-  }
-
-  let request: DownloadRequest
-  let outcome: DownloadOutcome
-  let kind: Kind
-  /// An image's kind and size in words.
-  var picture: String?
-
-  /// How the file ended once a decision was carried out.
-  /// - Parameter path: where it stands then; nil if it was removed.
-  func outcome(after decision: NameDecision, at path: String?) -> DownloadOutcome {
-    var outcome = outcome
-    if path == nil { outcome.kind = .skipped }
-    outcome.path = path ?? outcome.renamedFrom ?? outcome.path
-    // A name that the user gave or withdrew is not asked for again.
-    if decision != .keep, decision != .replace { outcome.renamedFrom = nil }
-    return outcome
-  }
-
-  /// - Returns: the decision on a conflict, and whether on all that follow; nil for other keys.
-  static func decision(for key: TerminalKey) -> (NameDecision, forAll: Bool)? {
-    guard case .text(let letter) = key == .enter ? .text("k") : key else { return nil }
-    let decisions: [String: NameDecision] = ["k": .keep, "r": .replace, "s": .discard]
-    return decisions[letter.lowercased()].map { ($0, letter != letter.lowercased()) }
-  }
-}
-
 /// Questions about finished files, asked one at a time while other files go on. Each file stands whole under a numbered
 /// name until its question is answered, so its lane is free at once, and an interrupted queue means "keep both".
 final class QuestionQueue: Sendable {
@@ -171,32 +139,5 @@ final class QuestionQueue: Sendable {
         }
       }
     }
-  }
-}
-
-/// Files that the user left under the names that they came with (`--ask-names`): the next run in the same folder asks
-/// about them again.
-final class UnnamedFiles: Sendable {
-  private let file: FilePath?
-  private let paths: Lock<Set<ByteText>>
-
-  /// - Parameter file: nil where nothing is asked or remembered.
-  init(_ file: FilePath?) {
-    self.file = file
-    let bytes = file.map { OwnFiles.bytes(of: $0, upTo: 1 << 20) } ?? []
-    paths = Lock(Set(bytes.split(separator: 0).map { ByteText(String(utf8: $0)) }))
-  }
-
-  func contains(_ path: String) -> Bool { paths.withLock { $0.contains(ByteText(path)) } }
-
-  func note(_ path: String, isLeft: Bool) {
-    paths.withLock { _ = isLeft ? $0.insert(ByteText(path)).memberAfterInsert : $0.remove(ByteText(path)) }
-  }
-
-  /// Fails silently: then the next run asks less.
-  func keep() {
-    guard let file, (try? Folder(own: file.removingLastComponent())) != nil else { return }
-    let text = paths.withLock { $0.sorted() }.map(\.text).joined(separator: "\0")
-    _ = OutputFile(file, option: "--ask-names").keep(text)
   }
 }

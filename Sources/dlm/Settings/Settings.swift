@@ -3,7 +3,6 @@ import DownloadModel
 import DownloadScheduling
 import FoundationEssentials
 import Glibc
-import SystemPackage
 import TerminalProgress
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
@@ -147,109 +146,5 @@ struct Settings {
     own.first = []
     own.order = nil
     own.background = false
-  }
-}
-
-/// Where the value of a setting is from, strongest first.
-struct SettingOrigin: Equatable {
-  /// `option`, `environment`, `file` or `built-in`, as in JSON.
-  let kind: String
-  var place: String?
-  var line: Int?
-
-  /// For messages: `DLM_JOBS`, `.dlm.conf:3`.
-  var name: String { (place ?? kind) + (line.map { ":\($0)" } ?? "") }
-}
-
-/// The environment and the settings files, strongest first.
-struct SettingsSources {
-  let environment: [String: String]
-  let files: [SettingsFile]
-  /// The command's own options, which are stronger.
-  private(set) var given: Set<String> = []
-
-  static func load(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> SettingsSources {
-    StandardError.say(
-      unknownVariables(environment.keys).map { name in
-        let known = (OptionTable.settingKeys.map(variable) + ["DLM_CERT_PASSPHRASE"]).sorted()
-        let meant = NearestWord.to(name, among: known).map { "; did you mean \($0)?" }
-        return "dlm: \(name) in the environment is not a setting, and is ignored\(meant ?? "")"
-      })
-    StandardError.say(XDGFolders(environment).configWarning)
-    let ownFile = try ownPath(environment).flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) }
-    let here = try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say)
-    return SettingsSources(environment: environment, files: [here, ownFile].compactMap(\.self))
-  }
-
-  static let folderPath: FilePath = ".dlm.conf"
-  static func ownPath(_ environment: [String: String]) -> FilePath? {
-    XDGFolders(environment).config?.appending("dlm.conf")
-  }
-
-  static func variable(_ key: String) -> String {
-    "DLM_" + String(key.uppercased().map { $0 == "-" || $0 == "." ? "_" : $0 })
-  }
-
-  /// Variables that set no key of a settings file: a secret, what the tests of dlm itself read, and what a command of
-  /// `Hooks`, which may be dlm, is given.
-  private static let otherVariables: Set = [
-    "DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT", "DLM_URL", "DLM_PATH", "DLM_VERDICT", "DLM_STATUS",
-    "DLM_DONE", "DLM_FAILED",
-  ]
-
-  static func unknownVariables(_ names: some Sequence<String>) -> [String] {
-    let own = names.filter { $0.utf8.starts(with: "DLM_".utf8) && !otherVariables.contains($0) }
-    return own.isEmpty ? [] : Set(own).subtracting(OptionTable.settingKeys.map(variable)).sorted()
-  }
-
-  /// Gives a command what is set of the options that it has not; only those are found from then on.
-  mutating func complete(_ command: inout GetCommand) throws {
-    // Mostly nothing is set, and nothing is looked up.
-    guard !files.isEmpty || environment.keys.contains(where: { $0.utf8.starts(with: "DLM_".utf8) }) else { return }
-    given = Set(OptionTable.rows.filter { !$0.texts(&command).isEmpty }.map(\.name))
-    // Who asks for TLS 1.2 does not get what a setting asks for.
-    if given.contains("tlsv1.2") { given.insert("tlsv1.3") }
-    for row in OptionTable.rows where row.setting != .nowhere { try row.set(&command, self) }
-  }
-
-  /// The value of a key as written, and where; nil where nothing sets it, or an option does.
-  func found(_ key: String) -> (text: String, origin: SettingOrigin)? {
-    if given.contains(key) { return nil }
-    let variable = Self.variable(key)
-    if let text = environment[variable] { return (text, SettingOrigin(kind: "environment", place: variable)) }
-    return files.lazy.compactMap { $0.found(key) }.first
-  }
-
-  func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
-    let values: [Value]? = try values(key) { [$0] }
-    return values?.first
-  }
-
-  /// - Parameter split: a text into values, where it has several.
-  func values<Value: ExpressibleByArgument>(
-    _ key: String, split: (String) -> [String] = OptionTable.lines
-  ) throws -> [Value]? {
-    guard let (text, origin) = found(key) else { return nil }
-    return try split(text).map { text in
-      if let value = Value(argument: text) { return value }
-      let use = UsageMessages.possible(Value.self, nearly: text)
-      throw ValidationError("\(origin.name): \"\(text)\" is not a value for \(key); use \(use)")
-    }
-  }
-
-  /// Has a mistake in `body` name the variable or the line that the value is from; an option names itself.
-  func naming<Given, Value>(_ key: String, _ given: Given?, _ body: (Given) throws -> Value) throws -> Value? {
-    do {
-      return try given.map(body)
-    } catch let mistake as ValidationError {
-      guard let origin = found(key)?.origin else { throw mistake }
-      throw ValidationError("\(origin.name): \(mistake.message)")
-    }
-  }
-
-  /// A mistake of several settings, with the places of those that are no options.
-  func conflict(_ message: String, _ keys: String...) -> ValidationError {
-    let places = keys.compactMap { key in found(key).map { "\(key): \($0.origin.name)" } }
-    return ValidationError(places.isEmpty ? message : "\(message) (\(places.joined(separator: ", ")))")
   }
 }

@@ -1,0 +1,23 @@
+import DownloadModel
+
+/// What came for each request, and not under each name, because names may depend on the order of the answers.
+package struct ContentManifest: Sendable {
+  /// By the position of the request in the list: its address without credentials, and a digest in a form that the
+  /// caller chooses; compared, never read.
+  private let files: [Int: (address: String, digest: String)]
+
+  package init(files: [Int: (address: String, digest: String)]) { self.files = files }
+
+  /// The first file, in the list's order, in which this manifest differs from another.
+  func firstDifference(from reference: ContentManifest) -> ContentDifference? {
+    for id in Set(files.keys).union(reference.files.keys).sorted() {
+      switch (files[id], reference.files[id]) {
+      case (let file?, nil): return .unexpected(address: file.address)
+      case (nil, let other?): return .missing(address: other.address)
+      case (let file?, let other?) where file.digest != other.digest: return .bytes(address: file.address)
+      default: continue
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,51 @@
+import DownloadModel
+
+/// The way of one file through a run: a row of the waterfall.
+package struct FileTimeline: Sendable, Equatable {
+  package struct Span: Sendable, Equatable {
+    package let phase: FilePhase
+    package let begin: Duration
+    package let end: Duration
+
+    var length: Duration { end - begin }
+  }
+
+  package let address: String
+  /// One behind the other, from the start of the run to the end of the file.
+  package private(set) var spans: [Span] = []
+  package let bytes: Int64
+  package let hasFailed: Bool
+
+  package var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
+  package var end: Duration { spans.last?.end ?? .zero }
+
+  /// Every file of a run, in the order in which they began, without further segments: they come while it is received.
+  package static func all(_ details: RunDetails) -> [FileTimeline] {
+    let byAddress = Dictionary(grouping: details.transfers, by: \.times.address)
+    return byAddress.map { address, transfers in
+      FileTimeline(address, transfers, bytes: details.bytes[address], end: details.ends[address])
+    }.sorted { ($0.begin, $0.address) < ($1.begin, $1.address) }
+  }
+
+  private init(_ address: String, _ transfers: [RunDetails.Transfer], bytes: Int64?, end: Duration?) {
+    self.address = address
+    self.bytes = bytes ?? transfers.reduce(0) { $0 + $1.times.bytes }
+    hasFailed = end == nil
+    for transfer in transfers.sorted(by: { $0.begin < $1.begin }) where !transfer.times.isSegment {
+      let begin = transfer.begin
+      let times = transfer.times
+      add(.queued, until: begin)
+      add(.lookingUp, until: times.lookedUp.map { begin + $0 })
+      add(.connecting, until: times.connected.map { begin + $0 })
+      add(.securing, until: times.secured.map { begin + $0 })
+      add(.waiting, until: begin + (times.firstByte ?? times.end))
+      if times.firstByte != nil { add(.receiving, until: transfer.end) }
+    }
+    // Bytes that other transfers bring of it come until the end.
+    add(.finishing, until: end)
+  }
+
+  private mutating func add(_ phase: FilePhase, until time: Duration?) {
+    if let time, time > end { spans.append(Span(phase: phase, begin: end, end: time)) }
+  }
+}

@@ -1,0 +1,44 @@
+import DownloadModel
+import TerminalProgress
+
+enum Markup {
+  /// Text from outside for a place between tags or in a quoted attribute. By scalars, because a quote and a combining
+  /// mark are one Character, which is no quote.
+  static func text(_ text: some StringProtocol) -> String {
+    replacing(["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
+  }
+
+  /// Text without secrets and without what hides from the eye. XML 1.0 §2.2 knows no U+FFFE and U+FFFF either.
+  static func clean(_ text: some StringProtocol) -> String {
+    let text = TerminalText.sanitized(text)
+    return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value & 0xFFFE != 0xFFFE }))
+  }
+
+  /// JSON for the inside of a script element, which `</script` and `<!--` would end or change.
+  static func script(_ json: JSONValue) -> String {
+    replacing(["<": "\\u003c", ">": "\\u003e", "&": "\\u0026"], in: json.text)
+  }
+
+  private static func replacing(_ standIns: [Unicode.Scalar: String], in text: String) -> String {
+    var markup = ""
+    for scalar in text.unicodeScalars {
+      let standIn = scalar.value < 0x40 ? standIns[scalar] : nil
+      if let standIn { markup += standIn } else { markup.unicodeScalars.append(scalar) }
+    }
+    return markup
+  }
+
+  /// With two decimals at most: `12`, `0.5`, `3.25`; what is less than nothing, or no number, is 0.
+  static func number(_ value: Double) -> String {
+    var text = Quantity.decimal(value.isFinite ? value : 0, 100)[...]
+    while text.last == "0" { text.removeLast() }
+    return String(text.last == "." ? text.dropLast() : text)
+  }
+
+  /// Always in milliseconds, so that rows can be compared: `0.42 ms`, `12.5 ms`, `1,240 ms`.
+  static func milliseconds(_ time: Duration) -> String {
+    let value = time / .milliseconds(1)
+    let shown = value < 10 ? value : value < 100 ? (value * 10).rounded() / 10 : value.rounded()
+    return (shown < 1000 ? number(shown) : Quantity.count(Int(min(shown, 1e15)))) + " ms"
+  }
+}

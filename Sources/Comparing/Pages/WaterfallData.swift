@@ -1,0 +1,40 @@
+import DownloadModel
+
+/// What the page's script says of a row: numbers between blanks, and each address once for all modes, without their
+/// common beginning, because a thousand files in three modes have three thousand rows.
+struct WaterfallData {
+  let contents: ReportContents
+
+  var json: JSONValue {
+    let addresses = Set(contents.modes.flatMap { $0.files.map(\.address) }).sorted()
+    let places = Dictionary(uniqueKeysWithValues: zip(addresses, addresses.indices))
+    let shown = addresses.map { Markup.clean($0).unicodeScalars }
+    // Where the first and the last are alike, all are.
+    let ends = [shown.min { $0.lexicographicallyPrecedes($1) }, shown.max { $0.lexicographicallyPrecedes($1) }]
+    let first = ends[0] ?? .init()
+    let last = ends[1] ?? .init()
+    let same = zip(first, last).prefix { $0 == $1 }.count
+    return JSONValue([
+      // How much of the axis that the drawings share each mode takes.
+      "widths": contents.modes.map { $0.axis.end / contents.axis.end * Double(TimeAxis.units) },
+      "prefix": String(String.UnicodeScalarView(first.prefix(same))),
+      "names": shown.map { String(String.UnicodeScalarView($0.dropFirst(same))) },
+      "phases": FilePhase.allCases.map(\.name),
+      "runs": contents.modes.map { mode in
+        mode.files.map { Self.row($0, name: places[$0.address] ?? 0) }.joined(separator: ";")
+      },
+    ])
+  }
+
+  /// The name's number, the milliseconds of each phase, with nothing for none, and "x" for a failure: `3 40   9.5`.
+  private static func row(_ file: FileTimeline, name: Int) -> String {
+    let times = TimeShares([file]).times
+    let fields = FilePhase.allCases.map { phase in
+      let milliseconds = times[phase].map { $0 / .milliseconds(1) }
+      return milliseconds.map { Markup.number($0 < 10 ? $0 : ($0 * 10).rounded() / 10) } ?? ""
+    }
+    var row = "\(name) \(fields.joined(separator: " "))"
+    while row.last == " " { row.removeLast() }
+    return file.hasFailed ? row + " x" : row
+  }
+}

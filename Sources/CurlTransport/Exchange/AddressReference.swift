@@ -1,0 +1,24 @@
+import CCurl
+package import DownloadModel
+
+/// Resolves a text relative to an address (RFC 3986 §5): a `Location`, or a line of a list that was fetched from there.
+package enum AddressReference {
+  /// - Returns: nil if the result is no address for dlm. Within the origin of `base` it gets its login.
+  package static func resolve(_ text: String, against base: Address) -> Address? {
+    resolved(text, against: base.key).flatMap { try? Address($0) }.map { $0.withLogin(ifMissing: base) }
+  }
+
+  /// Uses libcurl's own parser, which also accepts what servers write against RFC 3986.
+  static func resolved(_ text: String, against base: String) -> String? {
+    guard let url = curl_url() else { return nil }
+    defer { curl_url_cleanup(url) }
+    let flags = UInt32(CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_NON_SUPPORT_SCHEME)
+    guard curl_url_set(url, CURLUPART_URL, base, 0) == CURLUE_OK,
+      curl_url_set(url, CURLUPART_URL, text, flags) == CURLUE_OK
+    else { return nil }
+    var result: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(url, CURLUPART_URL, &result, 0) == CURLUE_OK, let result else { return nil }
+    defer { curl_free(result) }
+    return String(cString: result)
+  }
+}

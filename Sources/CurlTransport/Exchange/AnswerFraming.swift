@@ -1,0 +1,40 @@
+import CCurl
+import DownloadModel
+import Glibc
+
+/// How the end of an answer's body is known (RFC 9112 §6.3).
+struct AnswerFraming {
+  let status: Int
+  let length: Int64?
+  /// A body without length and without chunks ends with the connection, so one that was cut short looks the same.
+  /// libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
+  let proof: Proof
+
+  /// - Throws: `.badResponse` if the head gives an invalid length: guessing might take half a file for the whole.
+  init(_ head: ResponseHead) throws(DownloadError) {
+    status = head.status
+    if status == 204 || status == 304 {
+      (length, proof) = (0, .framing)
+    } else if let coding = head["transfer-encoding"] {
+      // Content-Length means nothing beside it.
+      (length, proof) = (nil, coding.lowercased().hasSuffix("chunked") ? .framing : .nothing)
+    } else {
+      length = head.contentLength
+      proof = length == nil ? .nothing : .length
+      if length == nil, let claim = head["content-length"] {
+        throw DownloadError(.badResponse, "its Content-Length is \"\(claim.prefix(80))\"", "reading the answer")
+      }
+      if let length, length > ResponseHead.longestFile {
+        throw DownloadError(
+          .badResponse, "it claims \(length) bytes, and no file is that long", "reading the answer")
+      }
+    }
+  }
+
+  /// - Throws: `.shortBody` or `.longBody` if another number of bytes came than was announced.
+  func check(received: Int64) throws(DownloadError) {
+    guard let length, length != received else { return }
+    let code: DownloadError.Code = received < length ? .shortBody : .longBody
+    throw DownloadError(code, "\(received) of \(length) bytes arrived", "receiving", isTransient: true)
+  }
+}

@@ -1,0 +1,45 @@
+import CCurl
+import DownloadModel
+
+/// Where a transfer goes: first to the address of its request, then to where redirects lead (RFC 9110 §15.4); each
+/// target is judged before it is asked (HTTP rule 25), and gets a transfer of its own, since libcurl has one list of
+/// header lines for all hosts (HTTP rule 42).
+struct Route {
+  /// As many redirects as browsers follow.
+  static let limit = 20
+
+  let home: Address
+  private(set) var destination: Address
+  private var hops = 0
+
+  init(_ home: Address) {
+    self.home = home
+    destination = home
+  }
+
+  /// - Parameters:
+  ///   - location: as the server wrote it, often relative to where it was sent (RFC 9110 §10.2.2).
+  ///   - mayLeaveTLS: `TransferRequest.mayLeaveTLS`.
+  /// - Throws: `.redirect` if it must not be followed.
+  func following(_ location: String, mayLeaveTLS: Bool = false) throws(DownloadError) -> Route {
+    guard hops < Self.limit else { throw Self.refusal("more than \(Self.limit) in a row") }
+    guard let text = AddressReference.resolved(location, against: destination.key), let target = try? Address(text)
+    else { throw Self.refusal("to \(Self.shown(location))") }
+    if destination.scheme == .https, target.scheme == .http, !mayLeaveTLS {
+      throw Self.refusal("from https to \(target)")
+    }
+    var next = self
+    next.destination = target.withLogin(ifMissing: destination).withLogin(ifMissing: home)
+    next.hops += 1
+    return next
+  }
+
+  private static func shown(_ location: String) -> String {
+    let text = Redaction.redactedAddress(location)
+    return text.utf8.count > 500 ? "\(text.prefix(500))\(Redaction.mark)" : text
+  }
+
+  private static func refusal(_ why: String) -> DownloadError {
+    DownloadError(.redirect, cause: .detail(why), activity: "following redirects")
+  }
+}

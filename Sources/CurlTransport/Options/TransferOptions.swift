@@ -1,0 +1,78 @@
+import CCurl
+import DownloadModel
+import Synchronization
+
+/// The current options of an easy handle: those that cost something are set only where they differ from the last
+/// transfer's.
+struct TransferOptions: ~Copyable {
+  /// Kept as long as libcurl points to it.
+  private var ownLines: HeaderLines?
+  private var detours: HeaderLines?
+  private(set) var proxy: Proxy?
+  /// Nil while it is being set.
+  private var isHome: Bool? = true
+  private var readsNetrc = true
+  private var isHead = false
+  private var cookies: String?
+  private(set) var bufferSize = 0
+  private(set) var way: ConnectionWay = []
+  /// The origin whose Digest challenge libcurl keeps in the handle.
+  var challenger: String?
+
+  mutating func set(
+    _ request: TransferRequest, to address: Address, _ settings: TransferSettings, on easy: borrowing EasyHandle
+  ) throws(CurlFailure) {
+    try easy.set(CURLOPT_URL, address.wireText)
+    try set(settings.options.proxies[address.scheme], on: easy)
+    let wantedWay = settings.ways.isEmpty ? [] : settings.ways[address.hostAndPort] ?? []
+    if wantedWay != way { try settings.apply(wantedWay, to: easy) }
+    way = wantedWay
+    try easy.set(CURLOPT_RANGE, request.rangeStart.map { "\($0)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? "") })
+    if request.isHead != isHead { try easy.set(CURLOPT_NOBODY, request.isHead ? 1 : 0) }
+    isHead = request.isHead
+    let goesHome = request.isHome(address)
+    let isOther = goesHome != isHome
+    isHome = nil
+    if isOther { try settings.applyGuarded(goesHome, to: easy) }
+    let mayRead = settings.readsNetrc(for: address, of: request)
+    if mayRead != readsNetrc { try settings.apply(netrc: mayRead, to: easy) }
+    readsNetrc = mayRead
+    let own = GivenLines.own(of: request, for: address)
+    let wanted = own.cookies ?? (goesHome ? settings.given.cookies : nil)
+    if wanted != cookies { try easy.set(CURLOPT_COOKIE, wanted) }
+    cookies = wanted
+    if !request.headerLines.isEmpty || !own.others.isEmpty {
+      let lines = try settings.lines(isHome: goesHome, own, adding: request.headerLines)
+      try easy.set(CURLOPT_HTTPHEADER, list: lines)
+      ownLines = consume lines
+    } else if ownLines != nil || isOther {
+      try settings.applyLines(goesHome, to: easy)
+      ownLines = nil
+    }
+    isHome = goesHome
+  }
+
+  private mutating func set(_ wanted: Proxy?, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    if wanted !== proxy {
+      try easy.set(CURLOPT_PROXY, wanted?.address.wireText ?? "")
+      proxy = wanted
+    }
+    if let wanted { try easy.set(CURLOPT_PROXYAUTH, wanted.authentication) }
+  }
+
+  mutating func set(_ detours: consuming HeaderLines, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    try easy.set(CURLOPT_RESOLVE, list: detours)
+    self.detours = consume detours
+  }
+
+  mutating func set(bufferSize size: Int, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    guard bufferSize != size else { return }
+    do {
+      try easy.set(CURLOPT_BUFFERSIZE, size)
+      bufferSize = size
+    } catch {
+      // The handle still has its last transfer's buffer, because other transfers use the same connection (HTTP/2).
+      guard case .curl(Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue), _) = error.cause else { throw error }
+    }
+  }
+}

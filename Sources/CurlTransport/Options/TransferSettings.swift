@@ -1,0 +1,133 @@
+import CCurl
+import DownloadModel
+import Synchronization
+
+/// `TransportOptions` as libcurl's options, made once for each loop and applied once to each easy handle.
+final class TransferSettings {
+  let options: TransportOptions
+  /// The header lines of every request that goes home (`TransferRequest.isHome`), and of every other one.
+  private let homeLines: HeaderLines
+  private let otherLines: HeaderLines
+  let given: GivenLines
+  private(set) lazy var logins = LoginMemory()
+  /// By host and port; most hosts need no other.
+  var ways: [String: ConnectionWay] = [:]
+  private let authorityFolder: String?
+
+  init(_ options: TransportOptions) throws(CurlFailure) {
+    self.options = options
+    given = GivenLines(options.headerLines)
+    authorityFolder = options.caFolder ?? dlm_curl_ca_folder().map { String(cString: $0) }
+    // Without coding, the bytes on disk are the origin's own, so that a range of them can be requested later. The agent
+    // is a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
+    let own = ["Accept-Encoding: identity", "User-Agent: \(options.userAgent)"]
+    // Neither is stored before both are made, because a noncopyable value must not be left half initialised.
+    let homeLines = try HeaderLines((given.names.contains("user-agent") ? [own[0]] : own) + given.others)
+    let otherLines = try HeaderLines(own)
+    self.homeLines = homeLines
+    self.otherLines = otherLines
+  }
+
+  var connectTimeout: Int { options.connectTimeout.milliseconds }
+
+  /// Half the stall timeout: how many nanoseconds a request may wait while its host is busy with others.
+  var longestWait: UInt64 { UInt64(max(1, options.stallTimeout.milliseconds)) * 500_000 }
+
+  /// Whether several transfers to that address may turn out to use one connection (HTTP/2).
+  func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }
+
+  // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
+  private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies[.https] == nil }
+
+  func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
+    let isHome = request.isHome(place)
+    if showsLogin(for: place, of: request) { return false }
+    return place.hasCredentials || options.logins?.hasLogin(for: place.host, isHome: isHome) == true
+  }
+
+  /// Whether a header line is the login.
+  func showsLogin(for place: Address, of request: TransferRequest) -> Bool {
+    given.showsLogin && request.isHome(place) || GivenLines.own(of: request, for: place).showsLogin
+  }
+
+  /// Away from home, the netrc file is read only for a login that names the host.
+  func readsNetrc(for place: Address, of request: TransferRequest) -> Bool {
+    options.netrcFile == nil || request.isHome(place)
+      || options.logins?.hasLogin(for: place.host, isHome: false) == true
+  }
+
+  /// CURLOPT_NETRC. libcurl reads the file for each transfer, so it is set only where it has a login.
+  func apply(netrc isRead: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    try easy.set(CURLOPT_NETRC, Int((isRead ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED).rawValue))
+  }
+
+  func applyGuarded(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    guard let identity = options.tls.identity else { return }
+    try easy.set(CURLOPT_SSLCERT, isHome ? identity.certificate : nil)
+    try easy.set(CURLOPT_SSLKEY, isHome ? identity.key : nil)
+  }
+
+  /// - Parameter own: go before those of the same names.
+  func lines(isHome: Bool, _ own: GivenLines, adding more: [String]) throws(CurlFailure) -> HeaderLines {
+    let usual = (isHome ? homeLines.texts : otherLines.texts).filter { !own.names.contains(HeaderLine($0).name) }
+    return try HeaderLines(usual + own.others + more)
+  }
+
+  func applyLines(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    if isHome {
+      try easy.set(CURLOPT_HTTPHEADER, list: homeLines)
+    } else {
+      try easy.set(CURLOPT_HTTPHEADER, list: otherLines)
+    }
+  }
+
+  func apply(to easy: borrowing EasyHandle) throws(CurlFailure) {
+    try easy.set(CURLOPT_NOSIGNAL, 1)
+    try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    // Header lines are for the server; a proxy's CONNECT gets none.
+    try easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+    try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    // A name lookup that hangs must not hold up cancellation or the end of the process.
+    try easy.set(CURLOPT_QUICK_EXIT, 1)
+    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
+    try apply([], to: easy)
+    // Otherwise libcurl searches the environment for six names with each transfer.
+    try easy.set(CURLOPT_PROXY, "")
+    // An https proxy's certificate is verified like a server's.
+    if let file = options.caFile {
+      for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { try easy.set(option, file) }
+    }
+    if options.isInsecure {
+      for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYPEER] { try easy.set(option, 0) }
+      for option in [CURLOPT_SSL_VERIFYHOST, CURLOPT_PROXY_SSL_VERIFYHOST] { try easy.set(option, 0) }
+    }
+    if let file = options.netrcFile {
+      try apply(netrc: true, to: easy)
+      try easy.set(CURLOPT_NETRC_FILE, file)
+    }
+    try options.cookieJar?.apply(to: easy)
+    try apply(options.tls, to: easy)
+    try applyLines(true, to: easy)
+    try applyGuarded(true, to: easy)
+  }
+
+  func apply(_ way: ConnectionWay, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    let usesHTTP2 = asksForHTTP2 && !way.contains(.http1)
+    try easy.set(CURLOPT_HTTP_VERSION, usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    let hasFile = options.caFile != nil || dlm_curl_ca_file() != nil
+    let folder = hasFile && !way.contains(.folder) ? nil : authorityFolder
+    for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { try easy.set(option, folder) }
+  }
+
+  private func apply(_ tls: TLSOptions, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    // CURL_SSLVERSION_… in the lower half, CURL_SSLVERSION_MAX_… in the upper one.
+    if tls.oldest != nil || tls.newest != nil {
+      try easy.set(CURLOPT_SSLVERSION, (tls.oldest?.number ?? 0) | (tls.newest?.number ?? 0) << 16)
+    }
+    if let keys = tls.pinnedKeys { try easy.set(CURLOPT_PINNEDPUBLICKEY, keys) }
+    if let file = tls.revocationList { try easy.set(CURLOPT_CRLFILE, file) }
+    guard let identity = tls.identity else { return }
+    try easy.set(CURLOPT_SSLCERTTYPE, identity.isPKCS12 ? "P12" : "PEM")
+    try easy.set(CURLOPT_KEYPASSWD, identity.passphrase)
+  }
+}

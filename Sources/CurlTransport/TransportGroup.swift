@@ -1,0 +1,35 @@
+import CCurl
+import DownloadModel
+import Glibc
+import Synchronization
+
+/// The network loops of one run. Together they know on which connections a host answers. The lock is taken where
+/// something is unusual or a loop begins or ends, not for each file.
+package final class TransportGroup: Sendable {
+  private let state = Lock(State())
+  /// How many loops have a request that waits for the first answer of its connection; only then answers are counted.
+  private let watchers = Atomic<Int>(0)
+
+  private struct State {
+    var agents: [CurlAgent] = []
+    var trials: [String: OvertakenRule.Trials] = [:]
+  }
+
+  package init() {}
+
+  var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
+
+  func watch(_ isOn: Bool) { watchers.add(isOn ? 1 : -1, ordering: .relaxed) }
+
+  var agents: [CurlAgent] { state.withLock { $0.agents } }
+
+  func join(_ agent: CurlAgent) { state.withLock { $0.agents.append(agent) } }
+
+  func leave(_ agent: CurlAgent) { state.withLock { $0.agents.removeAll { $0 === agent } } }
+
+  func trials(at host: String) -> OvertakenRule.Trials { state.withLock { $0.trials[host] ?? OvertakenRule.Trials() } }
+
+  func change(_ host: String, _ body: (inout OvertakenRule.Trials) -> Void) {
+    state.withLock { body(&$0.trials[host, default: OvertakenRule.Trials()]) }
+  }
+}

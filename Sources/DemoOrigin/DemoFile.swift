@@ -1,0 +1,24 @@
+import DownloadModel
+
+/// One file of the demonstration origin. Its bytes follow from the seed; nothing is stored.
+package struct DemoFile: Sendable, Equatable {
+  /// Absolute path as it stands in an address, percent-encoded where needed: `/archives/site.tar.gz`.
+  package let path: String
+  /// Length in bytes.
+  package let size: Int
+  package let seed: UInt64
+
+  package init(path: String, size: Int, seed: UInt64) {
+    self.path = path
+    self.size = size
+    self.seed = seed
+  }
+
+  /// A strong entity tag with its quotes (RFC 9110 §8.8.3): the bytes follow from seed and length alone.
+  package var entityTag: String { "\"\(String(seed, radix: 16))-\(String(size, radix: 16))\"" }
+
+  /// Seconds since 1970: a minute of a day in 2024 for each seed, old enough for a strong date (RFC 9110 §8.8.2.2).
+  var lastModified: Int64 { 1_717_236_000 + Int64(seed % 1440) * 60 }
+
+  var content: DemoContent { DemoContent(seed: seed) }
+}

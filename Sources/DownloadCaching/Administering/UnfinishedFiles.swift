@@ -1,0 +1,79 @@
+import DownloadModel
+import FileReceiving
+import Glibc
+import SystemPackage
+
+/// The unfinished files in one folder that are this user's dlm's own, by the seal of their metadata (`ResumeMetadata`),
+/// owner and rights.
+struct UnfinishedFiles {
+  private let folder: Folder
+  private let path: String
+  private let secret: UserSecret
+
+  /// - Throws: Errno; `.noSuchFileOrDirectory` where there is no such folder.
+  init(in path: FilePath, _ secret: UserSecret) throws(Errno) {
+    folder = try Folder(standing: path)
+    self.path = try folder.canonicalPath()
+    self.secret = secret
+  }
+
+  /// Looks at no locks: a process that begins to use a file at this moment must not find it taken.
+  func found() throws(Errno) -> [UnfinishedFile] {
+    var found: [UnfinishedFile] = []
+    try forEachMetadata { name, _, metadata throws(Errno) in
+      guard let standing = try folder.standing(name.part)?.identity, standing.isRegularFile else { return }
+      found.append(
+        UnfinishedFile(
+          address: metadata.address, isKeyed: metadata.held.trust != .usual,
+          path: FilePath(path).appending(name.part), bytes: metadata.bytes(length: standing.size),
+          total: metadata.held.total, validator: metadata.held.validator))
+    }
+    return found
+  }
+
+  /// Removes unfinished files with what stands beside them; not those that a living process has in use.
+  package func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
+    var removed = Freed()
+    try forEachMetadata { name, file, metadata throws(Errno) in
+      if isMeant(metadata.address) { try remove(name, file, isMeant, &removed) }
+    }
+    return removed
+  }
+
+  /// Calls `body` with the metadata of this user's dlm.
+  private func forEachMetadata(
+    _ body: (PartialName, borrowing Descriptor, ResumeMetadata) throws(Errno) -> Void
+  ) throws(Errno) {
+    for name in try folder.names().compactMap({ PartialName(ofMetadata: $0) }) {
+      guard let file = try folder.openOwn(name.metadata), let metadata = try ResumeMetadata.read(file, secret)
+      else { continue }
+      try body(name, file, metadata)
+    }
+  }
+
+  /// The lock of the part keeps a download from going on with it, and that of the metadata from taking the name
+  /// meanwhile. The part goes first: metadata alone is removed by the next run, and a part alone by nobody.
+  private func remove(
+    _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool, _ removed: inout Freed
+  ) throws(Errno) {
+    let part = try folder.openOwn(name.part, O_RDWR, names: 2) ?? .closed
+    if part.isOpen, !part.lock() { return removed.partsInUse += 1 }
+    defer { if part.isOpen { part.unlock() } }
+    guard metadata.lock() else { return removed.partsInUse += 1 }
+    defer { metadata.unlock() }
+    // Between opening and locking, either may have been replaced, or have become a finished file.
+    guard try folder.has(metadata, as: name.metadata),
+      part.isOpen ? try folder.has(part, as: name.part) : try folder.standing(name.part) == nil,
+      let current = try ResumeMetadata.read(metadata, secret), isMeant(current.address)
+    else { return }
+    // A part with a second name is a finished file that still has its part's name.
+    let bytes = try folder.allocatedBytes(of: name.part, ifRemoved: true) + folder.allocatedBytes(of: name.metadata)
+    if part.isOpen {
+      try folder.remove(name.part)
+      removed.parts += 1
+    }
+    for number in 0...8 { _ = try folder.removeOwn(name.draft(secret, number)) }
+    try folder.remove(name.metadata)
+    removed.partBytes += bytes
+  }
+}

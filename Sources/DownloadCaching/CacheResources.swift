@@ -1,0 +1,103 @@
+import DownloadModel
+import FileReceiving
+import Synchronization
+import SystemPackage
+
+/// What the cache actors of one run share, one for each network loop.
+///
+/// Behind a lock, since a hop to an actor's thread would cost more than a small file's own work. It is held only for a
+/// table lookup, except once a run, while the output folder or the index is opened.
+final class CacheResources: Sendable {
+  let worker = DiskWorker("disk-worker")
+  /// Of its own, so that a sync does not queue behind gigabytes that are read or copied.
+  let syncer = DiskWorker("disk-syncer")
+  /// Which requests other processes have under way; nil if the run does not look.
+  let claims: ProcessClaims?
+  /// Empty unless the disk had no room for them.
+  let claimsWarnings: [CacheWarning]
+  let secret: UserSecret
+  let runNumber = UInt64.random(in: .min ... .max)
+  private let state = Lock(State())
+  let began: RunStart
+
+  init(_ configuration: CacheConfiguration) {
+    secret = UserSecret(in: configuration.keyFolder ?? configuration.cacheFolder)
+    began = RunStart(seconds: configuration.now(), stamp: WallClock.stamp())
+    var warnings: [CacheWarning] = []
+    claims = configuration.claimsFolder.flatMap { folder in
+      ProcessClaims(in: folder) { warnings = [CacheWarning(.unseen, path: folder, detail: CacheWarning.words($0))] }
+    }
+    claimsWarnings = warnings
+  }
+
+  private struct State {
+    var folders: OpenFolders?
+    /// What the first try to open it came to.
+    var index: Result<CacheIndex, Errno>?
+    /// By canonical path.
+    var owners: [ByteText: FileOwners] = [:]
+    var members: [Member] = []
+    var keeper: StoreKeeper?
+  }
+
+  /// Weak, because each of these caches holds the resources.
+  private struct Member {
+    weak var cache: DownloadCache?
+  }
+
+  // MARK: Opened when first needed
+
+  func folders(_ configuration: CacheConfiguration) throws(DownloadError) -> OpenFolders {
+    try state.withLock { state throws(DownloadError) in
+      if let folders = state.folders { return folders }
+      let folders = OpenFolders(
+        try OutputDirectory(configuration.directory, openedAt: configuration.heldDirectory, secret: secret))
+      state.folders = folders
+      return folders
+    }
+  }
+
+  /// - Throws: errno of the first try to open it.
+  func index(at path: FilePath, now: @escaping @Sendable () -> Int64) throws(Errno) -> CacheIndex {
+    let opened = state.withLock { state in
+      let opened = state.index ?? Result { () throws(Errno) in try CacheIndex(at: path, secret, now: now) }
+      state.index = opened
+      return opened
+    }
+    return try opened.get()
+  }
+
+  var owners: [ByteText: FileOwners] {
+    get { state.withLock { $0.owners } }
+    set { state.withLock { $0.owners = newValue } }
+  }
+
+  /// Of the run, where any of its files may be kept.
+  var keeper: StoreKeeper? { state.withLock { $0.keeper } }
+
+  func keeper(of folder: Folder, _ configuration: CacheConfiguration) -> StoreKeeper? {
+    guard configuration.store != .none else { return nil }
+    return state.withLock { state in
+      let keeper =
+        state.keeper
+        ?? StoreKeeper(folder, secret, configuration.store, maxBytes: configuration.maxStoreBytes, claims)
+      state.keeper = keeper
+      return keeper
+    }
+  }
+
+  // MARK: The actors
+
+  func enter(_ cache: DownloadCache) { state.withLock { $0.members.append(Member(cache: cache)) } }
+
+  var members: [DownloadCache] { state.withLock { $0.members.compactMap(\.cache) } }
+
+  /// - Returns: whether this was the last cache.
+  func leave(_ cache: DownloadCache) -> Bool {
+    state.withLock { state in
+      let count = state.members.count
+      state.members.removeAll { $0.cache === cache || $0.cache == nil }
+      return count > 0 && state.members.isEmpty
+    }
+  }
+}

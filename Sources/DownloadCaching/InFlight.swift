@@ -1,0 +1,102 @@
+import DownloadModel
+import FileReceiving
+
+/// The requests in flight, and the equal requests that wait for them. Isolated state of one cache actor.
+///
+/// One request's task does the work: a task of its own would cost each small file a twentieth of its processor time.
+final class InFlight {
+  /// How a waiting request goes on.
+  enum Turn {
+    case answer(DownloadOutcome)
+    case failure(DownloadError)
+    /// As if it came only now.
+    case askAnew
+    /// It takes over the work.
+    case goOn(FileDownload)
+  }
+
+  private struct Turns {
+    /// Of all that wait, once the download has ended.
+    var last: Turn?
+    /// Of the first that waits, when the working task was cancelled.
+    var next: FileDownload?
+
+    /// - Parameter shares: whether the answer is the request's too.
+    mutating func take(shares: Bool) -> Turn? {
+      if let last { return shares ? last : .askAnew }
+      guard shares, let download = next else { return nil }
+      next = nil
+      return .goOn(download)
+    }
+  }
+
+  private final class Flight {
+    let trust: TrustMark
+    /// Nil while the cache still looks for the file on the disk.
+    var download: FileDownload? { didSet { tell() } }
+    var waiting = 0
+    /// How many of those the answer is for.
+    var sharing = 0 { didSet { tell() } }
+    lazy var turns = Waiters(Turns())
+
+    init(_ trust: TrustMark) { self.trust = trust }
+
+    /// A cancelled transfer asks whether other requests wait.
+    private func tell() { download?.waiting = sharing }
+  }
+
+  private var flights: [DownloadRequest.Key: Flight] = [:]
+
+  func contains(_ key: DownloadRequest.Key) -> Bool { flights[key] != nil }
+
+  func count(for key: DownloadRequest.Key) -> Int { flights[key]?.waiting ?? 0 }
+
+  func begin(_ key: DownloadRequest.Key, _ trust: TrustMark) { flights[key] = Flight(trust) }
+
+  @inline(never)
+  func note(_ opened: OpenedDownload<FileDownload>, of key: DownloadRequest.Key) {
+    switch opened {
+    case .answered(let outcome): land(key, .success(outcome))
+    case .missing(let download): flights[key]?.download = download
+    }
+  }
+
+  /// Waits for the task of an equal request that is in flight.
+  /// - Parameter trust: with another than the download's, the request is asked for after this one.
+  nonisolated(nonsending) func turn(_ key: DownloadRequest.Key, _ trust: TrustMark) async -> Turn {
+    guard let flight = flights[key] else { return .askAnew }
+    let shares = trust == flight.trust
+    flight.waiting += 1
+    if shares { flight.sharing += 1 }
+    defer {
+      flight.waiting -= 1
+      if shares { flight.sharing -= 1 }
+    }
+    return await flight.turns.wait { $0.take(shares: shares) } ?? .failure(.cancelled)
+  }
+
+  /// The working task was cancelled, so the first waiting request continues the download.
+  /// - Returns: false if no request waits.
+  func handOn(_ download: FileDownload, of key: DownloadRequest.Key) -> Bool {
+    guard let flight = flights[key], flight.sharing > 0 else { return false }
+    flight.turns.withLock { $0.next = download }
+    // Nobody takes it where all that waited were cancelled too.
+    return flight.turns.withLock { turns in
+      defer { turns.next = nil }
+      return turns.next == nil
+    }
+  }
+
+  /// Every waiting request gets the result. Where the working task was cancelled, the others start anew; another
+  /// failure is marked as coalesced, since it happened once.
+  @inline(never)
+  func land(_ key: DownloadRequest.Key, _ result: Result<DownloadOutcome, DownloadError>) {
+    guard let flight = flights.removeValue(forKey: key), flight.waiting > 0 else { return }
+    let turn: Turn =
+      switch result {
+      case .success(let outcome): .answer(outcome)
+      case .failure(let error): error.code == .cancelled ? .askAnew : .failure(error.coalesced)
+      }
+    flight.turns.withLock { $0.last = turn }
+  }
+}

@@ -1,0 +1,34 @@
+import DownloadModel
+import FileReceiving
+
+/// The columns of a row, of which schema, statements and journal lines are made, in this order. A `CodingKey` has its
+/// name as `stringValue`; for an interpolated case, the runtime searches all conformances several times at each start.
+enum RowColumn: Int, CaseIterable, CodingKey {
+  // The key, by which rows are sorted.
+  case address, directory, requested
+  case trust, name, wanted, device, inode, size, modified, etag, lastModified, date, fetchedAt
+  case cacheControl, expires, age, vary, answeredBy, digest, selection, usedAt, status, sum
+  /// Last, because it is known last.
+  case changed
+
+  static let all = Array(allCases)
+  static let key = all[..<trust.rawValue]
+
+  enum Value {
+    case text(String?)
+    case number(Int64?)
+  }
+
+  var isNumber: Bool {
+    switch self {
+    case .device, .inode, .size, .modified, .fetchedAt, .usedAt, .status, .changed: true
+    default: false
+    }
+  }
+
+  var definition: String { "\(stringValue) \(isNumber ? "INTEGER" : "TEXT")" }
+
+  /// As a column that SQLite gives, and as a parameter that it takes.
+  var place: CInt { CInt(rawValue) }
+  var position: CInt { place + 1 }
+}

@@ -1,0 +1,92 @@
+import DownloadModel
+import FileReceiving
+
+/// Where the columns of a row are read; nil for nothing.
+protocol RowSource {
+  mutating func text(_ column: RowColumn) throws(NoRow) -> String?
+  mutating func number(_ column: RowColumn) throws(NoRow) -> Int64?
+}
+
+/// A value of another type than its column's, which dlm never wrote.
+struct NoRow: Error {}
+
+extension CacheRow.Fields {
+  /// Of all columns but `changed`.
+  @inline(__always)
+  func value(_ column: RowColumn) -> RowColumn.Value {
+    switch column {
+    case .address: .text(key.address)
+    case .directory: .text(key.directory)
+    case .requested: .text(key.requested)
+    case .trust: .text(trust.text)
+    case .name: .text(name)
+    case .wanted: .text(wanted)
+    case .device: .number(identity.device)
+    case .inode: .number(identity.inode)
+    case .size: .number(identity.size)
+    case .modified: .number(identity.modified)
+    case .etag: .text(validator.etag)
+    case .lastModified: .text(validator.lastModified)
+    case .date: .text(validator.date)
+    case .fetchedAt: .number(fetchedAt)
+    case .cacheControl: .text(freshness.cacheControl)
+    case .expires: .text(freshness.expires)
+    case .age: .text(freshness.age)
+    case .vary: .text(freshness.vary)
+    case .answeredBy: .text(effectiveURL)
+    case .digest: .text(digest)
+    case .selection: .text(selection)
+    case .usedAt: .number(usedAt)
+    case .status: .number(status.map(Int64.init))
+    case .sum: .text(sum)
+    case .changed: .number(nil)
+    }
+  }
+}
+
+extension CacheRow {
+  /// - Parameter key: the row's, where it is known.
+  init(from source: inout some RowSource, key: RowKey? = nil) throws(NoRow) {
+    func text(_ column: RowColumn) throws(NoRow) -> String {
+      guard let text = try source.text(column) else { throw NoRow() }
+      return text
+    }
+    func number(_ column: RowColumn) throws(NoRow) -> Int64 {
+      guard let number = try source.number(column) else { throw NoRow() }
+      return number
+    }
+    func readKey() throws(NoRow) -> RowKey {
+      try RowKey(address: text(.address), directory: text(.directory), requested: text(.requested))
+    }
+    let rowKey = if let key { key } else { try readKey() }
+    let name = try text(.name)
+    let wanted = try text(.wanted)
+    try self.init(
+      key: rowKey, name: name, wanted: FileNaming.areSame(name, wanted) ? name : wanted,
+      identity: FileIdentity(
+        device: number(.device), inode: number(.inode), size: number(.size),
+        modified: number(.modified)), changed: ChangeTime(number: number(.changed)),
+      validator: Validator(
+        etag: source.text(.etag), lastModified: source.text(.lastModified), date: source.text(.date)),
+      fetchedAt: number(.fetchedAt), usedAt: number(.usedAt),
+      status: source.number(.status).map(Int.init),
+      freshness: FreshnessFields(
+        cacheControl: source.text(.cacheControl), expires: source.text(.expires),
+        age: source.text(.age), vary: source.text(.vary)),
+      effectiveURL: source.text(.answeredBy), trust: TrustMark(text: text(.trust)),
+      selection: source.text(.selection), digest: source.text(.digest), sum: source.text(.sum))
+  }
+}
+
+extension Connection {
+  func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] { try rows(sql, values) { $0 } }
+
+  func rows<Value>(_ sql: String, _ values: [Statement.Value], _ read: (CacheRow) -> Value) throws -> [Value] {
+    var reader = RowReader(try statement(sql))
+    return try statement(sql).rows(values) { _ in read(try CacheRow(from: &reader)) }
+  }
+}
+
+extension RowKey {
+  var values: [Statement.Value] { [.text(address), .text(directory), .text(requested)] }
+}

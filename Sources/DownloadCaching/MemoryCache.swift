@@ -1,0 +1,48 @@
+import DownloadModel
+import FileReceiving
+
+/// The files that this loop finished or found last. Of two generations the older goes when the younger is full.
+struct MemoryCache {
+  struct Entry: Equatable {
+    var name: String
+    var size: Int64
+    /// Nil without an index. Then equal length is enough, because this run wrote the file.
+    var identity: FileIdentity?
+    var changed: ChangeTime?
+    var trust = TrustMark.usual
+
+    func isThat(_ file: StandingFile) -> Bool {
+      guard let identity, let changed else { return size == file.identity.size }
+      return file.isUsers && file.identity == identity && changed.isThat(of: file)
+    }
+  }
+
+  /// By the key's hash: looking for a key that is missing, as most are, touches no key.
+  private typealias Generation = [Int: (key: DownloadRequest.Key, entry: Entry)]
+
+  private var young: Generation = [:]
+  private var old: Generation = [:]
+  private let limit: Int
+
+  /// - Parameter limit: entries a generation.
+  init(limit: Int = 2048) { self.limit = limit }
+
+  subscript(key: DownloadRequest.Key) -> Entry? {
+    let number = key.hashValue
+    guard let found = young[number] ?? old[number], found.key == key else { return nil }
+    return found.entry
+  }
+
+  mutating func remember(_ entry: Entry, for key: DownloadRequest.Key) {
+    if young.count >= limit {
+      old = young
+      young = Generation(minimumCapacity: limit)
+    }
+    young[key.hashValue] = (key, entry)
+  }
+
+  mutating func forget(_ key: DownloadRequest.Key) {
+    young[key.hashValue] = nil
+    old[key.hashValue] = nil
+  }
+}

@@ -1,0 +1,21 @@
+import DownloadModel
+import FileReceiving
+import Synchronization
+
+/// The configuration behind a reference, because it is large and every download holds it.
+final class SharedConfiguration: Sendable {
+  let configuration: CacheConfiguration
+  /// What options and header lines together say about stored answers.
+  let directives: RequestDirectives
+  let receiving: SharedRules
+  var mayAsk: Bool { receiving.mayAsk }
+
+  init(_ configuration: CacheConfiguration) {
+    self.configuration = configuration
+    directives = configuration.fields.directives.combined(
+      RequestDirectives(cacheControl: configuration.freshness.cacheControl))
+    receiving = SharedRules(
+      configuration.receiving, mayAsk: !configuration.offline && !directives.onlyIfCached,
+      cacheControl: configuration.refresh ? "no-cache" : configuration.freshness.cacheControl)
+  }
+}

@@ -1,0 +1,56 @@
+import FoundationEssentials
+
+/// Percent-encoding (RFC 3986 §2.1); decodes one level.
+package enum PercentEncoding {
+  /// All but unreserved characters (RFC 3986 §2.3), and those that are kept.
+  package static func encode(_ text: some StringProtocol, keeping kept: String = "") -> String {
+    let plain = "-._~\(kept)".utf8
+    return String(utf8: encoded(text.utf8) { !$0.isLetterOrDigit && !plain.contains($0) })
+  }
+
+  package static func encoded(_ text: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool) -> [UInt8] {
+    text.flatMap { mustEncode($0) ? Array("%\([$0].hexadecimal.uppercased())".utf8) : [$0] }
+  }
+
+  /// The octets that a text encodes, with an incomplete `%` as it is; nil if nothing is encoded.
+  package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
+  }
+
+  /// - Returns: nil if it is strict, as for RFC 8187, and a `%` lacks its two hex digits.
+  package static func octets(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(text.count)
+    var rest = text
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        if rest.count >= 2, let high = digit(rest[rest.startIndex]), let low = digit(rest[rest.startIndex + 1]) {
+          decoded.append(high << 4 | low)
+          rest.removeFirst(2)
+          continue
+        }
+        if isStrict { return nil }
+      }
+      decoded.append(byte)
+    }
+    return decoded
+  }
+
+  static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
+
+package enum Base64 {
+  /// Blanks and line ends are skipped, and many senders leave out what fills the last four characters.
+  package static func octets(_ text: [UInt8]) -> [UInt8]? {
+    let digits = text.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }
+    let filled = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
+    return Data(base64Encoded: Data(filled)).map(Array.init)
+  }
+}

@@ -1,0 +1,18 @@
+/// A content coding (RFC 9110 §8.4.1) that dlm can remove.
+package enum ContentCoding: Sendable, Equatable {
+  case gzip
+  /// The zlib format; some servers send bare DEFLATE data under this name.
+  case deflate
+  case brotli
+  /// These two of lists only.
+  case zstd, xz
+
+  init?(_ token: some StringProtocol) {
+    switch token {
+    case "gzip", "x-gzip": self = .gzip
+    case "deflate": self = .deflate
+    case "br": self = .brotli
+    default: return nil
+    }
+  }
+}

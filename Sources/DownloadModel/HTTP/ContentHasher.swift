@@ -1,0 +1,70 @@
+import CDigest
+import FoundationEssentials
+
+/// Takes bytes as they come and gives their digest, by libcrypto's functions of one algorithm each: they need no
+/// allocation, and a machine's configuration for TLS does not forbid them.
+package struct ContentHasher: ~Copyable, Sendable {
+  package let algorithm: ContentDigest.Algorithm
+  private var state = dlm_hash()
+  private var crc = ~UInt32(0)
+
+  package init(_ algorithm: ContentDigest.Algorithm) {
+    self.algorithm = algorithm
+    switch algorithm {
+    case .crc32c: break
+    case .md5: MD5_Init(&state.md5)
+    case .sha1: SHA1_Init(&state.sha1)
+    case .sha224: SHA224_Init(&state.sha256)
+    case .sha256: SHA256_Init(&state.sha256)
+    case .sha384: SHA384_Init(&state.sha512)
+    case .sha512: SHA512_Init(&state.sha512)
+    }
+  }
+
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    switch algorithm {
+    case .crc32c: crc = CRC32C.state(crc, after: bytes)
+    case .md5: MD5_Update(&state.md5, bytes.baseAddress, bytes.count)
+    case .sha1: SHA1_Update(&state.sha1, bytes.baseAddress, bytes.count)
+    case .sha224, .sha256: SHA256_Update(&state.sha256, bytes.baseAddress, bytes.count)
+    case .sha384, .sha512: SHA512_Update(&state.sha512, bytes.baseAddress, bytes.count)
+    }
+  }
+
+  package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
+
+  /// The digest of the bytes so far; more may come.
+  package func finish() -> ContentDigest {
+    if algorithm == .crc32c {
+      return ContentDigest(unchecked: algorithm, withUnsafeBytes(of: (~crc).bigEndian) { Array($0) })
+    }
+    var state = state
+    let bytes = [UInt8](unsafeUninitializedCapacity: algorithm.length) { bytes, count in
+      switch algorithm {
+      case .crc32c: break
+      case .md5: MD5_Final(bytes.baseAddress, &state.md5)
+      case .sha1: SHA1_Final(bytes.baseAddress, &state.sha1)
+      case .sha224: SHA224_Final(bytes.baseAddress, &state.sha256)
+      case .sha256: SHA256_Final(bytes.baseAddress, &state.sha256)
+      case .sha384, .sha512: SHA512_Final(bytes.baseAddress, &state.sha512)
+      }
+      count = algorithm.length
+    }
+    return ContentDigest(unchecked: algorithm, bytes)
+  }
+
+  package static func digest(_ algorithm: ContentDigest.Algorithm = .sha256, of bytes: [UInt8]) -> ContentDigest {
+    var hasher = ContentHasher(algorithm)
+    hasher.update(bytes)
+    return hasher.finish()
+  }
+
+  /// HMAC with SHA-256 (RFC 2104).
+  /// - Returns: 32 bytes.
+  package static func authenticationCode(of text: [UInt8], key: [UInt8]) -> [UInt8] {
+    var block = key.count > Int(SHA256_CBLOCK) ? digest(of: key).bytes : key
+    block += [UInt8](repeating: 0, count: Int(SHA256_CBLOCK) - block.count)
+    let inner = digest(of: block.map { $0 ^ 0x36 } + text).bytes
+    return digest(of: block.map { $0 ^ 0x5C } + inner).bytes
+  }
+}

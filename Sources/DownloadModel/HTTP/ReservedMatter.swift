@@ -1,0 +1,16 @@
+/// The subjects on which only dlm itself may send header lines: with a user's `Range`, half a file would pass for all.
+package enum ReservedMatter: Sendable, Equatable {
+  case proxyLogin, range, condition, coding, body
+
+  /// Nil for a field, in lower case, that anybody may send.
+  package init?(field: some StringProtocol) {
+    switch field {
+    case "proxy-authorization": self = .proxyLogin
+    case "range", "if-range": self = .range
+    case "if-none-match", "if-modified-since", "if-match", "if-unmodified-since": self = .condition
+    case "accept-encoding": self = .coding
+    case "content-length", "transfer-encoding", "expect": self = .body
+    default: return nil
+    }
+  }
+}

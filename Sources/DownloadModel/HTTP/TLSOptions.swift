@@ -1,0 +1,47 @@
+/// The user's settings for TLS, except which authorities to trust.
+package struct TLSOptions: Sendable {
+  package struct Identity: Sendable {
+    /// Its path (CURLOPT_SSLCERT).
+    package var certificate: String
+    /// A hash of what stands there, because a renewed certificate may have the same path.
+    package var digest: String
+    /// Whether the certificate is PKCS #12, with its key, and not PEM.
+    package var isPKCS12: Bool
+    /// The key's path in PEM (CURLOPT_SSLKEY); nil if the key is in the certificate's file.
+    package var key: String?
+    /// CURLOPT_KEYPASSWD, a secret. Empty for none; unset, OpenSSL would ask at the terminal, on a loop's thread.
+    package var passphrase: String
+
+    package init(
+      certificate: String, digest: String, isPKCS12: Bool, key: String? = nil, passphrase: String = ""
+    ) {
+      self.certificate = certificate
+      self.digest = digest
+      self.isPKCS12 = isPKCS12
+      self.key = key
+      self.passphrase = passphrase
+    }
+  }
+
+  package enum Version: String, Sendable, Comparable, CaseIterable {
+    case tls12 = "1.2"
+    case tls13 = "1.3"
+
+    /// CURL_SSLVERSION_TLSv1_2 and its like.
+    package var number: Int { self == .tls12 ? 6 : 7 }
+
+    package static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// Shown to the origins of the requested addresses only.
+  package var identity: Identity?
+  /// Nil for libcurl's default.
+  package var oldest: Version?
+  package var newest: Version?
+  /// CURLOPT_PINNEDPUBLICKEY: `sha256//…;sha256//…` or a path.
+  package var pinnedKeys: String?
+  /// CURLOPT_CRLFILE, in PEM.
+  package var revocationList: String?
+
+  package init() {}
+}

@@ -1,0 +1,331 @@
+import Synchronization
+
+// Long because: what is counted, what is told and what readers get of it is one value under one lock.
+
+/// What happens in a run: transfers write to it, and several readers read it, each at its own pace. Each reader of
+/// events gets all of them after its arrival, once and in order: memory grows with what they have not taken.
+/// Without a reader, neither events nor files in flight are kept.
+package final class ProgressFeed: Sendable {
+  package enum Detail: Sendable {
+    /// Files counted, and bytes received. The feed keeps nothing for such a reader.
+    case totals
+    /// Also the files in flight.
+    case files
+    /// Also every event.
+    case events
+  }
+
+  package let counter = TransferCounter()
+  private let state = Lock(State())
+  /// Whether a reader wants more than totals; read without the lock, so that otherwise a file costs nothing here.
+  private let isRead = Atomic<Bool>(false)
+
+  fileprivate struct State {
+    var tally = ProgressTally()
+    /// Requests that were not in the list.
+    var added = 0
+    var active: [Int: ActiveDownload] = [:]
+    var prompt: [String] = []
+    var awaited: String?
+    /// Which ends are neither told nor counted before they are settled; and those of which that is so.
+    var isUndecided: (@Sendable (DownloadOutcome) -> Bool)?
+    var undecided: [Int: (request: DownloadRequest, outcome: DownloadOutcome)] = [:]
+    var width: Int?
+    var hasWaited = false
+    var lookAtHosts: HostLook?
+    var lookAtWatch: (@Sendable () -> WatchStatus)?
+    /// What each line of the watched lists came to last; nil unless the run watches its lists.
+    var lines: [Int: (result: Result<DownloadOutcome, DownloadError>, kept: Int64)]?
+    /// Readers that want more than totals.
+    var readers = 0
+    var log = EventLog()
+
+    /// Tells and counts what a file came to. A watched line asked about again keeps what it came to first if it was
+    /// found as it was, so that the summary still says that this run fetched it, or if the question was cut short.
+    mutating func end(
+      _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
+    ) {
+      log.append(.ended(request, result))
+      if let last = lines?[request.id] {
+        switch (result, last.result) {
+        case (.failure(let error), _) where error.code == .cancelled: return
+        case (.success(let outcome), .success) where outcome.kind != .fetched: return
+        default: tally.count(last.result, kept: last.kept, by: -1)
+        }
+      }
+      lines?[request.id] = (result, kept)
+      tally.count(result, kept: kept)
+    }
+
+    /// Leaves an end undecided, or, with nil for it, decides it.
+    /// - Returns: whether it was undecided before.
+    @discardableResult
+    mutating func leaveOpen(_ id: Int, _ end: (request: DownloadRequest, outcome: DownloadOutcome)?) -> Bool {
+      let before = undecided.removeValue(forKey: id)
+      undecided[id] = end
+      tally.undecided += (end == nil ? 0 : 1) - (before == nil ? 0 : 1)
+      tally.finishedBytes += (end?.outcome.size ?? 0) - (before?.outcome.size ?? 0)
+      return before != nil
+    }
+  }
+
+  package init() {}
+
+  // MARK: Writing
+
+  /// The list has `count` requests as far as it was read or counted; `complete` once its end was reached.
+  package func listed(_ count: Int, complete: Bool) {
+    state.withLock { state in
+      // What was counted ahead may have changed since.
+      state.tally.listed = max(complete ? 0 : state.tally.listed, count + state.added)
+      state.tally.listIsComplete = state.tally.listIsComplete || complete
+    }
+  }
+
+  /// As many requests came while the run went on.
+  package func add(_ count: Int) {
+    state.withLock { state in
+      state.added += count
+      state.tally.listed += count
+    }
+  }
+
+  /// What the list is waited for; nil once more of it can be read.
+  package func awaits(_ text: String?) { state.withLock { $0.awaited = text } }
+
+  /// Takes sizes that are known of more files than before.
+  package func expect(_ sizes: ExpectedSizes) {
+    state.withLock { if sizes.files > 0, sizes.files >= $0.tally.expected.files { $0.tally.expected = sizes } }
+  }
+
+  /// A file begins; its transfers add to the meter.
+  /// - Parameter meter: of a file that begins its next attempt.
+  package func start(_ request: DownloadRequest, with meter: TransferMeter? = nil) -> TransferMeter {
+    let meter = meter ?? TransferMeter(counter: counter)
+    change { state in
+      let mirror = request.isAtMirror ? request.source : nil
+      let active = ActiveDownload(id: request.id, address: request.address, meter: meter, mirror: mirror)
+      if state.active.updateValue(active, forKey: request.id) == nil { state.log.append(.began(request)) }
+    }
+    return meter
+  }
+
+  package func retry(_ request: DownloadRequest, _ next: NextAttempt, error: DownloadError) {
+    change { $0.log.append(.retry(request, next, error: error)) }
+  }
+
+  /// A file's host refused it for now: it is no longer in flight, and starts again later.
+  /// - Parameter next: nil for a file that only waits for its turn; that is no event.
+  package func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
+    change { state in
+      state.active[request.id] = nil
+      if let next, next.delay > .zero { state.log.append(.retry(request, next, error: error)) }
+    }
+  }
+
+  package func restart(_ request: DownloadRequest, _ reason: RestartReason) {
+    change { $0.log.append(.restarted(request, reason)) }
+  }
+
+  /// Another process has the file. One event a run, because that process may fetch the whole list.
+  package func waits(_ request: DownloadRequest, forProcess process: Int?) {
+    change { state in
+      if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request, process)) }
+      state.hasWaited = true
+    }
+  }
+
+  /// - Parameter kept: bytes of an unfinished file that wait for the next run.
+  package func end(
+    _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0
+  ) {
+    state.withLock { state in
+      if state.readers > 0 { state.active[request.id] = nil }
+      if case .success(let outcome) = result, state.isUndecided?(outcome) == true {
+        state.leaveOpen(request.id, (request, outcome))
+      } else {
+        state.end(request, result, kept)
+      }
+    }
+  }
+
+  /// From now on ends of which that is true wait for `settle`.
+  package func leaveOpen(_ isUndecided: @escaping @Sendable (DownloadOutcome) -> Bool) {
+    state.withLock { $0.isUndecided = isUndecided }
+  }
+
+  package func settle(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    state.withLock { state in
+      // A watched line may have gone meanwhile.
+      guard state.leaveOpen(request.id, nil) else { return }
+      state.end(request, result, 0)
+    }
+  }
+
+  /// No more decisions: undecided ends are reported as they are, and stay counted so.
+  package func leaveUndecided() {
+    state.withLock { state in
+      for (_, (request, outcome)) in state.undecided.sorted(by: { $0.key < $1.key }) {
+        state.tally.finishedBytes -= outcome.size
+        state.log.append(.ended(request, .success(outcome)))
+      }
+      state.undecided = [:]
+    }
+  }
+
+  /// A line that is not an address, or a list that broke off; it counts as a failure.
+  package func reject(_ rejection: Rejection) {
+    state.withLock { state in
+      state.tally.reject(mayPass: rejection.mayPass)
+      state.log.append(.rejected(rejection))
+    }
+  }
+
+  /// Who says which hosts keep files waiting, and how many connections split files have beside their first.
+  package typealias HostLook = @Sendable () -> (waits: [HostWait], further: Int)
+
+  /// Asked for each sample of a reader of events; nil once the run is over.
+  package func hosts(from look: HostLook?) { state.withLock { $0.lookAtHosts = look } }
+
+  // MARK: Watching
+
+  /// From now on lines may come and go (`--watch`): what each of them came to is kept.
+  /// - Parameter look: what the run waits for; asked for each sample of a reader of events.
+  package func watch(_ look: @escaping @Sendable () -> WatchStatus) {
+    state.withLock {
+      $0.lines = [:]
+      $0.lookAtWatch = look
+    }
+  }
+
+  package func relist(_ count: Int) {
+    state.withLock {
+      $0.tally.listed = count
+      $0.tally.listIsComplete = true
+    }
+  }
+
+  /// A line is in no watched list any more, and nothing of it is under way.
+  package func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
+    state.withLock { state in
+      let last = state.lines?.removeValue(forKey: request.id)
+      state.leaveOpen(request.id, nil)
+      if let last { state.tally.count(last.result, kept: last.kept, by: -1) }
+      if state.readers > 0 {
+        state.active[request.id] = nil
+        // What never started is cancelled.
+        state.log.append(.watch(.removed(request, last == nil ? .waiting : was)))
+      }
+    }
+  }
+
+  package func tell(_ news: WatchNews) {
+    state.withLock { state in
+      if case .changed(let change) = news { state.tally.reject(by: -change.mended) }
+      state.log.append(.watch(news))
+    }
+  }
+
+  /// Lines to show below all others while a question waits for its answer; none once it is answered.
+  package func prompt(_ lines: [String]) { state.withLock { $0.prompt = lines } }
+
+  package func width(_ count: Int) { state.withLock { $0.width = count } }
+
+  /// Changes what is kept for readers only.
+  private func change(_ body: (inout State) -> Void) {
+    guard isRead.load(ordering: .relaxed) else { return }
+    state.withLock { if $0.readers > 0 { body(&$0) } }
+  }
+
+  // MARK: Reading
+
+  package var tally: ProgressTally { state.withLock { $0.tally } }
+
+  /// A reader that takes samples whenever it wants to, from now on until it is released.
+  package func reader(of detail: Detail) -> ProgressReader {
+    let share = state.withLock { state -> Int? in
+      guard detail != .totals else { return nil }
+      state.readers += 1
+      isRead.store(true, ordering: .relaxed)
+      return detail == .events ? state.log.join() : nil
+    }
+    return ProgressReader(feed: self, detail: detail, share: share)
+  }
+
+  fileprivate func take(_ detail: Detail, _ share: Int?) -> ProgressSample {
+    // Outside of the lock, as it takes another one.
+    let (lookAtHosts, lookAtWatch) =
+      detail == .events ? state.withLock { ($0.lookAtHosts, $0.lookAtWatch) } : (nil, nil)
+    let hosts = lookAtHosts?()
+    let watch = lookAtWatch?()
+    return state.withLock { state in
+      ProgressSample(
+        tally: state.tally, received: counter.value, active: detail == .totals ? [] : Array(state.active.values),
+        events: share.map { state.log.take($0) } ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
+        watch: watch, prompt: state.prompt, width: state.width, awaited: state.awaited)
+    }
+  }
+
+  fileprivate func leave(_ detail: Detail, _ share: Int?) {
+    guard detail != .totals else { return }
+    state.withLock { state in
+      state.readers -= 1
+      if let share { state.log.leave(share) }
+      guard state.readers == 0 else { return }
+      isRead.store(false, ordering: .relaxed)
+      state.active = [:]
+    }
+  }
+}
+
+/// What each reader of events has not taken yet. An array, since a loop over a dictionary's own indices holds a second
+/// reference to it: each event would copy all that wait.
+private struct EventLog {
+  private var readers: [(number: Int, waiting: [ProgressEvent])] = []
+  private var joined = 0
+
+  mutating func append(_ event: @autoclosure () -> ProgressEvent) {
+    if readers.isEmpty { return }
+    let event = event()
+    for index in readers.indices { readers[index].waiting.append(event) }
+  }
+
+  mutating func join() -> Int {
+    joined += 1
+    readers.append((joined, []))
+    return joined
+  }
+
+  mutating func leave(_ reader: Int) { readers.removeAll { $0.number == reader } }
+
+  mutating func take(_ reader: Int) -> [ProgressEvent] {
+    guard let index = readers.firstIndex(where: { $0.number == reader }) else { return [] }
+    defer { readers[index].waiting = [] }
+    return readers[index].waiting
+  }
+}
+
+/// The feed keeps its events until it takes them or is released.
+package final class ProgressReader: Sendable {
+  private let feed: ProgressFeed
+  private let detail: ProgressFeed.Detail
+  private let share: Int?
+
+  fileprivate init(feed: ProgressFeed, detail: ProgressFeed.Detail, share: Int?) {
+    self.feed = feed
+    self.detail = detail
+    self.share = share
+  }
+
+  deinit { feed.leave(detail, share) }
+
+  package func take() -> ProgressSample { feed.take(detail, share) }
+}
+
+package struct ActiveDownload: Sendable, Identifiable {
+  package let id: Int
+  package let address: Address
+  package let meter: TransferMeter
+  /// Which one is asked; nil for its own address.
+  package var mirror: Address?
+}

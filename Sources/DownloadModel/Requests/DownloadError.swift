@@ -1,0 +1,210 @@
+import Glibc
+
+/// A failure of one download: what was being done, for which address or path, why, and whether trying again may help.
+@dynamicMemberLookup
+public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// A switch over it needs a default, since more may come.
+  public enum Code: String, Sendable, CaseIterable {
+    case cancelled, resolve, connect, tls, certificate, timeout, stalled, reset, redirect, status, range, disk, folder
+    case conflict, digest, unproven, cache, transport
+    /// The user gave the file up for this run only.
+    case skipped
+    case badAddress = "bad-address"
+    case badResponse = "bad-response"
+    case shortBody = "short-body"
+    case longBody = "long-body"
+    case diskFull = "disk-full"
+    /// The user's own certificate cannot be used, the server rejects it, or the server requires one.
+    case clientCertificate = "client-certificate"
+    case pinnedKey = "pinned-key"
+    /// The request stayed unanswered while the host answered others, over as many connections as it has workers.
+    case unanswered
+    /// A proxy refused for good, because of the login or its rules.
+    case proxy
+    /// Longer than the user allows (`--max-filesize`).
+    case tooLarge = "too-large"
+    /// Slower than the user allows (`--min-rate`), or than the host was: another attempt or source may be faster.
+    case tooSlow = "too-slow"
+    /// The file took longer than the user allows (`--max-time`), over all its sources and attempts.
+    case tookTooLong = "took-too-long"
+    /// Of another media type than the user allows (`--expect`).
+    case wrongType = "wrong-type"
+    /// Of another length than its list declares.
+    case wrongSize = "wrong-size"
+    /// Too many files and connections are open, or memory is short: a problem of this machine, not of a server or disk.
+    case resources
+    /// A value of the library's configuration cannot be used.
+    case configuration
+    /// The library's session is closed, or was while the download went on.
+    case closed
+  }
+
+  /// What the code alone does not say. A switch over it needs a default.
+  public enum Cause: Sendable, Equatable {
+    case curl(code: Int32, message: String)
+    /// With `.certificate`: what is wrong with the server's, and libcurl's words on it.
+    case certificate(CertificateFault, message: String)
+    case errno(Int32)
+    case http(status: Int)
+    /// A proxy answered in the server's place or could not be reached; with `.connect` it may be temporary.
+    case proxy(ProxyRefusal)
+    case detail(String)
+  }
+
+  /// The parts of an error. Each is also a property of the error, under the same name.
+  public struct Fields: Sendable, Equatable {
+    public let code: Code
+    public let cause: Cause?
+    /// The address without credentials.
+    public fileprivate(set) var address: String?
+    /// The file or folder that the failure concerns; nil if none.
+    public let path: String?
+    /// What was being done: "connecting", "writing".
+    public let activity: String
+    /// Whether trying again may help (a temporary failure of HTTP rule 11).
+    public let isTransient: Bool
+    /// Whether the request failed on a connection that had been used before and that the server closed meanwhile: no
+    /// failure of the file, and the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
+    package let isStaleConnection: Bool
+    /// Whether a connection that was made for this request ended before any answer. If the host serves other requests
+    /// meanwhile, it accepts no more connections (HTTP rule 37). Or whether it throttles with its answer's status.
+    package let wasTurnedAway: Bool
+    /// Set when a request was returned unanswered because the host answered others meanwhile (HTTP rule 38).
+    package let overtaken: Overtaken?
+    /// How long the server asked clients to wait (RFC 9110 §10.2.3).
+    public let retryAfter: Duration?
+    /// How many bytes of disk space the file lacks or still needs.
+    public let neededBytes: Int64?
+    /// Whether an equal request, for which this one waited, met the failure, and counted it.
+    package fileprivate(set) var isCoalesced = false
+    /// What was asked for beside the address, so that a list of what failed can say it when it is read again.
+    package fileprivate(set) var wishes: DownloadRequest.Wishes?
+    /// Of a file with mirrors, how each address failed, this one too.
+    public fileprivate(set) var tried: [DownloadError] = []
+  }
+
+  /// A request that stayed unanswered over its own connection while the host answered others over theirs.
+  package struct Overtaken: Sendable, Equatable {
+    package var waited: Duration
+    /// The network loop that has a connection on which the host answers.
+    package var loop: Int
+    package var isIdle: Bool
+    /// How many connections the host answers, or takes, at a time, by loop; nil until that is known.
+    package var answering: [Int]?
+
+    package init(waited: Duration, loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
+      self.waited = waited
+      self.loop = loop
+      self.isIdle = isIdle
+      self.answering = answering
+    }
+  }
+
+  /// Behind a reference: by value, each async function that can throw an error would reserve its size for each file.
+  private final class Box: Sendable {
+    let fields: Fields
+    init(_ fields: Fields) { self.fields = fields }
+  }
+
+  private var box: Box
+
+  package init(
+    _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
+    activity: String = "", isTransient: Bool = false, isStaleConnection: Bool = false,
+    wasTurnedAway: Bool = false, overtaken: Overtaken? = nil, retryAfter: Duration? = nil, neededBytes: Int64? = nil
+  ) {
+    box = Box(
+      Fields(
+        code: code, cause: cause, address: address, path: path, activity: activity, isTransient: isTransient,
+        isStaleConnection: isStaleConnection, wasTurnedAway: wasTurnedAway, overtaken: overtaken,
+        retryAfter: retryAfter, neededBytes: neededBytes))
+  }
+
+  package init(
+    _ code: Code, _ detail: String, _ activity: String, path: String? = nil, isTransient: Bool = false
+  ) {
+    self.init(code, cause: .detail(detail), path: path, activity: activity, isTransient: isTransient)
+  }
+
+  package static let cancelled = DownloadError(.cancelled)
+  package static let skipped = DownloadError(.skipped, isTransient: true)
+
+  public subscript<Value>(dynamicMember field: KeyPath<Fields, Value>) -> Value { box.fields[keyPath: field] }
+
+  public static func == (left: DownloadError, right: DownloadError) -> Bool { left.box.fields == right.box.fields }
+
+  /// Whether an errno means that this machine is short of something that is freed again later: descriptors, memory.
+  package static func isShortage(_ errno: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
+
+  /// Whether the disk itself refused a byte, so that no other file can be written either.
+  package var stopsWriting: Bool {
+    guard case .errno? = self.cause else { return false }
+    return self.code == .diskFull || self.code == .disk && self.activity == "writing"
+  }
+
+  /// Whether another source of the same file may do better: a mirror is another host, which needs no certificate of the
+  /// user's and which a proxy may allow. A failure of this machine, the user's limits and the file's name stay.
+  package var isOfSource: Bool {
+    switch self.code {
+    case .resolve, .connect, .tls, .certificate, .clientCertificate, .pinnedKey, .proxy, .timeout, .stalled, .tooSlow,
+      .unanswered, .reset, .redirect, .badAddress, .status, .range, .badResponse, .shortBody, .longBody, .digest,
+      .unproven, .wrongType, .wrongSize, .transport:
+      true
+    default: false
+    }
+  }
+
+  /// Whether the next run may do better, at one of the file's addresses, and not only this one's next attempt.
+  package var mayPass: Bool {
+    self.isTransient || self.code == .tookTooLong || self.tried.contains(where: \.isTransient)
+  }
+
+  package var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
+
+  private func changed(_ change: (inout Fields) -> Void) -> DownloadError {
+    var copy = self
+    var fields = box.fields
+    change(&fields)
+    copy.box = Box(fields)
+    return copy
+  }
+
+  package func of(_ address: Address) -> DownloadError { changed { $0.address = address.key } }
+
+  /// The same failure with this address, unless it has one already.
+  package func at(_ address: Address) -> DownloadError { box.fields.address == nil ? of(address) : self }
+
+  package func of(_ request: DownloadRequest) -> DownloadError {
+    request.key.wishes == nil ? self : changed { $0.wishes = request.key.wishes }
+  }
+
+  package func after(_ tried: [DownloadError]) -> DownloadError { changed { $0.tried = tried } }
+
+  /// The same failure, for the coalesced requests that waited for the one that met it.
+  package var coalesced: DownloadError { changed { $0.isCoalesced = true } }
+
+  /// For logs.
+  public var description: String {
+    let place = [self.path, self.address].compactMap(\.self).joined(separator: " ")
+    return [self.code.rawValue, self.activity, place, reason].filter { !$0.isEmpty }.joined(separator: ": ")
+  }
+
+  /// The cause in words: "No space left on device". Empty if there is none.
+  public var reason: String {
+    switch self.cause {
+    case .curl(_, let message), .certificate(_, let message): message
+    case .errno(let number): String(cString: strerror(number))
+    case .http(let status): "status \(status)"
+    case .proxy(let refusal): "the proxy \(refusal)"
+    case .detail(let text): text
+    case nil: ""
+    }
+  }
+}
+
+/// What is wrong with a server's certificate; each has a remedy of its own.
+public enum CertificateFault: Sendable {
+  case expired, notYetValid, otherHost, selfSigned, unknownIssuer, revoked, other
+  /// A list of revoked certificates, or the file of those to trust, cannot be used.
+  case unknownRevocation, badAuthorities
+}

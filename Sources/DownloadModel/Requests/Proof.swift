@@ -1,0 +1,15 @@
+import Synchronization
+
+/// What proves that a finished file is whole and right, from weak to strong (HTTP rule 24).
+public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
+  /// Only the closing connection ended it; a body that was cut short looks the same (RFC 9112 §8).
+  case nothing = "none"
+  /// The protocol marked the end (last chunk, END_STREAM).
+  case framing = "protocol"
+  case length
+  case digest
+
+  public static func < (left: Proof, right: Proof) -> Bool { left.rank < right.rank }
+
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

@@ -1,0 +1,100 @@
+import Synchronization
+
+/// The live numbers of one file: transfers add to it and renderers sample it, and neither waits for the other.
+package final class TransferMeter: Sendable {
+  /// What a file waits for, as long as no bytes come.
+  package enum Phase: UInt8, Sendable {
+    /// Nothing was asked yet: for the disk, another request, or a connection.
+    case idle
+    /// The name of the host is looked up, or a connection is chosen.
+    case lookingUp
+    case connecting
+    /// The request is sent, and not answered.
+    case waiting
+    case receiving
+    /// All of it is there, and is checked and put in its place.
+    case checking
+  }
+
+  private let receivedBytes = Atomic<Int64>(0)
+  private let startBytes = Atomic<Int64>(0)
+  private let totalBytes = Atomic<Int64>(-1)
+  private let keptBytes = Atomic<Int64>(0)
+  private let currentPhase = Atomic(Phase.idle.rawValue)
+  private let expectsDigest = Atomic(false)
+  private let split = Lock(Split())
+  private struct Split {
+    var parts: @Sendable () -> [Range<Int64>]? = { nil }
+    var earlier: (received: Int64, resumed: Int64)?
+    var tried: [DownloadError] = []
+    var named: NamedMirrors?
+  }
+  private let networkBytes: TransferCounter
+
+  package init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
+
+  /// Bytes of the file that are there, those of earlier runs included.
+  package var position: Int64 { receivedBytes.load(ordering: .relaxed) }
+  /// The offset at which this attempt began: bytes before it do not count for the speed.
+  package var start: Int64 { startBytes.load(ordering: .relaxed) }
+  /// Length of the whole file; nil while unknown.
+  package var total: Int64? {
+    let value = totalBytes.load(ordering: .relaxed)
+    return value < 0 ? nil : value
+  }
+
+  /// Bytes of an unfinished file that wait for the next run; 0 while it is under way.
+  package var kept: Int64 { keptBytes.load(ordering: .relaxed) }
+  package var phase: Phase { Phase(rawValue: currentPhase.load(ordering: .relaxed)) ?? .idle }
+
+  /// Whether the user gave a checksum that the file must have.
+  package var hasDigest: Bool { expectsDigest.load(ordering: .relaxed) }
+
+  package func expectDigest() { expectsDigest.store(true, ordering: .relaxed) }
+
+  package func enter(_ phase: Phase) { currentPhase.store(phase.rawValue, ordering: .relaxed) }
+
+  /// The file is put away unfinished, with so many bytes.
+  package func keep(_ bytes: Int64) { keptBytes.store(bytes, ordering: .relaxed) }
+
+  /// An attempt begins at this offset. For a retry that is less than had arrived, so no byte counts twice.
+  package func begin(at offset: Int64, total: Int64?) {
+    receivedBytes.store(offset, ordering: .relaxed)
+    startBytes.store(offset, ordering: .relaxed)
+    totalBytes.store(total ?? -1, ordering: .relaxed)
+    enter(.receiving)
+  }
+
+  /// - Parameter parts: which bytes are there, in the order of the file; nil if unknown without waiting.
+  ///   Must not hold what holds the meter.
+  package func split(_ parts: @escaping @Sendable () -> [Range<Int64>]?) { split.withLock { $0.parts = parts } }
+
+  /// What earlier attempts of this run received of the file, and went on with from an earlier run; nil for nothing.
+  package var earlier: (received: Int64, resumed: Int64)? { split.withLock { $0.earlier } }
+
+  package func carry(received: Int64, resumed: Int64) { split.withLock { $0.earlier = (received, resumed) } }
+
+  /// How the addresses of the file failed, in the order in which they were asked; none where it has only one.
+  package var tried: [DownloadError] { split.withLock { $0.tried } }
+
+  /// - Parameter mirror: `DownloadRequest.mirror`.
+  package func note(_ error: DownloadError, of mirror: Int) {
+    split.withLock { $0.tried = $0.tried.prefix(mirror) + [error] }
+  }
+
+  /// What the last answer that names mirrors says.
+  package var named: NamedMirrors? { split.withLock { $0.named } }
+
+  package func name(_ mirrors: NamedMirrors) { split.withLock { $0.named = mirrors } }
+
+  /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
+  package var parts: [Range<Int64>]? { split.withLock { $0.parts }() }
+
+  /// Subtracts bytes that were added but are not this segment's, such as those behind its end.
+  package func subtract(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
+
+  package func add(_ bytes: Int) {
+    receivedBytes.wrappingAdd(Int64(bytes), ordering: .relaxed)
+    networkBytes.add(bytes)
+  }
+}

@@ -1,0 +1,28 @@
+/// When one transfer did what, for reports: a request with the redirects that it followed.
+package struct TransferTimes: Sendable, Equatable {
+  /// Of the request, without credentials (`Address.key`).
+  package var address: String
+  /// On CLOCK_MONOTONIC, in nanoseconds.
+  package var begin: UInt64
+  /// From the start until the host's address was known. This and the next two are nil on a connection that was there.
+  package var lookedUp: Duration?
+  package var connected: Duration?
+  /// Until TLS was agreed on.
+  package var secured: Duration?
+  package var firstByte: Duration?
+  /// Until the last byte, or the failure.
+  package var end: Duration
+  package var bytes: Int64 = 0
+  package var connections = 0
+  package var requests = 1
+  /// Nil without an answer.
+  package var status: Int?
+  package var hasFailed = false
+  package var isSegment = false
+
+  package init(address: String, begin: UInt64, end: Duration) {
+    self.address = address
+    self.begin = begin
+    self.end = end
+  }
+}

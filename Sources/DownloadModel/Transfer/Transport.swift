@@ -1,0 +1,49 @@
+import Synchronization
+
+/// Fetches one response and passes its body to a sink.
+package protocol Transport: Sendable {
+  /// Begins one transfer. Returns when it has ended, or as soon as the sink has called its body `.splittable`; then the
+  /// task that began it must await it (`RunningTransfer.receipt`). Cancelling that task removes the transfer at once,
+  /// unless the sink keeps it (`ByteSink.keep`).
+  nonisolated(nonsending) func run(
+    _ transfer: TransferRequest, into sink: any ByteSink
+  ) async throws(DownloadError) -> TransferStage
+
+  /// Ends the transfers that fill a file, without asking the sink to keep them; false if there were none.
+  func cancel(_ meter: TransferMeter) async -> Bool
+
+  /// Whether the user's limit on the bytes a second of all transfers holds them back: more of them bring nothing.
+  var isAtLimit: Bool { get }
+}
+
+extension Transport {
+  package var isAtLimit: Bool { false }
+  package func cancel(_ meter: TransferMeter) async -> Bool { false }
+
+  /// Runs one transfer to its end; throws what `run` throws.
+  package nonisolated(nonsending) func fetch(
+    _ transfer: TransferRequest, into sink: any ByteSink
+  ) async throws(DownloadError) -> TransferReceipt {
+    switch try await run(transfer, into: sink) {
+    case .ended(let receipt): return receipt
+    case .underWay(let running): return try await running.receipt()
+    }
+  }
+}
+
+package enum SinkDemand: Sendable, Equatable { case more, enough }
+
+/// The state of a transfer when `Transport.run` returns.
+package enum TransferStage: Sendable {
+  case ended(TransferReceipt)
+  /// The sink called its body `.splittable`: the task that began the transfer must now await it.
+  case underWay(RunningTransfer)
+}
+
+/// A count of body bytes received, over all files of a run.
+package final class TransferCounter: Sendable {
+  private let bytes = Atomic<Int64>(0)
+  package init() {}
+  package var value: Int64 { bytes.load(ordering: .relaxed) }
+  package func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
+}

@@ -1,0 +1,81 @@
+import DownloadModel
+
+/// One process's use of a host, as the others see it.
+struct HostNote: Equatable {
+  let host: UInt64
+  var inUse = 0
+  /// One more, if it looks whether that may begin; it is in no round of refusals.
+  var announced = 0
+  /// Connections beyond those in use, which the host counts, too.
+  var idle = 0
+  /// Further ones that it would begin at once.
+  var wants = 0
+  /// Until when `idle` and `wants` count, as who is stopped takes nothing back.
+  var countsUntil: UInt64 = 0
+  let ceiling: Int
+  let isBackground: Bool
+  var hasServed = false
+  /// The highest is the newest lesson, which all take over: it lives as long as any process that has seen it.
+  var version: UInt32 = 0
+  var lesson = HostLimiter.Lesson()
+  var cooldownUntil: UInt64 = 0
+  /// Refusals that the process met; and those of all processes that the lesson counts. Of two lessons that are written
+  /// at once one is lost, but not its refusal.
+  var refused = 0
+  var counted = 0
+
+  /// The same as it counts then.
+  func counted(at time: UInt64) -> HostNote {
+    var note = self
+    if countsUntil <= time { (note.idle, note.wants) = (0, 0) }
+    return note
+  }
+
+  /// Places of a host for one process: how many it may have, and whether all together have more connections than that.
+  ///
+  /// All that want the host get equally many, as far as they want them; those that cannot be divided go round, a second
+  /// each. A process in the background gets none while one in the foreground uses the host or wants it.
+  /// - Parameter own: the index of the process's note, in which what it is about to begin is announced.
+  static func share(of own: Int, among all: [HostNote], at time: UInt64) -> (part: Int, isOver: Bool) {
+    let me = all[own]
+    func demand(_ note: HostNote) -> Int { note.inUse + note.announced + note.wants }
+    let foreground = all.filter { !$0.isBackground && demand($0) > 0 }
+    if me.isBackground, !foreground.isEmpty { return (0, true) }
+    let peers = all.indices.filter { all[$0].isBackground == me.isBackground && demand(all[$0]) > 0 }
+    let limit = min(me.lesson.limit, peers.reduce(me.ceiling) { max($0, all[$1].ceiling) })
+    func sum(_ level: Int) -> Int { peers.reduce(0) { $0 + min(level, demand(all[$1]), all[$1].ceiling) } }
+    var level = 0
+    while level < limit, sum(level + 1) <= limit { level += 1 }
+    let turn = peers.isEmpty ? 0 : Int(time / 1000 % UInt64(peers.count))
+    let unmet = (peers[turn...] + peers[..<turn]).filter { min(demand(all[$0]), all[$0].ceiling) > level }
+    let part = level + (unmet.prefix(limit - sum(level)).contains(own) ? 1 : 0)
+    return (part, all.reduce(0) { $0 + $1.inUse + $1.announced + $1.idle } > limit)
+  }
+}
+
+extension HostNote {
+  init(_ words: SIMD8<UInt64>) {
+    (host, ceiling) = (words[0], Int(words[3] & 0xFFFF))
+    (isBackground, hasServed) = (words[3] >> 16 & 1 == 1, words[3] >> 17 & 1 == 1)
+    announced = Int(words[1] >> 48)
+    (inUse, wants, countsUntil) = (Int(words[1] & 0xFFFF), Int(words[1] >> 16 & 0xFFFF), words[2])
+    idle = Int(words[1] >> 32 & 0xFFFF)
+    version = UInt32(words[4] >> 32)
+    lesson = HostLimiter.Lesson(
+      limit: Int(words[4] & 0xFFFF), servedForMore: Int(words[4] >> 16 & 0x3FFF), wasRaised: words[4] >> 30 & 1 == 1,
+      isExact: words[4] >> 31 & 1 == 1)
+    cooldownUntil = words[5]
+    (refused, counted) = (Int(words[6] & 0xFFFF_FFFF), Int(words[7] & 0xFFFF_FFFF))
+  }
+
+  var words: SIMD8<UInt64> {
+    func word(_ number: Int) -> UInt64 { UInt64(max(0, min(number, 0xFFFF))) }
+    func bit(_ isSet: Bool, _ shift: UInt64) -> UInt64 { (isSet ? 1 : 0) << shift }
+    let flags = bit(lesson.wasRaised, 30) | bit(lesson.isExact, 31)
+    let learnt = word(lesson.limit) | word(lesson.servedForMore) << 16 | flags
+    return SIMD8(
+      host, word(inUse) | word(wants) << 16 | word(idle) << 32 | word(announced) << 48, countsUntil,
+      word(ceiling) | bit(isBackground, 16) | bit(hasServed, 17),
+      UInt64(version) << 32 | learnt, cooldownUntil, UInt64(refused), UInt64(counted))
+  }
+}

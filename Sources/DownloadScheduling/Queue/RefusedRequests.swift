@@ -1,0 +1,72 @@
+import DownloadModel
+
+/// What is known of requests that come again, refused, left unanswered, or failed, until they end.
+struct RefusedRequests {
+  struct Record {
+    var count = 0
+    /// Time that it was left unanswered before it was requeued; nil if it was not.
+    var waited: Duration?
+    /// Its host was given up for this: fail it without asking.
+    var failure: DownloadError?
+    /// Nil if it never rested.
+    var file: RestingFile?
+  }
+
+  private var records: [Int: Record] = [:]
+  /// Refused more than once while their hosts served others, or, with 0 for a count, failed.
+  private(set) var resting: [(until: Duration, request: DownloadRequest, count: Int)] = []
+  private var failures: [String: DownloadError] = [:]
+  /// Whether any request ever had to be asked in an unusual way.
+  private(set) var hasAdvice = false
+
+  func advice(on request: DownloadRequest) -> Record { records[request.id] ?? Record() }
+
+  mutating func forget(_ id: Int) { if !records.isEmpty { records[id] = nil } }
+
+  /// Counts one more refusal; if the request comes again, `keep` must follow.
+  mutating func count(_ request: DownloadRequest) -> Record {
+    var record = records.removeValue(forKey: request.id) ?? Record()
+    record.count += 1
+    return record
+  }
+
+  mutating func keep(_ record: Record, of request: DownloadRequest, until time: Duration?) {
+    records[request.id] = record
+    if let time { resting.append((time, request, record.count)) }
+  }
+
+  mutating func rest(_ file: RestingFile, until time: Duration) {
+    goOn(with: file)
+    if file.attempts.hasProgressed { note(file.request) { $0.count = 0 } }
+    resting.append((time, file.request, 0))
+  }
+
+  mutating func goOn(with file: RestingFile) { note(file.request) { $0.file = file } }
+
+  /// Files that rested at least once and have not ended.
+  var unfinished: [RestingFile] { records.values.compactMap(\.file) }
+
+  /// Notes how a request is to be asked when it comes again.
+  mutating func note(_ request: DownloadRequest, _ advice: (inout Record) -> Void) {
+    advice(&records[request.id, default: Record()])
+    hasAdvice = true
+  }
+
+  mutating func giveUp(_ host: String, because error: DownloadError) { failures[host] = error }
+
+  mutating func failFast(_ request: DownloadRequest, of host: String) {
+    let failure = failures[host]
+    note(request) { $0.failure = failure }
+  }
+
+  /// Those that have rested long enough.
+  mutating func takeRested(at now: Duration) -> [(until: Duration, request: DownloadRequest, count: Int)] {
+    defer { resting.removeAll { $0.until <= now } }
+    return resting.filter { $0.until <= now }
+  }
+
+  mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
+    defer { resting.removeAll { ids.contains($0.request.id) } }
+    return resting.map(\.request).filter { ids.contains($0.id) }
+  }
+}

@@ -1,0 +1,22 @@
+import DownloadModel
+
+/// A file that waits for its next attempt, and what it goes on with. A class, so that the others copy only nil.
+final class RestingFile: Sendable {
+  let request: DownloadRequest
+  let meter: TransferMeter
+  let attempts: Attempts
+  /// Since its first attempt; nil where no limit on the whole time needs it.
+  let stopwatch: Stopwatch?
+  let delay: Duration
+
+  init(
+    _ request: DownloadRequest, _ meter: TransferMeter, _ attempts: Attempts = Attempts(),
+    _ stopwatch: Stopwatch? = nil, delay: Duration = .zero
+  ) {
+    self.request = request
+    self.meter = meter
+    self.attempts = attempts
+    self.stopwatch = stopwatch
+    self.delay = delay
+  }
+}

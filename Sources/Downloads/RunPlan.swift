@@ -1,0 +1,38 @@
+import CurlTransport
+import DownloadCaching
+package import DownloadModel
+package import DownloadScheduling
+import FileReceiving
+import Synchronization
+
+/// The values that make one run: from a command line's settings, or from those of this library.
+package struct RunPlan: Sendable {
+  package var strategy: any DownloadStrategy
+  /// Files at a time on each loop; as many loops are used as there are widths.
+  package var widths: [Int]
+  /// Most transfers of one large file at a time.
+  package var segments: Int
+  /// Nil for as many files at a time as there are lanes.
+  package var adaptive: AdaptiveConcurrency?
+  /// Most files of one host at a time.
+  package var ceiling: Int
+  /// Ceilings of hosts that are shared out among processes, by host and port.
+  package var lowered: [String: Int] = [:]
+  /// Most requests at a time to an unknown host (HTTP rule 56).
+  package var opening = RunPlan.fewAtFirst
+  package var retry: RetryPolicy
+  package var order = RequestOrder.list
+  /// Whether the list is read ahead for urgent requests from the beginning.
+  package var looksAhead = false
+  /// Whether transfers share connections (HTTP/2), so that their number is unknown.
+  package var sharesConnections = false
+  /// Whether it leaves hosts to runs that are not in the background.
+  package var isBackground = false
+  var firstLoop = 0
+  package static let fewAtFirst = 8
+
+  package init(_ strategy: any DownloadStrategy, _ concurrency: RunConcurrency, ceiling: Int, retry: RetryPolicy) {
+    (self.strategy, self.ceiling, self.retry) = (strategy, ceiling, retry)
+    (widths, segments) = (concurrency.widths, concurrency.segments)
+  }
+}

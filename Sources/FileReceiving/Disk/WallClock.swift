@@ -1,0 +1,23 @@
+import DownloadModel
+import Glibc
+
+/// The only code of this room and of DownloadCaching that reads the clock.
+package enum WallClock {
+  /// Seconds since 1970.
+  @Sendable package static func seconds() -> Int64 { Int64(time(nil)) }
+
+  package static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
+
+  /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
+  package static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
+
+  /// Milliseconds since the machine began, which are the same for all its processes and never go back.
+  package static func sinceBoot() -> UInt64 { UInt64(nanoseconds(CLOCK_BOOTTIME) / 1_000_000) }
+
+  private static func nanoseconds(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    // Fails only for an unknown clock or a bad pointer.
+    guard clock_gettime(clock, &time) == 0 else { return 0 }
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

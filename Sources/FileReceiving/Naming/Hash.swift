@@ -1,0 +1,18 @@
+import DownloadModel
+import Glibc
+import Synchronization
+
+/// A hash that is the same in every run, unlike Swift's own: names must not differ from run to run.
+enum Hash {
+  /// FNV-1a over the bytes, its bits then mixed as SplitMix64 does.
+  static func of(_ bytes: some Collection<UInt8>) -> UInt64 {
+    // A text's bytes one by one take ten times as long as the same bytes in memory.
+    bytes.withContiguousStorageIfAvailable { SeededGenerator.mix(fnv($0)) } ?? SeededGenerator.mix(fnv(bytes))
+  }
+
+  private static func fnv(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return hash
+  }
+}

@@ -1,0 +1,262 @@
+package import DownloadModel
+
+/// The request that the next attempt sends, given what is on disk now.
+package struct TransferPlan: Equatable {
+  package enum Asked: Equatable {
+    case whole
+    /// The file, only if it changed (If-None-Match, If-Modified-Since).
+    case conditional
+    case rest(from: Int64, proof: Proof)
+  }
+
+  /// What will prove that the rest belongs to the part.
+  package enum Proof: Equatable {
+    /// The server compares the validator (If-Range).
+    case ifRange
+    /// The answer's own validator, because this server answers If-Range with the whole file.
+    case sameValidator
+    /// Nothing identifies the version, or only a weak validator: the part's last bytes are fetched again and compared.
+    case tail
+    /// The checksum of the whole, or those of its pieces, whichever of the file's addresses the part came from.
+    case digest
+  }
+
+  var asked: Asked
+  var headerLines: [String]
+
+  /// Bytes fetched twice where no strong validator exists: 64 KiB, little to send and enough to differ.
+  static let tailLength: Int64 = 65_536
+
+  static func make(
+    held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?, byDigest: Bool = false
+  ) -> TransferPlan {
+    let whole = TransferPlan(asked: .whole, headerLines: [])
+    if held.length == 0, !byDigest {
+      return known?.condition.map { TransferPlan(asked: .conditional, headerLines: [$0]) } ?? whole
+    }
+    if held.isDecoded { return whole }
+    if byDigest { return TransferPlan(asked: .rest(from: held.length, proof: .digest), headerLines: []) }
+    if let ifRange = held.validator.fitForHeaders.ifRange {
+      return ifRangeIsRefused
+        ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
+        : TransferPlan(asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
+    }
+    // If-Range must not name a weak validator (RFC 9110 §13.1.5): with one, as with none, the part's last bytes are
+    // compared. For a part no longer than those that would save nothing.
+    guard held.length > tailLength else { return whole }
+    return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
+  }
+}
+
+package struct HeldPart: Equatable, Codable {
+  /// Good bytes, from the start of the file.
+  var length: Int64 = 0
+  package var validator = Validator()
+  /// Length of the whole file, if an answer gave it.
+  package var total: Int64?
+  /// The Content-Encoding in which the bytes are stored; nil for none. Ranges count encoded bytes.
+  var encoding: String?
+  /// Whether the coding was removed: then no range of what the server sends is a range of these bytes.
+  var isDecoded = false
+  /// `EffectiveURL` of the resource that gave the bytes, where redirects led to it.
+  var effectiveURL: String?
+  package var trust = TrustMark.usual
+
+  /// The length is the part's own.
+  private enum CodingKeys: CodingKey { case validator, total, encoding, isDecoded, effectiveURL, trust }
+
+  /// Whether a run may continue them: under another trust only where a strong tag names the version, and bytes that a
+  /// list steered, or for a request that a list steers, only where a digest proves the whole (HTTP rule 47).
+  func mayBeContinued(under trust: RequestTrust, isProvable: Bool) -> Bool {
+    switch trust[effectiveURL].reuse(of: self.trust) {
+    case .asOwn: true
+    case .byStrongTag: validator.strongETag != nil
+    case .never: isProvable && !self.trust.isUnchecked
+    }
+  }
+}
+
+/// What an answer means for the bytes on disk. Pure: decided by what was asked, what is held and the head.
+enum ResumeDecision: Equatable {
+  /// Write the body from this offset on; it ends before `end`.
+  case append(at: Int64, end: Int64, total: Int64?)
+  /// The body is the whole file, in this same answer; what is held is dropped (HTTP rule 2).
+  case startOver(total: Int64?)
+  /// There is no body to write.
+  case answered(FileDownloadState.Answer)
+  /// This answer cannot continue the part: drop it and ask again for the whole file.
+  case restart
+  /// The server knows the version but not If-Range: ask once more without it.
+  case askWithoutIfRange
+
+  /// - Parameters:
+  ///   - isProvable: whether a digest of the user's will prove the file, whoever sent its bytes.
+  ///   - now: seconds since 1970, for a Retry-After that is a date.
+  static func decide(
+    asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead,
+    isProvable: Bool = false, now: Int64
+  ) -> ResumeDecision {
+    let answer = ResumeAnswer(asked: asked, held: held, isProvable: isProvable, head: head)
+    return switch head.status {
+    case _ where head.isRefusal: .rejected(head.failure(now: now))
+    // Some servers answer a range with exactly that range, and call it 200 (HTTP rule 2).
+    case _ where head.isWhole && head.contentRange?.range == nil: answer.wholeFile
+    // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user is told of the empty file.
+    case 204: .startOver(total: 0)
+    case 206,
+      _ where head.isWhole:
+      answer.partialContent
+    case 304 where asked == .conditional:
+      known?.isConfirmed(by: head) == true ? .answered(.unchanged) : .answered(.meaningless)
+    case 416: answer.unsatisfiedRange
+    // Reset, multi-status, deltas, redirects: none of these bodies is the file.
+    case 205, 207, 208, 226, 300..<400: .rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
+    default: .rejected(head.failure(now: now))
+    }
+  }
+
+  fileprivate static func rejected(_ error: DownloadError) -> ResumeDecision { .answered(.rejected(error)) }
+}
+
+/// The answer to a request for a file or its rest, by the kinds of answers.
+private struct ResumeAnswer {
+  let asked: TransferPlan.Asked
+  let held: HeldPart
+  let isProvable: Bool
+  let head: ResponseHead
+
+  var wholeFile: ResumeDecision {
+    // Only where the server claims to support ranges; another server would be asked twice for nothing. A file of equal
+    // length under another tag may be the same file on another node; then a digest proves what was put together.
+    let isMaybeSame = isProvable && held.total != nil && head.contentLength == held.total
+    if case .rest(_, .ifRange) = asked, head["accept-ranges"]?.lowercased() == "bytes",
+      isMaybeSame || held.validator.isStronglyEqual(to: Validator(head))
+    {
+      return .askWithoutIfRange
+    }
+    // Content-Length means nothing beside Transfer-Encoding (RFC 9112 §6.3).
+    return .startOver(total: head["transfer-encoding"] == nil ? head.contentLength : nil)
+  }
+
+  var partialContent: ResumeDecision {
+    let answered = head.contentRange
+    let isWholeFile =
+      answered?.range?.lowerBound == 0 && answered?.range?.upperBound == answered?.completeLength.map { $0 - 1 }
+    // A server without ranges may describe the whole file so; asked for a range, one of another version.
+    if head.status != 206, isWholeFile { return wholeFile }
+    guard case .rest(let from, let proof) = asked else {
+      // No range was asked for; a range that is the whole file is accepted.
+      return isWholeFile
+        ? .startOver(total: answered?.completeLength)
+        : .rejected(
+          DownloadError(
+            .badResponse, "a part of the file, though all of it was requested", "receiving", isTransient: true))
+    }
+    guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
+    if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
+    guard (head.bodyCoding == .none ? nil : head["content-encoding"]) == held.encoding else { return .restart }
+    let total = answered?.completeLength ?? held.total
+    if proof == .digest || isProvable { return .append(at: from, end: range.upperBound + 1, total: total) }
+    let validator = Validator(head)
+    // A tail is compared where there is no strong tag. Then tag and date must be what they were, too (HTTP rule 34).
+    if proof == .tail ? !held.validator.isWeaklyEqual(to: validator) : held.validator.contradicts(validator) {
+      return .restart
+    }
+    // Validators belong to the address that gave them (HTTP rule 9). If another address answers, only the same strong
+    // tag shows that it has the same file: mirrors often have equal dates, and a date identifies no version.
+    let isElsewhere = head.effectiveName != held.effectiveURL
+    if isElsewhere, held.validator.strongETag == nil { return .restart }
+    if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) { return .restart }
+    return .append(at: from, end: range.upperBound + 1, total: total)
+  }
+
+  var unsatisfiedRange: ResumeDecision {
+    guard case .rest(_, let proof) = asked else {
+      return .rejected(DownloadError(.badResponse, cause: .http(status: 416)))
+    }
+    // Equal length proves nothing: the server must have compared the version, or the answer must name the same one.
+    guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
+      proof == .digest || !held.validator.contradicts(Validator(head)),
+      proof == .digest || proof == .ifRange && head.effectiveName == held.effectiveURL
+        || held.validator.isStronglyEqual(to: Validator(head))
+    else { return .restart }
+    return .answered(.complete)
+  }
+}
+
+/// What to do with a body's content coding, for which dlm did not ask (HTTP rule 35).
+enum CodedBody: Equatable {
+  case plain
+  case decode
+  /// Written as it comes: the file itself has this coding, as `backup.tar.gz` has, or dlm does not know it.
+  case keep
+
+  static func decide(_ head: ResponseHead, name: @autoclosure () -> String) -> CodedBody {
+    switch head.bodyCoding {
+    case .none: return .plain
+    case .unknown: return .keep
+    case .known where head.status == 204: return .plain
+    case .known where head.seenCoding == .absent: return .keep
+    case .known where head.seenCoding == .twice: return .decode
+    case .known(let codings):
+      guard codings.count == 1, let own = codings.first.flatMap({ files[$0] }) else { return .decode }
+      let name = name()
+      let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst().lowercased() } ?? ""
+      let type = ExpectedTypes.name(head["content-type"] ?? "")
+      return own.endings.contains(ending) || own.types.contains(type) ? .keep : .decode
+    }
+  }
+
+  /// By coding, the endings of names and the types of files that themselves have it.
+  private static let files: [ContentCoding: (endings: [String], types: [String])] = [
+    .gzip: (
+      ["gz", "gzip", "tgz", "taz", "tpz", "svgz", "bgz", "adz", "cpgz", "emz"],
+      [
+        "application/gzip", "application/x-gzip", "application/x-gunzip", "application/gzipped",
+        "application/gzip-compressed", "application/x-tgz", "application/x-gtar-compressed",
+        "application/x-compressed-tar",
+      ]
+    ),
+    .deflate: (["zz", "zlib", "deflate"], ["application/zlib", "application/x-zlib"]),
+    .brotli: (["br", "tbr"], ["application/brotli", "application/x-brotli", "application/x-br"]),
+  ]
+}
+
+enum RetryAfter {
+  /// How long the server asks clients to wait (RFC 9110 §10.2.3); nil if the field is neither seconds nor a date.
+  /// Some servers send fractions.
+  /// - Parameter now: seconds since 1970.
+  static func duration(_ field: String, now: Int64) -> Duration? {
+    if field.utf8.allSatisfy("0123456789.".utf8.contains), let seconds = Double(field) {
+      return .seconds(min(seconds, Double(DeltaSeconds.largest)))
+    }
+    return HTTPDate(field).map { .seconds(max(0, $0.seconds - now)) }
+  }
+}
+
+package enum RemoteTime {
+  /// Clocks are wrong by minutes and zones by hours; a time further ahead cannot be that of a change.
+  private static let aheadAtMost: Int64 = 86_400
+
+  /// The time that a file gets from its server (`--remote-time`), in seconds since 1970; nil if it is not plausible.
+  package static func seconds(_ lastModified: String?, now: Int64) -> Int64? {
+    guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0, seconds <= now + aheadAtMost
+    else { return nil }
+    return seconds
+  }
+}
+
+/// The resource that answered after redirects, to which validators belong (HTTP rules 9 and 27). For comparison only.
+enum EffectiveURL {
+  /// An address without the parameters that only sign it; the rest of the query, which may hold a secret, as a digest.
+  /// - Parameter url: without credentials and fragment.
+  static func name(_ url: String) -> String {
+    let url = SignedQuery.unsigned(url)
+    guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
+    let place = url[..<mark]
+    let query = url[mark...].dropFirst()
+    guard !query.isEmpty else { return String(place) }
+    // 96 bits are enough to distinguish all queries of one path.
+    return "\(place)?~" + ContentHasher.digest(of: Array(query.utf8)).bytes.prefix(12).hexadecimal
+  }
+}

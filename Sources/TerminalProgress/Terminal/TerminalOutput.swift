@@ -1,0 +1,78 @@
+import Glibc
+
+/// Output is no longer taken: the terminal hung up, the pipe was closed, or the disk of the log is full.
+package struct OutputLost: Error, Sendable, Equatable {
+  package var errno: Int32
+  package init(errno: Int32) { self.errno = errno }
+}
+
+/// Standard error, or another descriptor. It stays blocking or not as it was found: other processes share it.
+package struct TerminalOutput: ProgressOutput {
+  private let descriptor: Int32
+  /// Nil where keys are left as they are.
+  private let mode: TerminalMode?
+
+  /// - Parameter takesKeys: whether what is typed is unseen while bars stand.
+  /// - Parameter keepsInput: whether it is left for the program that reads next.
+  package init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: @autoclosure () -> Bool = false) {
+    let descriptor = descriptor ?? STDERR_FILENO
+    self.descriptor = descriptor
+    mode = takesKeys && isatty(descriptor) == 1 ? TerminalMode(descriptor, keepsInput: keepsInput()) : nil
+  }
+
+  package var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  package var isReady: Bool { canWrite(within: 0) }
+
+  /// True also for what is no terminal, or not the one that controls this process.
+  package var isInForeground: Bool {
+    let group = tcgetpgrp(descriptor)
+    return group < 0 || group == getpgrp()
+  }
+
+  package var size: TerminalSize? {
+    var window = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else { return nil }
+    return TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))
+  }
+
+  package func takeKeys() {
+    // What is left for the next program is left as it was typed, without marks.
+    if mode?.take() == true, mode?.keepsInput == false { writeAtOnce(TerminalMode.pasteOn) }
+  }
+
+  package func giveKeysBack(isForGood: Bool) {
+    if mode?.giveBack(isForGood: isForGood) == true { writeAtOnce(TerminalMode.pasteOff) }
+  }
+
+  package func write(_ bytes: [UInt8]) throws(OutputLost) { try write(bytes) { true } }
+
+  /// Also to a descriptor that does not block.
+  /// - Parameter waits: asked after each second in which nothing is taken.
+  package func write(_ bytes: [UInt8], while waits: () -> Bool) throws(OutputLost) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        if !canWrite(within: 1000), !waits() { throw OutputLost(errno: EINTR) }
+      } else if errno != EINTR {
+        throw OutputLost(errno: errno)
+      }
+    }
+  }
+
+  package func writeAtOnce(_ bytes: [UInt8]) {
+    guard isReady else { return }
+    // The process is about to end: what was not taken, or failed, cannot be mended.
+    _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+  }
+
+  /// - Parameter milliseconds: how long to wait for it; -1 for good.
+  private func canWrite(within milliseconds: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    // An error counts as ready: the write that follows will say what it is.
+    return poll(&request, 1, milliseconds) != 0
+  }
+}

@@ -1,0 +1,15 @@
+import Glibc
+
+/// A window's size in character cells.
+package struct TerminalSize: Sendable, Equatable {
+  package var columns: Int
+  package var rows: Int
+
+  package init(columns: Int, rows: Int) {
+    self.columns = columns
+    self.rows = rows
+  }
+
+  /// What a terminal has that does not say (POSIX.1: 80 by 24).
+  package static let usual = TerminalSize(columns: 80, rows: 24)
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import CurlTransport
+import Glibc
+import SystemPackage
+
+/// From its root, the parser looks at every option of all commands several times: so the command that is named first
+/// gets the words alone. What it does not take (a mistake, `--help`) goes through the root, whose texts are whole.
+enum CommandLineParse {
+  static func command(_ words: [String]) throws -> any ParsableCommand {
+    let words = withCommand(words)
+    if let command = directly(words) { return command }
+    if let mistake = unknownWord(words) { throw ValidationError(mistake) }
+    return try DLM.parseAsRoot(words)
+  }
+
+  /// As it is typed: `dlm cache list`.
+  static func name(of command: any ParsableCommand) -> String {
+    let type = Swift.type(of: command)
+    let name = type.configuration.commandName ?? ""
+    for parent in commands where parent.configuration.subcommands.contains(where: { $0 == type }) {
+      return "dlm \(names(of: [parent])[0]) \(name)"
+    }
+    return name.isEmpty || type == DLM.self ? "dlm" : "dlm \(name)"
+  }
+
+  private static let commands = DLM.configuration.subcommands
+
+  private static func command(named name: String?) -> (any ParsableCommand.Type)? {
+    commands.first { $0.configuration.commandName == name }
+  }
+
+  private static func names(of commands: [any ParsableCommand.Type]) -> [String] {
+    commands.compactMap { $0.configuration.commandName }
+  }
+
+  /// - Returns: nil where the parser has the better words.
+  private static func unknownWord(_ words: [String]) -> String? {
+    let isHelp = words.first == "help"
+    let words = isHelp ? Array(words.dropFirst()) : words
+    guard let first = words.first, !isOption(first), !isHelp || first != "help" else { return nil }
+    guard let command = command(named: first) else {
+      let commands = names(of: commands)
+      if isHelp { return unknown(first, of: "dlm", commands) }
+      let near = NearestWord.to(first, among: commands).map { "did you mean \"dlm \($0)\"?" }
+      let remedy = near ?? UsageMessages.remedy(forMissing: first)
+      let usual = "commands are \(commands.joined(separator: ", "))"
+      return "\"\(first)\" is neither a command nor a file: \(remedy == UsageMessages.checkName ? usual : remedy)"
+    }
+    let below = names(of: command.configuration.subcommands)
+    guard words.count > 1, !below.isEmpty, !(below + ["help"]).contains(words[1]), !isOption(words[1]) else {
+      return nil
+    }
+    return unknown(words[1], of: "dlm \(first)", below)
+  }
+
+  private static func unknown(_ word: String, of parent: String, _ commands: [String]) -> String {
+    let meant = NearestWord.to(word, among: commands).map { "Did you mean \"\(parent) \($0)\"?" }
+    return "\"\(word)\" is not a command of \(parent). \(meant ?? "It has \(commands.joined(separator: ", "))")"
+  }
+
+  /// - Returns: nil for what has to go through the root.
+  static func directly(_ words: [String]) -> (any ParsableCommand)? {
+    guard let type = command(named: words.first), let command = try? type.parseAsRoot(Array(words.dropFirst()))
+    else { return nil }
+    // Asked for help, the parser gives a command of its own.
+    let kind = Swift.type(of: command)
+    return ([type] + type.configuration.subcommands).contains { $0 == kind } ? command : nil
+  }
+
+  /// `dlm URL` and `dlm LIST` mean `dlm get`, also behind options. A word that is neither may be a mistyped command.
+  /// `dlm ls` is `dlm status`; as an alias it would be an entry of its own in the manual page.
+  static func withCommand(_ words: [String]) -> [String] {
+    if words.first == "ls" { return ["status"] + words.dropFirst() }
+    guard let first = words.first, first != "help", command(named: first) == nil,
+      isOption(first)
+        ? words.contains(where: { Source($0).isAddress })
+          || words.contains(where: isSource) && !words.contains(where: { command(named: $0) != nil })
+        : isSource(first)
+    else { return words }
+    return ["get"] + words
+  }
+
+  private static func isOption(_ word: String) -> Bool { word.unicodeScalars.first == "-" }
+
+  private static func isSource(_ word: String) -> Bool {
+    guard case .list(let path) = Source(word) else { return true }
+    return FilePath(path).fileType.map { $0 != S_IFDIR } ?? false
+  }
+}

@@ -1,0 +1,53 @@
+import DownloadCaching
+import DownloadModel
+import FileReceiving
+import SystemPackage
+
+enum CacheAtHand {
+  /// - Throws: the exit status if there is no cache, having said why.
+  static func folder() throws(ExitStatus) -> FilePath {
+    let folders = XDGFolders()
+    if let folder = folders.cache { return folder }
+    StandardError.say(folders.warnings)
+    throw .failed
+  }
+
+  /// - Parameter next: the page behind an entry, for nil the first one; an empty one at the end.
+  static func say(
+    pages next: (CacheEntry?) async throws -> [CacheEntry], json: Bool, each: (CacheEntry) -> Void = { _ in }
+  ) async throws {
+    var last: CacheEntry?
+    repeat {
+      let page = try await next(last)
+      try json
+        ? StandardOutput.say(json: page.map { CacheJSON.entry($0) })
+        : StandardOutput.say(rows: page.map(CacheMessages.entry))
+      page.forEach(each)
+      last = page.last
+    } while last != nil
+  }
+
+  /// Folders that may hold unfinished files, beside those that the index knows.
+  static func folders(_ running: [RunningDownloads] = running()) -> [FilePath] {
+    let remembered = state.map { RunHistoryStore.outputFolders(below: $0) } ?? []
+    return (["."] + running.map(\.directory) + remembered).map { FilePath($0) }
+  }
+
+  static func running() -> [RunningDownloads] {
+    state.map { RunningDownloads.all(in: RunningSnapshots.folder(below: $0)) } ?? []
+  }
+
+  private static var state: FilePath? { XDGFolders().state }
+
+  /// - Throws: the exit status of what failed, having said it; what `body` throws otherwise.
+  static func use<Value: Sendable>(
+    here: FilePath? = nil, _ body: @Sendable (CacheAdministration) async throws -> Value
+  ) async throws -> Value {
+    let cache = CacheAdministration(try folder(), here: here)
+    let result: Result<Value, any Error>
+    do { result = .success(try await body(cache)) } catch { result = .failure(error) }
+    StandardError.say(await cache.close().map { CacheMessages.warning($0) })
+    if case .failure(let error as DownloadError) = result { throw Refusal(FailureMessages(error).said, .failed) }
+    return try result.get()
+  }
+}

@@ -1,0 +1,30 @@
+import DownloadCaching
+import FileReceiving
+import DownloadModel
+import Glibc
+import Synchronization
+import TerminalProgress
+
+/// Where the file of each request went: that may depend on answers of servers.
+final class FetchedFiles: Sendable {
+  struct File {
+    let request: DownloadRequest
+    let outcome: DownloadOutcome
+
+    var path: String { outcome.path }
+    /// The path that it should have had; another file of the list may have that.
+    var wanted: String { outcome.renamedFrom ?? outcome.path }
+  }
+
+  private let files = Lock<[File]>([])
+
+  func ended(_ request: DownloadRequest, _ result: DownloadResult) {
+    guard case .success(let outcome) = result else { return }
+    var request = request
+    request.pieces = nil
+    files.withLock { [request] in $0.append(File(request: request, outcome: outcome)) }
+  }
+
+  /// In the list's order.
+  var all: [File] { files.withLock { $0 }.sorted { $0.request.id < $1.request.id } }
+}

@@ -1,0 +1,29 @@
+import DownloadCaching
+import FileReceiving
+import DownloadModel
+import Glibc
+import Synchronization
+
+/// SHA-256 digests of files, each read once.
+struct FileDigests {
+  private let activity: String
+  private let scratch: ScratchFolder?
+  private var known: [ByteText: String] = [:]
+
+  /// - Parameter scratch: where some of the files may be.
+  init(activity: String, _ scratch: ScratchFolder? = nil) {
+    self.activity = activity
+    self.scratch = scratch
+  }
+
+  /// - Throws: `.disk` with the path that cannot be read; `.cancelled`.
+  mutating func digest(of path: String) throws(DownloadError) -> String {
+    let key = ByteText(path)
+    if let digest = known[key] { return digest }
+    do {
+      let digest = try ContentDigest.ofFile(scratch?.held(path) ?? path).hex
+      known[key] = digest
+      return digest
+    } catch { throw DownloadError(ofFile: error, path: path, activity: activity) }
+  }
+}

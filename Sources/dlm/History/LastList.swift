@@ -1,0 +1,68 @@
+import ArgumentParser
+import DownloadCaching
+import FileReceiving
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+import TerminalProgress
+
+/// The list that a command without sources takes: the one of the last `get` in this folder. Never standard input, from
+/// which nothing comes under cron or in a script.
+struct LastList {
+  let history: RunHistory
+  let store: RunHistoryStore
+
+  init(_ store: RunHistoryStore) throws {
+    guard let history = store.load(), !history.command.sources.isEmpty else {
+      StandardError.say(store.warning)
+      throw ValidationError(
+        "Nothing to get: name a list or a URL (dlm get urls.txt), or - to read a list from a pipe.")
+    }
+    if let path = store.spoolPath, history.command.sources.contains(path.string),
+      OwnFiles.bytes(of: path, upTo: 1).isEmpty
+    {
+      throw ValidationError(
+        "The last list of this folder came through a pipe and no longer exists: pipe it in again (dlm get -).")
+    }
+    self.history = history
+    self.store = store
+  }
+
+  /// What is remembered counts as typed before what is typed now.
+  /// - Throws: `ValidationError` that says what has to be given again.
+  func command(_ now: GetCommand) throws -> GetCommand {
+    var command: GetCommand
+    do { command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed) } catch {
+      throw ValidationError(
+        "The options of the last run do not go with these: \(GetCommand.message(for: error)) Name the list to leave "
+          + "them out.")
+    }
+    command.sources = history.command.sources
+    try requireWithheld(command.shared)
+    return command
+  }
+
+  func requireWithheld(_ given: RunOptions) throws {
+    let names = try HeaderArgument.lines(of: given.header).map { HeaderArgument(argument: $0).name.lowercased() }
+    let missing: [String] = history.command.withheld.compactMap { withheld in
+      switch withheld {
+      case .header(let name): names.contains(name.lowercased()) ? nil : "-H '\(name): …'"
+      case .proxy: given.proxy == nil ? "--proxy with its login" : nil
+      case .addressLogins where given.netrc || given.netrcFile != nil: nil
+      case .addressLogins: "the logins of the URLs (name them again, or use --netrc-file)"
+      }
+    }
+    guard missing.isEmpty else {
+      throw ValidationError(
+        "The last run had secrets, which dlm does not keep: give again \(missing.joined(separator: ", ")).")
+    }
+  }
+
+  var names: String {
+    let piped = store.spoolPath?.string
+    return history.command.sources.map {
+      $0 == piped ? "the list that came through a pipe" : CommandLineText.quoted($0, from: store.folder)
+    }.joined(separator: " ")
+  }
+}

@@ -1,0 +1,62 @@
+import DownloadCaching
+import FileReceiving
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+import TerminalProgress
+
+/// Keeps a list from a pipe, so that `dlm get` can repeat it: without credentials, and for this user only. It gets its
+/// name only when whole, so a pipe that breaks off replaces nothing.
+final class ListSpool {
+  private let path: FilePath
+  private var pending: [UInt8] = []
+  private var draft: DraftFile?
+  private var state = State.open
+  private(set) var hadLogins = false
+
+  private enum State { case open, broken, kept }
+
+  init(_ path: FilePath) { self.path = path }
+
+  var isKept: Bool { state == .kept }
+
+  /// Half of a list must not be taken for the whole.
+  func discard() {
+    guard state == .open else { return }
+    state = .broken
+    pending = []
+    draft = nil  // which removes it
+  }
+
+  func add(_ address: Address, _ options: LineOptions?) {
+    if address.hasCredentials || options?.headerLines.isEmpty == false { hadLogins = true }
+    pending += address.key.utf8
+    if let options { pending += options.text.utf8 }
+    pending.append(0x0A)
+    if pending.count > FileDescriptor.blockSize { write() }
+  }
+
+  func close() {
+    guard state == .open else { return }
+    write(isLast: true)
+    if state == .open { discard() }
+  }
+
+  /// Fails silently, since only the repeating is lost; the list that was remembered before stays.
+  private func write(isLast: Bool = false) {
+    guard state == .open else { return pending.removeAll() }
+    do {
+      if !pending.isEmpty, draft == nil {
+        _ = try Folder(own: path.removingLastComponent())
+        draft = try DraftFile(for: path)
+      }
+      try draft?.write(pending)
+      pending.removeAll(keepingCapacity: true)
+      guard isLast, draft != nil else { return }
+      try draft?.commit()
+      state = .kept
+    } catch { state = .broken }
+    draft = nil
+  }
+}

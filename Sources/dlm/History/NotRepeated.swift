@@ -1,0 +1,20 @@
+import FileReceiving
+import DownloadModel
+import Glibc
+import Synchronization
+
+/// Why a list that is taken again is not repeated to compare.
+enum NotRepeated: Error {
+  /// The mode is the last run's; or the user asked to fetch anew, or from the disk only, which concerns the files here.
+  case notAsked
+  case because(Reason, other: DownloadMode)
+
+  enum Reason: String, CaseIterable {
+    case cutShort = "its run was cut short, skipped files, or downloaded none"
+    case otherFolder = "its files are in another folder"
+    case otherList = "the list has changed since"
+    case readOnce = "the list can be read only once"
+    case sameStrategy = "both modes run a task group"
+    case waited = "its run waited for a busy server"
+  }
+}

@@ -1,0 +1,41 @@
+import DownloadModel
+import Glibc
+import Synchronization
+
+/// The options of a `get` as they would be typed, for `dlm get` without a SOURCE. Those given then are typed behind
+/// them, as the last one counts.
+struct RememberedOptions: Equatable {
+  /// Those that a repeated run uses too, without secrets.
+  private(set) var lasting: [String] = []
+  /// Those of this one run only, and secrets, which are not stored.
+  private var once: [String] = []
+  private(set) var withheld: [Withheld] = []
+
+  var typed: [String] { lasting + once }
+
+  init(_ command: GetCommand) {
+    var command = command
+    if command.sources.contains("-") { command.lists.areThoseOfLines() }
+    for row in OptionTable.rows {
+      for text in row.texts(&command) {
+        let secret: Withheld? =
+          switch row.kind {
+          case .headers where !HeaderArgument(argument: text).isFile:
+            .header(name: HeaderArgument(argument: text).name)
+          case .address where text.unicodeScalars.contains("@"): .proxy
+          default: nil
+          }
+        if let secret { withheld.append(secret) }
+        // One word, as the value may begin with a dash.
+        let option = row.kind == .flag ? row.spelled : "\(row.spelled)=\(text)"
+        if row.isLasting, secret == nil { lasting.append(option) } else { once.append(option) }
+      }
+    }
+    if command.sources.contains(where: Self.hasLogin) { withheld.append(.addressLogins) }
+  }
+
+  private static func hasLogin(_ source: String) -> Bool {
+    guard case .address(let text) = Source(source) else { return false }
+    return (try? Address(text))?.hasCredentials == true
+  }
+}

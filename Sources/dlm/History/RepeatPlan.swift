@@ -1,0 +1,45 @@
+import DownloadCaching
+import FileReceiving
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+import TerminalProgress
+
+/// Fetches the last list of a folder once more in another mode, to compare.
+struct RepeatPlan {
+  let mode: DownloadMode
+  let other: DownloadMode
+  /// Nil if the other mode never fetched the whole list.
+  let otherRun: PastRun?
+  let ownRun: PastRun?
+  let list: String
+
+  var sizes: ExpectedSizes? { (otherRun ?? ownRun)?.sizes }
+
+  var bytes: Int64 { otherRun?.transferredBytes ?? ownRun?.transferredBytes ?? 0 }
+}
+
+extension RepeatPlan {
+  init(
+    _ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool, fetching: ListAtAddress.Fetching
+  ) async throws(NotRepeated) {
+    guard !noCompare, !settings.output.cache.refresh, !settings.output.cache.offline,
+      let other = last.history.command.mode, other != settings.mode
+    else { throw .notAsked }
+    func because(_ reason: NotRepeated.Reason) -> NotRepeated { .because(reason, other: other) }
+    if other.kind == settings.mode.kind { throw because(.sameStrategy) }
+    guard let run = last.history.last else { throw because(.cutShort) }
+    guard run.directory == RunMemory.canonical(settings.output.directory) else { throw because(.otherFolder) }
+    guard !sources.contains(where: \.isReadOnce) else { throw because(.readOnce) }
+    let digest = await ListReader.digest(of: sources, settings.form, fetching: fetching)
+    guard digest == run.listDigest else { throw because(.otherList) }
+    let times = last.store.times(of: run.listDigest)
+    mode = settings.mode
+    self.other = times[other] == nil ? other.kind : other
+    otherRun = times[self.other]
+    ownRun = times[mode]
+    if otherRun?.waited != nil { throw because(.waited) }
+    list = last.names
+  }
+}

@@ -1,0 +1,43 @@
+import DownloadModel
+import FileReceiving
+import FoundationEssentials
+import Glibc
+
+/// An event in a folder, a line of its history each: a JSON object.
+enum RunEvent: Decodable, Equatable {
+  case began(run: String, RememberedCommand)
+  /// - Parameter run: nil for one that no command repeats (`dlm compare`).
+  case ended(run: String?, PastRun)
+  /// Its list broke off later: as if it had never begun.
+  case void(run: String)
+
+  private enum BeganCodingKeys: String, CodingKey { case run, _1 = "command" }
+  private enum EndedCodingKeys: String, CodingKey { case run, _1 = "past" }
+
+  var ended: PastRun? { if case .ended(_, let past) = self { past } else { nil } }
+
+  /// - Returns: text to be appended. It begins with a line end, because the line before it may be torn.
+  static func text(_ events: [RunEvent]) -> [UInt8] { Array(("\n" + events.map { $0.json.text + "\n" }.joined()).utf8) }
+
+  /// What `init(from:)` reads. No encoder: with its first value it has the runtime search all conformances.
+  private var json: JSONValue {
+    let (name, fields): (String, JSONFields) =
+      switch self {
+      case .began(let run, let command): ("began", ["run": run, "command": command.json])
+      case .ended(let run, let past): ("ended", ["run": run, "past": past.json])
+      case .void(let run): ("void", ["run": run])
+      }
+    return JSONValue([name: JSONValue(fields)])
+  }
+
+  /// A line that is no such object (a torn write), or has numbers that no run has, says nothing.
+  /// - Parameter word: of the lines that are wanted; nil for all.
+  static func all(in text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
+    let decoder = JSONDecoder()
+    return text.split(separator: 0x0A).compactMap { line in
+      guard word.map({ line.firstRange(of: $0.utf8) != nil }) ?? true else { return nil }
+      let event = try? decoder.decode(RunEvent.self, from: Data(line))
+      return event?.ended?.isPossible == false ? nil : event
+    }
+  }
+}

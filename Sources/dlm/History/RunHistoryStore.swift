@@ -1,0 +1,105 @@
+import DownloadModel
+import FileReceiving
+import FoundationEssentials
+import Glibc
+import SystemPackage
+
+/// Keeps a history for each folder, in a file named after it (0600, as addresses may be signed), to which runs add
+/// lines (`RunEvent`). Nothing is synced: a loss of power may cost or tear the newest lines.
+struct RunHistoryStore {
+  let folder: String
+  /// Path without its ending; nil where nothing can be remembered.
+  private let stem: String?
+  let warning: String?
+
+  init(state: FilePath?, folder: String, warning: String? = nil) {
+    self.folder = folder
+    self.warning = warning
+    let digest = ContentHasher.digest(of: Array(folder.utf8))
+    let name = digest.bytes.prefix(8).map { String($0, radix: 36) }.joined()
+    stem = state?.appending("runs/\(name)").string
+  }
+
+  init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
+    let folders = XDGFolders(environment)
+    self.init(state: folders.state, folder: RunMemory.canonical(".") ?? "", warning: folders.stateWarning)
+  }
+
+  private var file: FilePath? { stem.map { FilePath($0 + Self.ending) } }
+  private static let ending = ".jsonl"
+
+  var spoolPath: FilePath? { stem.map { FilePath($0 + ".list") } }
+
+  var unnamedPath: FilePath? { stem.map { FilePath($0 + ".unnamed") } }
+
+  // MARK: Reading
+
+  func load() -> RunHistory? { RunHistory.all(events()).last }
+
+  func times(of listDigest: String) -> RunTimes {
+    RunTimes(events(with: listDigest).compactMap(\.ended), of: listDigest)
+  }
+
+  /// The runs that fetched something, and so measured something, the oldest first.
+  var past: [PastRun] { events().compactMap(\.ended).filter { $0.fetched > 0 } }
+
+  private func events(with word: String? = nil) -> [RunEvent] {
+    file.map { RunEvent.all(in: Self.bytes(of: $0), with: word) } ?? []
+  }
+
+  static func outputFolders(below state: FilePath) -> [String] {
+    let folder = state.appending("runs")
+    let names = FileManager.default.names(in: folder.string).filter { $0.hasSuffix(ending) }
+    let runs = names.flatMap { RunHistory.all(RunEvent.all(in: bytes(of: folder.appending($0)))) }
+    return Set(runs.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) }).sorted()
+  }
+
+  /// No history is longer: such a file is not dlm's.
+  private static let longest: Int64 = 64 << 20
+
+  private static func bytes(of path: FilePath) -> [UInt8] { OwnFiles.bytes(of: path, upTo: longest) }
+
+  // MARK: Writing
+
+  /// A longer history is written anew with what still counts: some two hundred runs.
+  static let longestFile = 64 << 10
+
+  /// Adds events in one write, so that those of several processes do not mix.
+  /// - Returns: whether anything was remembered before.
+  @discardableResult
+  func append(_ events: [RunEvent]) throws(Errno) -> Bool {
+    guard let file, !events.isEmpty else { return false }
+    let text = RunEvent.text(events)
+    let size = try Self.locked(file, LOCK_SH) { (lines, size) throws(Errno) in
+      let count = text.withUnsafeBytes { write(lines, $0.baseAddress, $0.count) }
+      if count < 0 { throw .last }
+      // The rest is not written: another line may stand behind it by now.
+      if count < text.count { throw .noSpace }
+      return size
+    }
+    if size + Int64(text.count) > Self.longestFile { try Self.compact(file) }
+    return size > 0
+  }
+
+  /// Whoever adds a line meanwhile waits for the lock, and then finds the new file.
+  private static func compact(_ file: FilePath) throws(Errno) {
+    try locked(file, LOCK_EX) { (_, size) throws(Errno) in
+      guard size > longestFile else { return }
+      let text = RunEvent.text(RunHistory.fewer(RunEvent.all(in: bytes(of: file))))
+      var draft = try DraftFile(for: file)
+      try draft.write(text)
+      try draft.commit()
+    }
+  }
+
+  /// Makes file and folder where missing; see `OwnFiles.locked`.
+  private static func locked<Value>(
+    _ path: FilePath, _ lock: Int32, _ work: (_ file: Int32, _ size: Int64) throws(Errno) -> Value
+  ) throws(Errno) -> Value {
+    let file = try OwnFiles.locked(path.name, in: Folder(own: path.folder), lock)
+    defer { file.unlock() }
+    // Others may have been given rights to it since.
+    _ = fchmod(file.raw, 0o600)
+    return try work(file.raw, file.identity().size)
+  }
+}

@@ -1,0 +1,132 @@
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// What one `get` remembers for the next in its folder: from its list's first address on, so that a killed run can be
+/// repeated; with a list from a pipe from its end on, since half of it is none.
+final class RunMemory: Sendable {
+  private let store: RunHistoryStore
+  private let run = String(UInt64.random(in: .min ... .max), radix: 36)
+  private let isPiped: Bool
+  private let lists: [String]
+  private let log: RunLog?
+  private let directory: String
+  private let state: Lock<State>
+
+  private struct State {
+    var command: RememberedCommand
+    var isRemembered = false
+    /// Sources that came while the run went on.
+    var added = 0
+    /// Whether an earlier run was remembered when this one was noted; nil before.
+    var hasEarlier: Bool?
+  }
+
+  init(
+    _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog?,
+    directory: String, mode: DownloadMode
+  ) {
+    self.store = store
+    self.log = log
+    self.directory = directory
+    isPiped = sources.contains(.standardInput)
+    lists = sources.compactMap(\.path).map { Self.absolute($0, store) }
+    state = Lock(
+      State(
+        command: RememberedCommand(
+          sources: sources.compactMap { Self.name(of: $0, store) }, options: options.lasting,
+          withheld: options.withheld, directory: Self.absolute(directory, store), mode: mode)))
+  }
+
+  private static func absolute(_ text: String, _ store: RunHistoryStore) -> String {
+    let path = FilePath(text)
+    return path.isAbsolute ? path.string : FilePath(store.folder).pushing(path).lexicallyNormalized().string
+  }
+
+  /// The SOURCE by which the next run finds the same list; nil if it cannot.
+  static func name(of source: Source, _ store: RunHistoryStore) -> String? {
+    switch source {
+    case .standardInput: store.spoolPath?.string
+    case .listAt(let text) where Preset.named(by: text) != nil: text
+    case .address(let text), .listAt(let text): ListLine(text.utf8).address?.key
+    case .list(let path): absolute(path, store)
+    }
+  }
+
+  var isRemembered: Bool { state.withLock { $0.isRemembered } }
+
+  /// From any thread.
+  /// - Returns: what the files came to in the last run of a list that is read whole; nil, unlooked, for a first one.
+  @discardableResult
+  func read(_ reading: ListReader.Reading) -> ExpectedSizes? {
+    let isNew = state.withLock { state in
+      guard !state.isRemembered, reading.count > 0, !isPiped || reading.isKept else { return false }
+      if reading.spooledLogins { state.command.withheld.append(.addressLogins) }
+      state.isRemembered = true
+      return true
+    }
+    guard isNew, lists.allSatisfy({ access($0, R_OK) == 0 }) else { return nil }
+    note(nil)
+    return reading.listDigest.flatMap { times(of: $0) }?.most?.sizes
+  }
+
+  /// The next run takes them too.
+  func add(_ addresses: [Address]) {
+    let isNoted = state.withLock { state in
+      state.command.sources += addresses.map(\.key)
+      state.added += addresses.count
+      if addresses.contains(where: \.hasCredentials) { state.command.withheld.append(.addressLogins) }
+      return state.hasEarlier != nil
+    }
+    if isNoted { append([.began(run: run, state.withLock { $0.command })]) }
+  }
+
+  var added: [String] { state.withLock { $0.command.sources.suffix($0.added) } }
+
+  /// Of a run that was only compared, and so fetched all, it is noted only if it brought the same bytes.
+  /// - Returns: whether it is remembered.
+  func ended(_ report: RunReport, listDigest: String, isTrial: Bool) -> Bool {
+    guard isTrial ? report.isThrough && report.verdict?.isSame == true : isRemembered else { return false }
+    if report.isListUnreadable {
+      if state.withLock({ $0.hasEarlier != nil }) { append([.void(run: run)]) }
+      return false
+    }
+    var past: PastRun?
+    if report.isThrough {
+      past = report.past(listDigest)
+      past?.sources = state.withLock { $0.command.sources }
+      // Where the user's own file was left (`--on-conflict skip`), there is nothing to compare with.
+      past?.directory = isTrial || report.tally.skipped == 0 ? Self.canonical(directory) : nil
+      past?.isOfAll = isTrial
+    }
+    note(past)
+    return true
+  }
+
+  /// Nil if there was no run before this one.
+  func times(of listDigest: String) -> RunTimes? {
+    state.withLock { $0.hasEarlier ?? true } ? store.times(of: listDigest) : nil
+  }
+
+  static func canonical(_ directory: String) -> String? {
+    guard let path = realpath(directory.isEmpty ? "." : directory, nil) else { return nil }
+    defer { free(path) }
+    return String(cString: path)
+  }
+
+  private func note(_ past: PastRun?) {
+    let began = state.withLock { $0.hasEarlier == nil ? [RunEvent.began(run: run, $0.command)] : [] }
+    let hasEarlier = append(began + (past.map { [.ended(run: run, $0)] } ?? []))
+    if !began.isEmpty, let hasEarlier { state.withLock { $0.hasEarlier = hasEarlier } }
+  }
+
+  /// - Returns: whether anything was remembered before; nil if nothing could be added.
+  @discardableResult
+  private func append(_ events: [RunEvent]) -> Bool? {
+    do { return try store.append(events) } catch {
+      log?.historyNotSaved(error)
+      return nil
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import DownloadModel
+import Synchronization
+
+/// From blocks of bytes to lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut off
+/// at ListLine's limit plus one, which refuses it.
+struct LineSplitter {
+  private var rest: [UInt8] = []
+  private var isFirst = true
+
+  /// - Parameter block: an empty one is the end, and gives the last line if it had no LF.
+  mutating func take(_ block: [UInt8]) -> [[UInt8]] {
+    var lines = [[UInt8]]()
+    var start = 0
+    while let end = block[start...].firstIndex(of: 0x0A) {
+      append(block[start..<end])
+      lines.append(rest)
+      rest = []
+      start = end + 1
+    }
+    append(block[start...])
+    if block.isEmpty, !rest.isEmpty {
+      lines.append(rest)
+      rest = []
+    }
+    if isFirst, !lines.isEmpty {
+      isFirst = false
+      if lines[0].starts(with: [0xEF, 0xBB, 0xBF]) { lines[0].removeFirst(3) }
+    }
+    return lines
+  }
+
+  private mutating func append(_ bytes: ArraySlice<UInt8>) {
+    rest += bytes.prefix(max(0, ListLine.limit + 1 - rest.count))
+  }
+}

@@ -1,0 +1,26 @@
+import DownloadModel
+
+/// What is remembered of a list's lines: it is equal for equal ones in equal order.
+struct LinesDigest: ~Copyable {
+  private(set) var count = 0
+  private var hasher = ContentHasher(.sha256)
+  /// Hashed together, because a call costs more than the bytes.
+  private var bytes: [UInt8] = []
+
+  mutating func add(_ line: String) {
+    count += 1
+    bytes += line.utf8
+    bytes.append(0x0A)
+    if bytes.count >= 8192 { update() }
+  }
+
+  private mutating func update() {
+    hasher.update(bytes)
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  mutating func text() -> String {
+    update()
+    return String(hasher.finish().hex.prefix(32))
+  }
+}

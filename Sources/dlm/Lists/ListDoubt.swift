@@ -1,0 +1,45 @@
+import CurlTransport
+import DownloadModel
+
+/// Judges by its first bytes, and by how many lines are addresses, whether it is a list. A film that was meant to be
+/// downloaded would else be refused line by line.
+struct ListDoubt {
+  /// Bad lines before the first address.
+  static let mostAtStart = 8
+  /// Bad lines that are slips in a long list, as long as most lines are addresses.
+  static let mostLater = 50
+  /// Bad lines that one address makes up for, beyond those.
+  private static let badPerAddress = 20
+
+  private var addresses = 0
+  private var bad = 0
+  private var held: [Rejection] = []
+
+  mutating func address() -> [Rejection] {
+    addresses += 1
+    return held.isEmpty ? [] : release()
+  }
+
+  /// - Returns: the bad lines to report now; empty while in doubt.
+  /// - Throws: if it is no list.
+  mutating func take(_ line: Rejection) throws(Rejection.NoList) -> [Rejection] {
+    bad += 1
+    let isTooMany =
+      addresses == 0 ? bad >= Self.mostAtStart : bad > Self.mostLater && bad / Self.badPerAddress > addresses
+    if isTooMany { throw .lines(bad) }
+    if addresses > 0 { return [line] }
+    held.append(line)
+    return []
+  }
+
+  mutating func release() -> [Rejection] {
+    defer { held = [] }
+    return held
+  }
+
+  static func look(at start: [UInt8]) -> Rejection.NoList? {
+    if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return .utf16 }
+    if MarkupList.isPage(start, takesPages: true) == true { return .page }
+    return start.contains(0) ? .binary : nil
+  }
+}

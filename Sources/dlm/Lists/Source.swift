@@ -1,0 +1,50 @@
+import ArgumentParser
+import DownloadModel
+import Glibc
+import SystemPackage
+
+/// One SOURCE of the command line, known by its form alone.
+enum Source: Equatable {
+  case standardInput
+  case address(String)
+  case list(path: String)
+  /// `--list`, or a preset's id
+  case listAt(String)
+
+  /// - Parameter isList: whether addresses are those of lists (`--list`).
+  init(_ argument: String, isList: Bool = false) {
+    if argument == "-" {
+      self = .standardInput
+    } else if Preset.named(by: argument) != nil, access(argument, F_OK) != 0 {
+      self = .listAt(argument)
+    } else if argument.contains("://") || DataAddress.isMeant(argument) || Redaction.isLoginWithoutScheme(argument) {
+      // A login without a scheme is refused as an address, and so neither shown nor remembered.
+      self = isList ? .listAt(argument) : .address(argument)
+    } else {
+      self = .list(path: argument)
+    }
+  }
+
+  static func isFetchable(_ text: String) -> Bool { ListLine(text.utf8).address != nil }
+
+  var isAddress: Bool { if case .address = self { true } else { false } }
+
+  /// As a pipe is.
+  var isReadOnce: Bool {
+    path.map { FilePath($0).fileType != S_IFREG } ?? (self == .standardInput)
+  }
+
+  var isListAt: Bool { if case .listAt = self { true } else { false } }
+
+  var path: String? { if case .list(let path) = self { path } else { nil } }
+
+  var name: String {
+    switch self {
+    case .standardInput: "standard input"
+    case .address: "command line"
+    case .list(let path): path
+    case .listAt(let text):
+      Preset.named(by: text).map { "\($0.preset.name): \($0.address)" } ?? Redaction.redactedAddress(text)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import ArgumentParser
+import DownloadModel
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// A command and its arguments: blanks part them, quotes keep them together. No shell reads it.
+struct HookCommand: ExpressibleByArgument {
+  let words: [String]
+  let defaultValueDescription: String
+
+  init?(argument: String) {
+    let word = /(?:'[^']*'|"[^"]*"|[^\s'"])+/
+    words = argument.matches(of: word).map { $0.0.replacing(/'([^']*)'|"([^"]*)"/) { $0.1 ?? $0.2 ?? "" }.description }
+    defaultValueDescription = argument
+    if words.isEmpty || !argument.replacing(word, with: "").allSatisfy(\.isWhitespace) { return nil }
+  }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import DownloadModel
+import FileReceiving
+import FoundationEssentials
+import Glibc
+import Comparing
+import Synchronization
+
+/// The file of `--report`, whose ending gives its form.
+struct ReportFile {
+  enum Form: String, CaseIterable { case html, json, md }
+
+  let form: Form
+  let file: OutputFile
+
+  /// - Throws: `ValidationError` for an unknown ending, a folder, or a link.
+  init(_ path: String) throws {
+    let ending = path.split(separator: "/").last?.split(separator: ".").last.map { String($0).lowercased() }
+    guard path.contains("."), let form = ending.flatMap(Form.init) else {
+      throw ValidationError(
+        "--report \(path): the name must end in .html, .json or .md, which says what is written")
+    }
+    self.form = form
+    file = try OutputFile(path, option: "--report")
+  }
+
+  /// - Returns: what to say where it cannot be written.
+  func write(_ report: ComparisonReport, _ facts: ReportFacts) -> [String] {
+    let pages = ReportPages(report, facts)
+    let text =
+      switch form {
+      case .html: pages.html
+      case .json: pages.json + "\n"
+      case .md: pages.markdown
+      }
+    return file.keep(text)
+  }
+}
+
+extension ReportFacts {
+  init(list: String, headline: String, notes: [String] = []) {
+    let typed = Array(CommandLine.arguments.dropFirst())
+    let command = ["dlm"] + typed.map { CommandLineText.quoted(UsageMessages.withoutSecrets($0, typed)) }
+    var system = utsname()
+    func text(_ field: some Any) -> String {
+      withUnsafeBytes(of: field) { String(utf8: $0.prefix { $0 != 0 }) }
+    }
+    let kernel =
+      uname(&system) == 0
+      ? "\(text(system.sysname)) \(text(system.release)), \(text(system.machine))" : "unknown"
+    self.init(
+      list: list, command: command.joined(separator: " "),
+      date: TimeText.utc(milliseconds: WallClock.milliseconds()), headline: headline, notes: notes,
+      machine: [
+        (name: "program", value: DLM.configuration.version), (name: "system", value: kernel),
+        (name: "cores", value: "\(ProcessInfo.processInfo.activeProcessorCount)"),
+      ])
+  }
+}

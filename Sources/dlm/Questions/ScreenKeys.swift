@@ -1,0 +1,74 @@
+import DownloadCaching
+import DownloadModel
+import Downloads
+import Glibc
+import TerminalProgress
+
+/// Keys that no question wants go to the screen, and what they command to the run.
+struct ScreenKeys {
+  let keys: TerminalKeys
+  let control: Wiring?
+  let renderer: ProgressRenderer
+  let stop: @Sendable () -> Void
+  /// Gets what was pasted; says whether it is more than a wrong key.
+  let paste: @Sendable (String) -> Bool
+
+  private static let lookInterval = Duration.milliseconds(500)
+
+  func run() async {
+    guard let control else { return await keys.run { _ in } }
+    let (presses, pressed) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    await withTaskGroup { group in
+      group.addTask {
+        await keys.run { key in
+          if case .paste(let text) = key, paste(text) { return }
+          if let command = await renderer.press(ScreenKey(key)) { await carryOut(command, control) }
+          pressed.yield()
+        }
+        pressed.finish()
+      }
+      group.addTask { for await _ in presses { await describe(control) } }
+    }
+  }
+
+  private func carryOut(_ command: ScreenCommand, _ control: Wiring) async {
+    switch command {
+    case .stop: stop()
+    case .pause: control.downloads.pause(true)
+    case .goOn: control.downloads.pause(false)
+    case .width(let change): await renderer.answer(QuestionMessages.width(control.widen(by: change)))
+    case .skip(let id):
+      if let meter = await renderer.meter(of: id) { await control.downloads.skip(id, meter) }
+    }
+  }
+
+  private func describe(_ control: Wiring) async {
+    while !Task.isCancelled, let meter = await renderer.described {
+      await renderer.describe(meter, by: await control.loops.details(of: meter))
+      try? await Task.sleep(for: Self.lookInterval)
+    }
+  }
+
+  /// Whether keys are commands. They come from the controlling terminal, so dlm takes none that others may read:
+  /// a pager behind dlm, or a list that is typed.
+  static func areTaken(isWanted: Bool, readsInput: Bool, by streams: Streams) -> Bool {
+    guard isWanted, streams.isErrorControlling, !streams.isOutputPiped else { return false }
+    // Without a terminal as standard input, somebody said that nobody types (xargs, `< /dev/null`), or a loop around
+    // dlm reads from elsewhere.
+    return readsInput != streams.isInputTerminal
+  }
+
+  struct Streams: Equatable {
+    var isInputTerminal: Bool
+    var isOutputPiped: Bool
+    /// Whether standard error is the terminal that controls the process.
+    var isErrorControlling: Bool
+
+    static var ofProcess: Streams {
+      var output = stat()
+      let isOutputPiped = fstat(1, &output) == 0 && output.st_mode & S_IFMT == S_IFIFO
+      return Streams(
+        isInputTerminal: isatty(0) == 1, isOutputPiped: isOutputPiped, isErrorControlling: tcgetpgrp(2) >= 0)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// Long because: all parts of a run meet here, and only here.
+import Comparing
+import DownloadCaching
+import DownloadModel
+import Downloads
+import FileReceiving
+import Synchronization
+import SystemPackage
+import TerminalProgress
+
+struct DownloadOrder {
+  let settings: Settings
+  let sources: [Source]
+  let folders: XDGFolders
+  let store: RunHistoryStore
+  let typed: GetCommand
+  let options: RememberedOptions
+  /// Nil for an ordinary run, which is not only to be compared.
+  let plan: RepeatPlan?
+  let watching: WatchOrder?
+
+  /// Nil for a run without the cache.
+  var cacheFolder: FilePath? { settings.own.noCache ? nil : folders.cache }
+
+  var marks: RequestMarks {
+    RequestMarks(
+      form: settings.form, outputName: settings.output.name, checksum: settings.own.checksum,
+      checksums: settings.output.cache.checksums, first: settings.first,
+      indexFolder: [.small, .large].contains(settings.order) ? cacheFolder : nil)
+  }
+
+  var readsInput: Bool { sources.contains(.standardInput) }
+
+  var takesCommands: Bool {
+    ScreenKeys.areTaken(isWanted: !settings.own.noKeys, readsInput: readsInput, by: .ofProcess)
+  }
+
+  /// Nil where it is known only when the lists have been read.
+  var fileCount: Int? { sources.allSatisfy(\.isAddress) && !settings.form.expandsRanges ? sources.count : nil }
+}

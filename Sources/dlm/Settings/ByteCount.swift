@@ -1,0 +1,15 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import FileReceiving
+import TerminalProgress
+
+/// Written as a `ByteRate`, or `0`.
+struct ByteCount: ExpressibleByArgument, Equatable {
+  let bytes: Int64
+
+  init?(argument: String) {
+    guard let bytes = argument == "0" ? 0 : ByteRate(argument: argument)?.bytesPerSecond else { return nil }
+    self.bytes = bytes
+  }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import FileReceiving
+
+/// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
+struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let number: Int?
+  var description: String { number.map { "\($0)" } ?? "auto" }
+
+  init?(argument: String) {
+    number = Int(argument)
+    guard argument == "auto" || number ?? 0 >= 1 else { return nil }
+  }
+}

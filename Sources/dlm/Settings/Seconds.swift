@@ -1,0 +1,16 @@
+import ArgumentParser
+import DownloadModel
+import FileReceiving
+import TerminalProgress
+
+/// A `TimeSpan` above zero.
+struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let duration: Duration
+  let description: String
+
+  init?(argument: String) {
+    description = argument
+    guard let seconds = TimeSpan.seconds(argument), seconds > 0 else { return nil }
+    duration = .seconds(seconds)
+  }
+}

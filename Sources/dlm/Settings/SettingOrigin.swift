@@ -1,0 +1,15 @@
+import DownloadModel
+import FoundationEssentials
+import Glibc
+import TerminalProgress
+
+/// Where the value of a setting is from, strongest first.
+struct SettingOrigin: Equatable {
+  /// `option`, `environment`, `file` or `built-in`, as in JSON.
+  let kind: String
+  var place: String?
+  var line: Int?
+
+  /// For messages: `DLM_JOBS`, `.dlm.conf:3`.
+  var name: String { (place ?? kind) + (line.map { ":\($0)" } ?? "") }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import FileReceiving
+import TerminalProgress
+
+/// A span of time, in seconds or with its unit: `90`, `45s`, `90m`, `12h`, `30d`, `2w`.
+struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let seconds: Int64
+  var description: String { "\(seconds)s" }
+
+  init?(argument: String) {
+    guard let seconds = Self.seconds(argument) else { return nil }
+    self.seconds = Int64(seconds)
+  }
+
+  /// - Returns: nil for what is no time, or one below zero or of centuries.
+  static func seconds(_ text: String) -> Double? {
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    let unit = text.last.flatMap { units[$0] }
+    guard let number = Double(unit == nil ? text[...] : text.dropLast()) else { return nil }
+    let seconds = number * (unit ?? 1)
+    return (0..<1e10).contains(seconds) ? seconds : nil
+  }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+import FileReceiving
+
+/// A flag in the environment or a settings file.
+struct YesOrNo: ExpressibleByArgument, Equatable {
+  let isOn: Bool
+
+  init?(argument: String) {
+    switch argument.lowercased() {
+    case "1", "true", "yes", "on": isOn = true
+    case "0", "false", "no", "off", "": isOn = false
+    default: return nil
+    }
+  }
+}

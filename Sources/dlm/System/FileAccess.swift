@@ -1,0 +1,119 @@
+import DownloadModel
+import FileReceiving
+import FoundationEssentials
+import Glibc
+import SystemPackage
+import TerminalProgress
+
+extension FileDescriptor {
+  /// 64 KiB, as larger blocks read no faster.
+  static var blockSize: Int { 64 * 1024 }
+
+  /// One read(2): may give fewer bytes than asked for, and none at the end of the file.
+  func block(_ size: Int = blockSize) throws(Errno) -> [UInt8] {
+    do {
+      return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+        count = try read(into: UnsafeMutableRawBufferPointer(buffer), retryOnInterrupt: true)
+      }
+    } catch { throw Errno(error) }
+  }
+
+  var isRegularFile: Bool {
+    var status = Glibc.stat()
+    return fstat(rawValue, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Reads to the end of the file, or until there are more bytes than the limit.
+  func bytes(upTo limit: Int = .max) throws(Errno) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count <= limit, case let block = try block(), !block.isEmpty { bytes += block }
+    return bytes
+  }
+
+  /// Of a regular file, at most a block more than the limit; nil for any other, and where it cannot be read. A pipe
+  /// would be waited for.
+  static func bytes(of path: FilePath, upTo limit: Int, _ more: OpenOptions = []) -> [UInt8]? {
+    guard let file = try? open(path, .readOnly, options: [.closeOnExec, .nonBlocking, more]) else { return nil }
+    return try? file.closeAfter { file.isRegularFile ? try file.bytes(upTo: limit) : nil }
+  }
+
+  /// Also to a descriptor that does not block. One that takes nothing for a second is given up once a signal ends the
+  /// run.
+  func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
+    do {
+      try TerminalOutput(descriptor: rawValue).write(Array(text)) { Signals.ending == nil }
+    } catch { throw Errno(rawValue: error.errno) }
+  }
+}
+
+extension FilePath {
+  /// The folder of a file: `.` for a bare name.
+  var folder: FilePath {
+    let above = removingLastComponent()
+    return above.isEmpty ? "." : above
+  }
+
+  /// Its last part; empty for none.
+  var name: String { lastComponent?.string ?? "" }
+
+  /// Of what it leads to, links followed (S_IFREG and the like); nil where that cannot be examined.
+  var fileType: mode_t? { typeOfFile(string) }
+}
+
+/// Outside the extension of `FilePath`, which has a `stat` of its own.
+private func typeOfFile(_ path: String) -> mode_t? {
+  var status = stat()
+  return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+}
+
+extension ContentDigest {
+  /// Reads the whole file.
+  /// - Throws: `DownloadError.cancelled` in a cancelled task; Errno.
+  static func ofFile(_ path: String) throws -> ContentDigest {
+    // Not blocking, in case the path is a pipe.
+    let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
+    return try file.closeAfter {
+      var hasher = ContentHasher(.sha256)
+      while true {
+        if Task.isCancelled { throw DownloadError.cancelled }
+        let block = try file.block(256 * 1024)
+        if block.isEmpty { return hasher.finish() }
+        hasher.update(block)
+      }
+    }
+  }
+}
+
+extension BidirectionalCollection {
+  /// Without what is blank at both ends.
+  func trimmed(_ isBlank: (Element) -> Bool) -> SubSequence {
+    guard let start = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+      return prefix(0)
+    }
+    return self[start...last]
+  }
+}
+
+extension Character {
+  /// Whether it ends a line of a file. U+2028 and its like, newlines to Swift too, stand within lines.
+  var endsLine: Bool { self == "\n" || self == "\r\n" || self == "\r" }
+}
+
+extension FileManager {
+  /// Empty where the folder cannot be read.
+  func names(in folder: String) -> [String] { (try? contentsOfDirectory(atPath: folder)) ?? [] }
+}
+
+extension Errno {
+  /// SystemPackage throws nothing else, although it does not declare so.
+  init(_ error: any Error) { self = error as? Errno ?? .ioError }
+}
+
+extension DownloadError {
+  /// What a disk did to a file, or another failure on the way to it.
+  init(ofFile error: any Error, path: String? = nil, activity: String) {
+    self =
+      error as? DownloadError
+      ?? DownloadError(.disk, cause: .errno(Errno(error).rawValue), path: path, activity: activity)
+  }
+}

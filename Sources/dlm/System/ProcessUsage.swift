@@ -1,0 +1,34 @@
+import FoundationEssentials
+import Glibc
+import SystemPackage
+
+enum ProcessUsage {
+  static var processorTime: Duration { time(of: CLOCK_PROCESS_CPUTIME_ID) }
+  static var threadTime: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
+
+  static func time(of clock: clockid_t) -> Duration {
+    var time = timespec()
+    // Fails only for an unknown clock or a bad pointer.
+    guard clock_gettime(clock, &time) == 0 else { return .zero }
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+
+  /// Has `peakMemory` count from now (proc_pid_clear_refs(5)); where the kernel refuses, it stays that of the whole
+  /// process.
+  static func forgetPeakMemory() {
+    let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec])
+    _ = try? file?.closeAfter { try file?.writeAll("5".utf8) }
+  }
+
+  /// Bytes in memory at their peak; nil where the kernel does not tell (proc_pid_status(5), VmHWM).
+  static var peakMemory: Int64? {
+    guard let file = try? FileDescriptor.open("/proc/self/status", .readOnly, options: [.closeOnExec]),
+      let text = try? file.closeAfter({ try file.block(16 * 1024) })
+    else { return nil }
+    return peak(inStatus: String(decoding: text, as: UTF8.self))
+  }
+
+  static func peak(inStatus text: String) -> Int64? {
+    text.firstMatch(of: /VmHWM:\s*(\d+)/).flatMap { Int64($0.1) }.map { $0 * 1024 }
+  }
+}

@@ -1,0 +1,51 @@
+import DownloadModel
+import FileReceiving
+
+/// What a changed list means for its old lines. Lines are told apart by what they ask for, not by their place; of equal
+/// ones the first stay. The same address with another name or checksum is the old line, begun anew.
+struct ListChange: Equatable {
+  enum Line: Equatable {
+    /// Index of the old line, which goes on undisturbed.
+    case kept(Int)
+    /// Index of the old line, which ends before the new one begins.
+    case restarted(Int)
+    case started
+  }
+
+  /// For each new line, in order.
+  private(set) var lines: [Line]
+  /// Indices of old lines that are in the list no more, in order.
+  private(set) var removed: [Int]
+
+  init(from old: [DownloadRequest.Key], to new: [DownloadRequest.Key]) {
+    // Mostly lines are appended; those before them need no table.
+    let same = zip(old, new).prefix { Exactly($0) == Exactly($1) }.count
+    // Indices of equal lines, the first one last.
+    var equal = Dictionary(grouping: (same..<old.count).reversed()) { Exactly(old[$0]) }
+    lines = (0..<same).map(Line.kept)
+    lines += new[same...].map { equal[Exactly($0)]?.popLast().map(Line.kept) ?? .started }
+    removed = equal.values.joined().sorted()
+    if removed.isEmpty { return }
+    var alike = Dictionary(grouping: removed.reversed()) { old[$0].address.resource }
+    for index in lines.indices where lines[index] == .started {
+      if let place = alike[new[index].address.resource]?.popLast() { lines[index] = .restarted(place) }
+    }
+    removed = alike.values.joined().sorted()
+  }
+
+  var started: Int { lines.count { $0 == .started } }
+  var restarted: Int { lines.count { if case .restarted = $0 { true } else { false } } }
+
+  /// With credentials, signatures and the declared size: under new ones, what failed is asked for again.
+  struct Exactly: Hashable {
+    private let key: DownloadRequest.Key
+    private let address: Address
+    private let size: Int64?
+
+    init(_ key: DownloadRequest.Key) {
+      self.key = key
+      address = key.address
+      size = key.wishes?.size
+    }
+  }
+}
