@@ -1,9 +1,10 @@
 package import DownloadModel
 
-/// Runs one download: the store opens it, transfers fill it and are retried by the policy, the store commits it. What
-/// its host refuses, and what waits for its next attempt, goes back to the queue. It touches no byte itself.
+/// Runs one download: the store opens it, transfers fill it, `RetryPolicy` decides about retries, the store commits it.
+/// A file that its host refused, or whose next attempt must wait, goes back to the queue. The actor itself reads and
+/// writes no bytes.
 ///
-/// An actor on its network loop's thread, as the store and the transport are, so that a file changes no threads.
+/// An actor on the executor of its network loop, like the store and the transport, so a file never changes threads.
 package actor Downloader {
   private nonisolated let executor: any SerialExecutor
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -16,18 +17,18 @@ package actor Downloader {
   private let random: @Sendable () -> Double
   private let segments: Int
   private let news: News
-  /// Files that were given up and have not ended yet, and how they are to end; mostly none.
+  /// Files that were given up and have not ended yet, with the error they end with; usually empty.
   private var givenUp: [Int: DownloadError] = [:]
 
   package typealias Result = DownloadResult
 
-  /// Callbacks for what happens to files, called at once.
+  /// Callbacks about files, called synchronously.
   package struct News: Sendable {
-    /// A file is to be filled by `count` transfers; the last count brought `rate`, in bytes a second.
+    /// A file is about to use `count` transfers; the previous count reached `rate` bytes a second.
     package var onSplit: @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void
-    /// A failure after which the file is tried again, or requeued.
+    /// A failure after which the file is retried or requeued.
     package var onRetry: @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void
-    /// A file ended, well or badly, and does not come again.
+    /// A file ended for good, with or without success.
     package var onEnd: @Sendable (DownloadRequest, Result) -> Void
 
     package init(
@@ -41,7 +42,7 @@ package actor Downloader {
     }
   }
 
-  /// - Parameter segments: transfers of one large file at a time, at most; 1 for no splitting.
+  /// - Parameter segments: the most transfers of one large file at a time; 1 disables splitting.
   package init(
     on executor: any SerialExecutor, store: any DownloadStore, transport: any Transport, feed: ProgressFeed,
     retry: RetryPolicy, clock: any Clock<Duration>, random: @escaping @Sendable () -> Double,
@@ -58,21 +59,21 @@ package actor Downloader {
     self.segments = segments
   }
 
-  /// Gives one file up for this run: it ends with the error, and keeps the downloaded part. Equal requests go on.
-  /// - Returns: whether the file is under way here; if not, it will be given up once it comes here.
+  /// Gives up one file for this run: it ends with `error` and keeps the downloaded part. Equal requests continue.
+  /// - Returns: whether the file has a transfer here; if not, it ends as soon as this downloader starts it.
   package func giveUp(_ id: Int, _ meter: TransferMeter, as error: DownloadError = .skipped) async -> Bool {
     givenUp[id] = error
     return await transport.cancel(meter)
   }
 
-  /// Another downloader has the file.
+  /// Another downloader has the file, so the note made by `giveUp` is dropped.
   package func forget(givenUp id: Int) { givenUp[id] = nil }
 
-  // A task keeps memory for its deepest call while it waits, and thousands wait: so what happens before and after the
-  // waits is in functions of its own.
+  // A task keeps memory for its deepest call while it is suspended, and thousands are suspended. So the code before and
+  // after the suspension points is in functions of its own.
 
-  /// Downloads one file to its end, or until its host refuses it or its next attempt must wait: then it comes again.
-  @inline(never)  // a lane's call of it must stay a tail call
+  /// Downloads one file until it ends, or until its host refuses it or its next attempt must wait; then it is requeued.
+  @inline(never)  // a lane's call must stay a tail call
   package func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
     let advice = share.advice(on: request)
     if !givenUp.isEmpty, let error = givenUp.removeValue(forKey: request.id) {
@@ -92,8 +93,8 @@ package actor Downloader {
     finish(request, result, share, resting, meter, wasAsked: wasAsked)
   }
 
-  /// If the host was given up it fails as that did, unless what is stored can be the answer.
-  /// - Parameter wasAsked: becomes false where what is stored is the answer, which says nothing of the host.
+  /// If the host was given up, the file fails with the same error, unless the stored file is a valid answer.
+  /// - Parameter wasAsked: set to false if the stored file is the answer, because that says nothing about the host.
   private func outcome(
     of request: DownloadRequest, from store: some DownloadStore, _ meter: TransferMeter,
     _ resting: inout RestingFile?, _ wasAsked: inout Bool, _ share: RequestQueueShare,
@@ -108,7 +109,7 @@ package actor Downloader {
         if let failure = advice.failure { throw failure.of(request.address) }
         while true {
           try await fill(download, for: request, meter, &resting, share, advice)
-          // Nil: it must be fetched once more.
+          // `nil`: the file must be downloaded once more.
           if let outcome = try await store.commit(download) { return outcome }
         }
       } catch {
@@ -124,7 +125,7 @@ package actor Downloader {
     }
   }
 
-  /// Runs transfers until no bytes are left to request. A server may send less than was asked for (RFC 9110 §14.2).
+  /// Runs transfers until no bytes are missing. A server may send less than requested (RFC 9110 §14.2).
   private func fill(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter,
     _ resting: inout RestingFile?, _ share: RequestQueueShare, _ advice: RefusedRequests.Record
@@ -140,7 +141,7 @@ package actor Downloader {
         }
         return
       } catch {
-        // Its host may have refused it, and its time goes on.
+        // If the host refused the file, its stopwatch must continue after the requeue.
         if let stopwatch { share.goOn(with: RestingFile(request, meter, attempts, stopwatch)) }
         resting = try pause(after: error, &attempts, stopwatch, request, meter)
         if resting != nil { throw error }
@@ -148,19 +149,20 @@ package actor Downloader {
     }
   }
 
-  /// - Returns: nil where no limit on the whole time needs to know when it began.
+  /// - Returns: `nil` if no time limit needs the start time.
   @inline(never)
   private func startStopwatch() -> Stopwatch? { (retry.maxTime ?? retry.fileTime).map { _ in Stopwatch(clock) } }
 
-  /// Gives the file up once it has taken too long.
+  /// Gives the file up once its time limit has passed.
   @inline(never)
   private func startAlarm(_ stopwatch: Stopwatch, _ id: Int, _ meter: TransferMeter) -> Task<Void, any Error>? {
     guard let limit = retry.fileTime else { return nil }
     let error = DownloadError(.tookTooLong, cause: .detail("incomplete after \(limit / .seconds(1)) s"))
-    // Unstructured, as a group for each file would cost those without a limit too; it ends with the transfers.
+    // Unstructured: a task group for each file would also cost files without a limit. It is cancelled when the
+    // transfers end.
     return Task {
       try await stopwatch.sleepUntil(limit)
-      // Again, as segments that pause between two attempts are no transfers.
+      // Repeated, because segments that pause between two attempts have no transfer that could be cancelled.
       while !Task.isCancelled {
         _ = await giveUp(id, meter, as: error)
         try await clock.sleep(for: .seconds(1))
@@ -168,8 +170,8 @@ package actor Downloader {
     }
   }
 
-  /// - Returns: nil to try again at once.
-  /// - Throws: the error, if the file is not tried again.
+  /// - Returns: `nil` to retry at once.
+  /// - Throws: the error, if the file is not retried.
   @inline(never)
   private func pause(
     after error: DownloadError, _ attempts: inout Attempts, _ stopwatch: Stopwatch?,
@@ -180,7 +182,7 @@ package actor Downloader {
     case .giveUp: throw error
     case .atOnce: return nil
     case .after(let next):
-      // A source that sent bytes may continue with them; a slow one would only be slow again.
+      // A source that sent bytes may continue with them; a slow source would only be slow again.
       let mayContinue = meter.phase == .receiving && error.code != .tooSlow
       if error.isOfSource, !mayContinue, request.atNextSource(meter.named) != nil { throw error }
       feed.retry(request, next, error: error.at(request.address))
@@ -190,7 +192,7 @@ package actor Downloader {
     }
   }
 
-  /// - Returns: nil if no bytes are left to request.
+  /// - Returns: `nil` if no bytes are missing.
   private func transfer(
     _ download: any DownloadTarget, for request: DownloadRequest, _ share: RequestQueueShare, _ waited: Duration?
   ) async throws(DownloadError) -> TransferReceipt? {
@@ -205,7 +207,7 @@ package actor Downloader {
     }
   }
 
-  /// Receives the rest of a long body, by more than one transfer if they make it faster.
+  /// Receives the rest of a long body, with more than one transfer if that is faster.
   @inline(never)
   private func rest(
     of running: RunningTransfer, _ download: any DownloadTarget, for request: DownloadRequest,
@@ -234,7 +236,7 @@ package actor Downloader {
       if HostLimiter.isRefusal(error) || error.code == .resources {
         return requeue(request, error, share, meter)
       }
-      // What shared the failure of an equal one rests with that.
+      // A file that shared the failure of an equal file waits for as long as that one.
       if resting != nil || error.isCoalesced,
         share.rest(resting ?? RestingFile(request, meter), alongEqual: resting == nil)
       {
@@ -247,12 +249,12 @@ package actor Downloader {
   private func requeue(
     _ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, _ meter: TransferMeter
   ) {
-    // It was coalesced with a request that has reported the refusal; this one was never sent.
+    // The file was coalesced with an equal request, which has reported the refusal; this one was never sent.
     if error.isCoalesced {
       share.requeueUnasked(request)
       return feed.requeue(request, nil, error: error)
     }
-    // Its bytes of this run stay counted.
+    // The bytes it received in this run stay counted.
     let next = error.overtaken == nil ? next(of: request, after: error, meter) : RestingFile(request, meter)
     guard let again = share.requeue(request, after: error, next: next) else {
       return tellEnd(request, .failure(error), meter, next)
@@ -270,7 +272,7 @@ package actor Downloader {
     var next: RestingFile?
     if case .failure(let error) = result {
       next = self.next(of: request, after: error, meter)
-      // A coalesced failure was counted where it was met; a file that the user ended says nothing of its host.
+      // A coalesced failure was counted where it happened; a file that the user ended says nothing about its host.
       wasAsked = wasAsked && !error.isCoalesced && !error.isOfUser
       broke = !error.isCoalesced && (error.code == .reset || error.code == .stalled)
     }
@@ -278,7 +280,7 @@ package actor Downloader {
     tellEnd(request, result, meter, next)
   }
 
-  /// - Returns: the file at its next address, if that may do better; nil if it has none.
+  /// - Returns: the file with its next source, if the error is the source's and another source is left; else `nil`.
   private func next(of request: DownloadRequest, after error: DownloadError, _ meter: TransferMeter?) -> RestingFile? {
     guard let meter, error.isOfSource else { return nil }
     let next = request.atNextSource(meter.named)

@@ -1,16 +1,17 @@
 import DownloadModel
 
-/// What a free transfer fetches next of a file, decided by what is still to come.
+/// The bytes that a free transfer requests next of a file, chosen from those still missing.
 struct SegmentChoice: Equatable {
   var segment: Int
   var offset: Int64
 
-  /// A segment with less than twice this is not divided: of a distant server, eight MiB are worth sixteen transfers.
+  /// A segment shorter than twice this is not divided. From a distant server, 8 MiB are worth sixteen transfers.
   static let least: Int64 = 256 * 1024
 
-  /// The segment that no transfer fetches; else the end of the one that would take longest, as far as no transfer has
-  /// asked for it; else, if that gains much, its half although a connection must then be broken off; else nil.
-  /// - Parameter rates: bytes a second of the segments in flight, where known; for the others `typical` is assumed.
+  /// The first choice is a segment without a transfer. The second is the end of the segment that would take longest,
+  /// from the first byte that its transfer has not requested. The third, if that gains much, is half of that segment,
+  /// although its connection must then be closed. Else `nil`.
+  /// - Parameter rates: bytes a second of the segments in flight, where known; `typical` is assumed for the others.
   static func next(
     _ segments: [OpenSegment], rates: [Int: Double], typical: Double, worthwhile: Duration
   ) -> SegmentChoice? {
@@ -21,10 +22,10 @@ struct SegmentChoice: Equatable {
     let worth = worthwhile / .seconds(1)
     let slow = segments.filter { $0.length >= 2 * least && seconds($0) > worth }
     for segment in slow.sorted(by: { seconds($0) > seconds($1) }) {
-      // Its transfer goes on meanwhile, so the half behind it will be the larger one.
+      // Its transfer continues meanwhile, so the second half takes longer than the first.
       let half = segment.position + segment.length / 2
       let offset = max(half, segment.asked)
-      // A quarter of the segment is worth a request too.
+      // A quarter of the segment is worth a request, too.
       if segment.end - offset >= max(least, segment.length / 4) {
         return SegmentChoice(segment: segment.id, offset: offset)
       }

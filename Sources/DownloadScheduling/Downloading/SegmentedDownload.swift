@@ -1,27 +1,27 @@
 import DownloadModel
 
-/// One large file, fetched by as many transfers as make it faster.
+/// One large file, downloaded by as many transfers as make it faster.
 ///
 ///     segment 0   ├────────────►·······┊···················┊·············┤
 ///     segment 1                        ├───────►···········┊
 ///     segment 2                                            ├─────►·······┤
 ///
-/// The first transfer goes on undisturbed. A free one takes half of the segment that would take longest (work
-/// stealing), mostly bytes that no other has asked for yet. All are children of the file's own task.
+/// The first transfer is not disturbed. A free transfer takes half of the segment that would take longest (work
+/// stealing), mostly bytes that no other transfer has requested. All are child tasks of the file's own task.
 struct SegmentedDownload {
   let download: any DownloadTarget
   let transport: any Transport
   let retry: RetryPolicy
   let clock: any Clock<Duration>
   let random: @Sendable () -> Double
-  /// Each connection beside one, which has the file's own place, has a permit of the file's host.
+  /// Each further connection needs a permit of the file's host; the first uses the file's own slot.
   let share: RequestQueueShare
   let host: String
   let ceiling: Int
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
 
   private enum Event {
-    /// A segment's transfer, by its number; with a receipt for the first one.
+    /// A segment's transfer, by the segment's number; only the first one ends with a receipt.
     case ended(Int, TransferReceipt?, DownloadError?)
     /// A pause after a failure is over.
     case again
@@ -30,7 +30,7 @@ struct SegmentedDownload {
 
   private struct State {
     var planner: SegmentPlanner
-    /// Transfers in flight: where and when each began.
+    /// Transfers in flight: where and when each started.
     var running: [Int: (position: Int64, since: Duration)]
     var permits = 0
     var failures = 0
@@ -40,8 +40,8 @@ struct SegmentedDownload {
     var isFatal = false
   }
 
-  /// - Returns: when no transfer is left; the download knows whether it has all its bytes.
-  /// - Throws: the failure that ended it; the bytes that came are in the download.
+  /// - Returns: the receipt, once no transfer is left; the download itself knows whether bytes are missing.
+  /// - Throws: the failure that ended it; the download keeps the bytes received.
   nonisolated(nonsending) func run(_ first: RunningTransfer) async throws(DownloadError) -> TransferReceipt {
     let stopwatch = Stopwatch(clock)
     // The transfer may have ended already, and its segment with it.
@@ -79,7 +79,7 @@ struct SegmentedDownload {
     state.running[OpenSegment.first] == nil && download.openSegments.isEmpty
   }
 
-  /// - Parameter pause: nil for no such event.
+  /// - Parameter pause: `nil` sends no event.
   private func send(_ event: Event, after pause: Duration?, _ group: inout TaskGroup<Event>) {
     guard let pause else { return }
     group.addTask { [clock] in
@@ -101,7 +101,7 @@ struct SegmentedDownload {
         state.failure = error
         state.isFatal = true
       }
-      // Where the first has ended, another has the file's place.
+      // Once the first transfer has ended, another one uses the file's slot.
       if id == OpenSegment.first { state.receipt = receipt } else { learn(error, &state) }
       if state.permits > max(0, state.running.count - 1) {
         state.permits -= 1
@@ -119,16 +119,17 @@ struct SegmentedDownload {
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {
-    // What ended it has cancelled the others. Without ranges, transfers that the server does answer fetch the rest.
+    // A fatal error has cancelled the others. Without ranges, the transfers that the server does answer download the
+    // rest.
     if state.isFatal || error.code == .range { return }
-    // Nothing was left for the transfer to bring.
+    // The transfer had nothing left to receive.
     if error.code == .cancelled, isAllThere(state) { return }
     if state.failure == nil || !error.isTransient { state.failure = error }
-    // The rate is that of the whole file.
+    // `tooSlow` is about the rate of the whole file.
     if !error.isTransient || error.code == .tooSlow { state.isFatal = true }
   }
 
-  /// - Parameter gain: bytes that the transfer brought.
+  /// - Parameter gain: bytes that the transfer received.
   private func pause(
     after error: DownloadError, gain: Int64, _ state: inout State, _ group: inout TaskGroup<Event>
   ) {
@@ -147,7 +148,7 @@ struct SegmentedDownload {
   private func look(at now: Duration, _ state: inout State) {
     let open = download.openSegments
     let remaining = open.reduce(0) { $0 + $1.length }
-    // One whose segment was removed still waits for its answer: it has brought nothing.
+    // A transfer whose segment was removed still waits for its answer, so it has received nothing.
     let allFlow = state.running.allSatisfy { id, begun in
       open.contains { $0.id == id && $0.position > begun.position }
     }
@@ -160,7 +161,7 @@ struct SegmentedDownload {
   private func fill(at now: Duration, _ state: inout State, _ group: inout TaskGroup<Event>) {
     if state.planner.wanted > 1 { download.ask(for: state.planner.requestSize) }
     while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
-      // Each further connection would only take its part of the limit from other files.
+      // A further connection would only take its share of the rate limit from other files.
       if transport.isAtLimit { return }
       guard let choice = choose(at: now, state) else { return }
       let needsPermit = !state.running.isEmpty
@@ -196,8 +197,8 @@ struct SegmentedDownload {
     return SegmentChoice.next(open, rates: rates, typical: typical, worthwhile: state.planner.worthwhile)
   }
 
-  /// Fetches the first further segment to its end, or gives it up if no byte comes: a cache that fetches the file from
-  /// its start for each request would halve the speed of the first transfer meanwhile.
+  /// Downloads the first further segment, and gives it up if no byte arrives in time: a cache that downloads the file
+  /// from its start for each request would halve the speed of the first transfer meanwhile.
   private func probe(
     _ target: any SegmentTarget, _ id: Int, from offset: Int64, _ patience: Duration
   ) async -> DownloadError? {
@@ -226,7 +227,7 @@ struct SegmentedDownload {
     do {
       while var next = try target.nextTransfer() {
         next.onAnswer = { share.answered($0, at: host) }
-        // A server may send less than was asked for (RFC 9110 §14.2).
+        // A server may send less than requested (RFC 9110 §14.2).
         if try target.finish(try await transport.fetch(next, into: target)) { return nil }
       }
       return nil

@@ -1,69 +1,68 @@
 import DownloadModel
 
-/// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no clock;
-/// times are since the run began.
-/// A host that refuses one request while it serves others shows how many it takes: the limit falls to that number at
-/// once, without a pause. If all that were in flight at the first refusal are refused, the limit is halved once (HTTP
-/// rule 39). A host that serves none, or cannot be connected to, gets a cooldown until it serves a file. The limit
-/// rises slowly, by one at a time, and the more slowly the more often the host has refused. Once it is well known, it
-/// stays for a minute. What other processes have in flight counts with this one's.
+/// How many downloads one host accepts at a time, and when, decided by its answers (HTTP rule 12). It reads no clock;
+/// times are measured from the start of the run. A host that refuses one request while it serves others shows its
+/// connection limit: the limit falls to that number at once, without a pause. If all requests in flight at the first
+/// refusal are refused, the limit is halved once (HTTP rule 39). A host that serves none, or is unreachable, gets a
+/// cooldown until it serves a file. The limit rises slowly, by one at a time, and more slowly after each refusal that
+/// followed a raise. Once it is exact, it stays for a minute. Requests of other processes count as well.
 struct HostLimiter: Sendable, Equatable {
-  /// What the host has taught, which holds for all processes.
+  /// Knowledge about the host that all processes share.
   struct Lesson: Sendable, Equatable {
-    /// The greatest number stands for none.
+    /// 0xFFFF means no limit.
     var limit = 0xFFFF
-    /// How many files that end well raise the limit by one.
+    /// Served files that raise the limit by one.
     var servedForMore = 8
-    /// Whether the last change raised the limit: then a refusal shows that it came too early.
+    /// Whether the last change raised the limit: then a refusal shows that the raise came too early.
     var wasRaised = false
-    /// Whether the host has shown exactly how many it takes. Then it is not asked for more before it has served files
-    /// for a while, as each trial costs a refusal.
+    /// Whether the host has shown exactly how many it accepts. Then the limit is not raised before the host has served
+    /// files for a while, because each trial costs a refusal.
     var isExact = false
   }
 
   let ceiling: Int
-  /// The most requests at a time while nothing is known of the host (HTTP rule 56).
+  /// The most requests at a time while the host is unknown (HTTP rule 56).
   private let opening: Int
   private(set) var lesson = Lesson()
-  /// Those before and after it was asked for less because it had collapsed.
+  /// The lessons before and after the limit was reduced because the host had collapsed.
   private var (wide, narrow): (Lesson?, Lesson?) = (nil, nil)
   private(set) var inUse = 0
-  /// Requests that the host has answered, until it is known.
+  /// Requests that the host has answered while it was unknown.
   private var answers = 0
-  /// What other processes have in flight.
+  /// Requests of other processes in flight.
   var elsewhere = 0
-  /// Connections without a request, over all processes: the host counts them as well.
+  /// Connections without a request, over all processes: the host counts them, too.
   var idle = 0
   /// All connections to the host, idle ones included, over all processes; `nil` if unknown.
   var connections: Int?
   private(set) var cooldownUntil = Duration.zero
   /// How long this run has waited because the host refused requests while it served none.
   private(set) var waited = Duration.zero
-  /// Whether the cooldown is because no connection came about, and not because the host asked for it.
+  /// Whether the cooldown follows a failed connection, and not a request of the host.
   private(set) var isDown = false
-  /// Until when an exact limit is not raised; nil before the host serves again.
+  /// An exact limit is not raised before this; `nil` until the host serves again.
   private var quietUntil: Duration?
-  /// Refusals in a row while no other request was served.
+  /// Consecutive refusals while no other request was served.
   private(set) var refusals = 0
   private var refusedSince = Duration.zero
-  /// Files that ended well since the limit last changed.
+  /// Successful files since the limit last changed.
   private var served = 0
-  /// Whether it ever served a file, in any process.
+  /// Whether the host ever served a file, to any process.
   var hasServed = false
-  /// Files that it served in this process.
+  /// Files that the host served to this process.
   private var servedOwn = 0
   private var round: Round?
   private var allowed = Allowed()
 
-  /// What the host said that it takes.
+  /// The rate limit that the host announced.
   private struct Allowed: Equatable {
-    /// Requests until a time, less those that began since.
+    /// Requests left until a time, less those started since.
     var (left, until) = (Int.max, Duration.zero)
-    /// The most that it ever said were left: a new time may have no more.
+    /// The most requests that it ever announced as left: the next period may have no more.
     var most = 0
-    /// The least that the host said of this period.
+    /// The fewest requests that the host announced for this period.
     var least = 0
-    /// How many of those in flight said so, and so are counted.
+    /// How many of the requests in flight carried such an answer, and so are counted in it.
     var answered = 0
   }
 
@@ -72,10 +71,10 @@ struct HostLimiter: Sendable, Equatable {
     let width: Int
     let limit: Int
     var refused = 0
-    /// Those that have neither ended nor been refused.
+    /// Downloads that have neither ended nor been refused.
     var open: Int
-    /// Whether it is the first that was sent, or follows the opening: then those that are not refused are exactly what
-    /// the host takes.
+    /// Whether it is the first round, or follows the opening: then the requests that are not refused are exactly as
+    /// many as the host accepts.
     var isAll = false
   }
 
@@ -83,18 +82,18 @@ struct HostLimiter: Sendable, Equatable {
 
   init(ceiling: Int, opening: Int = .max) { (self.ceiling, self.opening) = (max(1, ceiling), opening) }
 
-  /// Ceilings below are the user's, who counts idle connections, too.
+  /// A ceiling below this was set by the user, and includes idle connections.
   static let many = 64
 
   var limit: Int { min(ceiling, lesson.limit) }
 
-  /// Whether idle connections count, because the host or the user allows only so many.
+  /// Whether idle connections count, because the host or the user limits connections.
   var isLimited: Bool { limit < ceiling || ceiling < Self.many }
 
-  /// Whether it has neither served a file, nor answered as many requests as an unknown host gets, nor refused one.
+  /// Whether the host has not served a file, has answered fewer requests than the opening, and has refused none.
   var isUnknown: Bool { !hasServed && answers < opening && lesson == Lesson() }
 
-  /// At least one, because only its answer lets more begin.
+  /// At least one, because only an answer lets more start.
   var room: Int { isUnknown ? min(limit, max(1, opening - elsewhere)) : limit }
 
   var isPristine: Bool {
@@ -103,7 +102,7 @@ struct HostLimiter: Sendable, Equatable {
 
   /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
   mutating func giveUp(_ policy: RetryPolicy) {
-    // Others may be served.
+    // If other processes have requests in flight, the host may serve those.
     if elsewhere == 0 { lesson.limit = 1 }
     refusals = max(refusals, policy.retries)
     cooldownUntil = .zero
@@ -114,7 +113,7 @@ struct HostLimiter: Sendable, Equatable {
     (self.isDown, cooldownUntil) = (isDown, max(cooldownUntil, time))
   }
 
-  /// When the next request may begin, if there is room.
+  /// When the next request may start, if there is room.
   var opensAt: Duration { allowed.left > 0 ? cooldownUntil : max(cooldownUntil, allowed.until) }
 
   func hasRoom(at now: Duration) -> Bool {
@@ -126,14 +125,15 @@ struct HostLimiter: Sendable, Equatable {
     allowed.left -= 1
   }
 
-  /// The host answered a request, whose body may take long.
+  /// The host answered a request; the body may take long.
   mutating func answered() { if isUnknown { answers += 1 } }
 
-  /// The host said how many more requests it takes; at worst it has seen none of those that it has not answered.
+  /// The host announced how many more requests it accepts. It may not have counted the requests that it has not
+  /// answered yet.
   mutating func allow(_ allowance: RequestAllowance, at now: Duration) {
     allowed.answered += 1
     let until = now + allowance.time
-    // An answer that arrives behind that of a later request is old news.
+    // An answer that arrives after that of a later request is outdated.
     if now < allowed.until, allowance.left > allowed.least, until + .seconds(1) > allowed.until { return }
     let known = now < allowed.until ? min(allowed.left, allowance.left) : .min
     allowed.left = max(known, allowance.left - max(0, inUse - allowed.answered))
@@ -149,12 +149,12 @@ struct HostLimiter: Sendable, Equatable {
     if !lesson.isExact { served = 0 }
   }
 
-  /// Takes over what another process has learnt last.
+  /// Adopts the newest lesson of another process.
   mutating func adopt(_ other: Lesson) {
     if other.limit >= lesson.limit {
       if other.limit > lesson.limit { round = nil }
     } else if round != nil {
-      // What others were refused belongs to the same round.
+      // Refusals to other processes belong to the same round.
       round?.refused += lesson.limit - other.limit
     } else if inUse > 0 {
       round = Round(width: max(other.limit, inUse + elsewhere), limit: limit, open: inUse)
@@ -163,7 +163,7 @@ struct HostLimiter: Sendable, Equatable {
     lesson = other
   }
 
-  /// Others were refused more often than their lesson says.
+  /// Other processes were refused more often than their lesson says.
   mutating func lower(by count: Int) {
     round?.refused += count
     lesson.limit = max(1, lesson.limit - count)
@@ -196,28 +196,28 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request unanswered.
-  /// - Returns: the time before which the request must not be asked again; nil if the host is given up.
+  /// - Returns: the earliest time for the next attempt; `nil` if the host is given up.
   mutating func refuse(_ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double) -> Duration? {
     if let overtaken = error.overtaken {
-      // It was left unanswered and not refused, so there is nothing to wait for.
+      // The request was unanswered and not refused, so there is no reason to wait.
       drop()
       if let answering = overtaken.answering {
         if error.code == .tooSlow, lesson != narrow { wide = lesson }
         take(answering.reduce(elsewhere, +))
         if error.code == .tooSlow { narrow = lesson }
       } else if error.code == .tooSlow, let wide, lesson == narrow {
-        // Its address was the cause.
+        // The slow address was the cause, not the number of requests.
         lesson = wide
       }
       return max(now, cooldownUntil)
     }
-    // As many files have ended under this exact limit as it allows, so every request in flight began under it: it is
+    // As many files have ended under this exact limit as it allows, so every request in flight started under it: it is
     // too high by one.
     let most = lesson.isExact && served >= lesson.limit ? lesson.limit : .max
     slowDown()
     let isOfHost = Self.isOfHost(error)
     lower(isDown: isOfHost, most: most)
-    // Downloads that were in flight when the cooldown began learn nothing new from a refusal.
+    // A refusal of a download that was in flight when the cooldown started is no news.
     let isNews = now >= cooldownUntil
     if inUse + elsewhere > 0 && !isOfHost || !isNews {
       // Other requests are being served, so only the server itself can ask for a cooldown.
@@ -236,7 +236,7 @@ struct HostLimiter: Sendable, Equatable {
     return cooldownUntil
   }
 
-  /// It is known how many the host takes, and that rarely changes.
+  /// The number of accepted requests is now known, and it rarely changes.
   private mutating func take(_ count: Int) {
     slowDown()
     lesson.limit = min(lesson.limit, max(1, count))
@@ -250,9 +250,9 @@ struct HostLimiter: Sendable, Equatable {
     (lesson.wasRaised, served) = (false, 0)
   }
 
-  /// - Parameter most: the most requests that can be in flight; files that are being committed are counted, too.
+  /// - Parameter most: the most requests that can be in flight; `inUse` also counts files that are being committed.
   private mutating func lower(isDown: Bool, most: Int) {
-    // An unknown host serves its opening, and some files more, before all that may go at once are sent.
+    // An unknown host serves the opening and some further files before the first full round is sent.
     let first = opening == .max ? 0 : 4 * opening
     let width = min(inUse + elsewhere + idle, most)
     var current = round ?? Round(width: width, limit: limit, open: inUse, isAll: servedOwn <= first)
@@ -262,21 +262,21 @@ struct HostLimiter: Sendable, Equatable {
     round = current.open > 0 ? current : nil
     if current.refused < current.width {
       lesson.limit = min(lesson.limit, current.width - current.refused)
-      // While a file is being committed, the next request has its connection already, and both are in flight. Over
-      // HTTP/2 one connection has many requests, and its number says nothing.
+      // While a file is being committed, the next request already uses its connection, and both count as in flight.
+      // Over HTTP/2 one connection carries many requests, so the number of connections says nothing.
       if let connections, connections < lesson.limit, connections * 2 > lesson.limit { lesson.limit = connections }
-      // A single one may be refused by chance; without connections, the others' are only not refused yet.
+      // A single refusal may be chance. If connections fail, the other requests may only not have failed yet.
       if current.isAll, !isDown, current.refused > 1 {
         (lesson.isExact, lesson.servedForMore, quietUntil) = (true, max(lesson.servedForMore, 16), nil)
       }
     } else {
-      // The refusals before the last have lowered the limit further than all of them together justify. A single refused
-      // download does not show how many the host would take.
+      // The earlier refusals of the round have lowered the limit further than all of them together justify. A single
+      // refused download does not show how many the host would accept.
       (lesson.limit, lesson.isExact) = (max(1, (current.width > 1 ? current.width : current.limit) / 2), false)
     }
   }
 
-  /// Whether no connection came about, which concerns all files: those under way may only not have noticed yet.
+  /// Whether no connection could be made. That concerns all files: those in flight may only not have noticed yet.
   static func isOfHost(_ error: DownloadError) -> Bool {
     switch error.code {
     case .connect, .resolve, .timeout: error.isTransient

@@ -1,41 +1,42 @@
 import DownloadModel
 
-/// One process's use of a host, as the others see it.
+/// One process's use of a host, as other processes see it.
 struct HostNote: Equatable {
   let host: UInt64
   var inUse = 0
-  /// One more, if it looks whether that may begin; it is in no round of refusals.
+  /// One more while the process checks whether it may start; it belongs to no round of refusals.
   var announced = 0
   /// Connections beyond those in use, which the host counts, too.
   var idle = 0
-  /// Further ones that it would begin at once.
+  /// Further requests that it would start at once.
   var wants = 0
-  /// Until when `idle` and `wants` count, as who is stopped takes nothing back.
+  /// When `idle` and `wants` expire: a stopped process cannot withdraw them.
   var countsUntil: UInt64 = 0
   let ceiling: Int
   let isBackground: Bool
   var hasServed = false
-  /// The highest is the newest lesson, which all take over: it lives as long as any process that has seen it.
+  /// The highest version is the newest lesson, which all processes adopt. It lives as long as any process that has seen
+  /// it.
   var version: UInt32 = 0
   var lesson = HostLimiter.Lesson()
   var cooldownUntil: UInt64 = 0
-  /// Refusals that the process met; and those of all processes that the lesson counts. Of two lessons that are written
-  /// at once one is lost, but not its refusal.
+  /// Refusals that the process met; and refusals of all processes that the lesson includes. If two lessons are written
+  /// at once, one is lost, but its refusals are not.
   var refused = 0
   var counted = 0
 
-  /// The same as it counts then.
+  /// The note without `idle` and `wants` once these have expired.
   func counted(at time: UInt64) -> HostNote {
     var note = self
     if countsUntil <= time { (note.idle, note.wants) = (0, 0) }
     return note
   }
 
-  /// Places of a host for one process: how many it may have, and whether all together have more connections than that.
+  /// A process's share of a host: how many requests it may have, and whether all processes together exceed the limit.
   ///
-  /// All that want the host get equally many, as far as they want them; those that cannot be divided go round, a second
-  /// each. A process in the background gets none while one in the foreground uses the host or wants it.
-  /// - Parameter own: the index of the process's note, in which what it is about to begin is announced.
+  /// All processes that want the host get equal shares, up to what they want. The remainder rotates, a second each. A
+  /// process in the background gets none while one in the foreground uses or wants the host.
+  /// - Parameter own: the index of this process's note, which announces the request about to start.
   static func share(of own: Int, among all: [HostNote], at time: UInt64) -> (part: Int, isOver: Bool) {
     let me = all[own]
     func demand(_ note: HostNote) -> Int { note.inUse + note.announced + note.wants }

@@ -1,15 +1,16 @@
 import DownloadModel
 
-/// What this user's processes tell one another of the hosts they use: a note of eight words each, of which the first is
-/// the host's number, and the second zero while the process uses nothing there.
+/// Messages between this user's processes about the hosts they use. A note has eight words: the first is the host's
+/// number, the second is zero while the process does not use the host.
 package protocol HostNotes: Sendable {
-  /// The same in every process, and not zero.
+  /// Equal in every process, and not zero.
   func number(of host: String) -> UInt64
   func tell(_ note: SIMD8<UInt64>)
-  /// - Returns: the notes of living processes, always in one order, and the index of this one's; nil if it has none.
+  /// - Returns: the notes of living processes in a fixed order, and the index of this process's note; `nil` if it has
+  ///   none.
   func notes(of host: UInt64) -> (all: [SIMD8<UInt64>], own: Int)?
-  /// Whether there is, or was, any other process.
+  /// Whether another process runs now or ran before.
   var hasCompany: Bool { get }
-  /// Milliseconds, the same for all processes.
+  /// Milliseconds, on a clock that all processes share.
   var now: UInt64 { get }
 }

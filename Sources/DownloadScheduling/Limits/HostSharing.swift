@@ -1,14 +1,14 @@
 import DownloadModel
 
-/// What the hosts of a run have in common towards other processes. Belongs to one `RequestQueueState`.
+/// State that the hosts of a run share with other processes. Belongs to one `RequestQueueState`.
 final class HostSharing {
   let notes: any HostNotes
   let isBackground: Bool
-  /// How many each share has open to a host, idle ones included; empty if unknown.
+  /// Connections of each share to a host, idle ones included; empty if unknown.
   let connections: @Sendable (_ host: String) -> [Int]
-  /// Hosts of which there is something to tell.
+  /// Hosts whose notes must be updated.
   var touched: [QueuedHost] = []
-  /// When idle connections are counted again; nil without any.
+  /// When idle connections are counted again; `nil` without idle connections.
   var looksAtIdle: Duration?
 
   init(

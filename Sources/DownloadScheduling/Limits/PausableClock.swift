@@ -1,7 +1,7 @@
 import DownloadModel
 import Synchronization
 
-/// A clock that stands still while its run is paused, and with it every backoff, cooldown and measured rate.
+/// A clock that stops while its run is paused, and with it every backoff, cooldown and measured rate.
 package final class PausableClock: Clock, Sendable {
   package struct Instant: InstantProtocol {
     /// Since the clock was made, without pauses.
@@ -13,7 +13,7 @@ package final class PausableClock: Clock, Sendable {
   }
 
   private struct State {
-    /// All pauses that are over.
+    /// The total of all finished pauses.
     var paused = Duration.zero
     var since: ContinuousClock.Instant?
   }
@@ -21,9 +21,9 @@ package final class PausableClock: Clock, Sendable {
   private let base = ContinuousClock()
   private let start: ContinuousClock.Instant
   private let state = Lock(State())
-  /// Without a pause no reading takes the lock.
+  /// Without a pause, reading the clock takes no lock.
   private let hasPaused = Atomic(false)
-  /// How often a sleeper looks whether the run goes on.
+  /// How often a sleeper checks whether the run is still paused.
   private static let lookInterval = Duration.milliseconds(50)
 
   package init() { start = base.now }

@@ -1,27 +1,27 @@
 import DownloadModel
 
-/// The files of the run that are in flight, by share, and whether more may begin.
+/// The run's files in flight, by share, and the decision whether more may start.
 struct RunLimiter {
   /// Lanes of each share.
   private var widths: [Int]
   private var inFlight: [Int]
   private(set) var total = 0
-  /// The time that all of them together were in flight.
+  /// The sum of the times that all files were in flight.
   var work = Duration.zero
   private(set) var peak = 0
-  /// Further connections of split files; and the most connections at a time, of which each file has one.
+  /// Further connections of split files; and the peak of all connections, where each file has one.
   private(set) var (further, mostConnections) = (0, 0)
-  /// Most files at a time for which this machine had resources.
+  /// The most files at a time for which this machine has resources.
   private(set) var room = Int.max
-  /// Files at a time as the user wants by now; no limit until a key said so.
+  /// Files at a time that the user set during the run; no limit until a key was pressed.
   private var wanted = Int.max
   var isPaused = false
-  /// Whether no more files begin, for good.
+  /// Whether no more files start for the rest of the run.
   var isEnding = false
-  /// Nil where the user gives the number of files at a time.
+  /// `nil` if the user set the number of files at a time.
   private(set) var adaptive: AdaptiveConcurrency?
-  /// Files that ended without breaking; and those since as many were in flight as may be. All of a loop's turn end
-  /// before others begin: while there are others, only more than a round tells that the limit has no effect.
+  /// Files that ended without breaking; and those since the limit was last reached. A loop ends all files of one turn
+  /// before it starts others: if more files wait, only more ends than the limit show that it has no effect.
   private var (ended, endedSinceFull) = (0, 0)
 
   init(widths: [Int], adaptive: AdaptiveConcurrency?) {
@@ -29,7 +29,7 @@ struct RunLimiter {
     inFlight = Array(repeating: 0, count: widths.count)
   }
 
-  /// How many more files may begin.
+  /// How many more files may start.
   var spare: Int { isPaused ? 0 : max(0, min(room, wanted, adaptive?.limit ?? .max) - total) }
 
   var isFull: Bool { !isEnding && spare == 0 }
@@ -64,8 +64,8 @@ struct RunLimiter {
 
   mutating func limitRoom() { room = min(room, max(1, total)) }
 
-  /// Takes more files at a time from now on, or fewer; at least one, and at most `most`.
-  /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
+  /// Raises or lowers the files at a time from now on; at least one, at most `most`.
+  /// - Returns: the new number, and the share that needs one more lane for it; `nil` if none does.
   mutating func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
     let lanes = widths.reduce(0) { $0 > most - min($1, most) ? most : $0 + $1 }
     let now = min(room, wanted, adaptive?.limit ?? .max, lanes)
@@ -76,11 +76,11 @@ struct RunLimiter {
     return (wanted, share)
   }
 
-  // MARK: What `AdaptiveConcurrency` is told
+  // MARK: Input of `AdaptiveConcurrency`
 
-  /// - Parameter wasAsked: false if its host was not asked: what is answered from the disk says nothing of the width.
-  /// - Parameter brokenAt: when the file's transfer broke; nil if it did not.
-  /// - Parameter hasMore: whether others can be had without waiting for the list.
+  /// - Parameter wasAsked: false if the file was answered from disk, which says nothing about the width.
+  /// - Parameter brokenAt: when the file's transfer broke; `nil` if it did not.
+  /// - Parameter hasMore: whether more files are available without waiting for the list.
   /// - Returns: whether `measure` must be called now.
   mutating func learn(_ wasAsked: Bool, brokenAt: Duration?, hasMore: Bool) -> Bool {
     if adaptive == nil { return false }
@@ -103,9 +103,9 @@ struct RunLimiter {
 
   var isOpening: Bool { adaptive?.isOpening ?? false }
 
-  /// Widens the limit if as many files are in flight as it allows, and none has ended for some time.
+  /// Widens the limit if it is reached and no file has ended for some time.
   /// - Parameter held: files that start as soon as their hosts have answered for the first time.
-  /// - Returns: when to call it again; nil where time alone changes nothing.
+  /// - Returns: when to call it again; `nil` if time alone changes nothing.
   mutating func wait(at now: Duration, received: Int64, held: Int = 0) -> Duration? {
     guard !isPaused, let limit = adaptive?.limit, total + held >= limit else { return nil }
     return adaptive?.wait(at: now, received: received)

@@ -1,24 +1,23 @@
 import DownloadModel
 
-/// A host whose places all processes of this user share (HTTP rule 37). No process sends the others news: one that
-/// waits for their places, or has idle connections, looks again and again. Alone, a process writes its note and reads
-/// none.
+/// A host whose connection limit all processes of this user share (HTTP rule 37). Processes are not notified: one that
+/// waits for a slot, or has idle connections, polls. A process that runs alone writes its note and reads none.
 struct SharedHost {
   let run: HostSharing
   private let name: String
   private var note: HostNote
-  /// How many places this process may have, as far as it last looked.
+  /// The slots that this process may use, as of its last `look`.
   private(set) var part = Int.max
-  /// Whether another process wants a place, as far as this one last looked.
+  /// Whether another process wants a slot, as of the last `look`.
   private var isWanted = false
-  /// Nothing begins before, as the others had no place left.
+  /// Nothing starts before this, because the other processes had left no slot.
   private(set) var looksAgain = Duration.zero
-  /// The share whose next request counts as in use before the others' notes are read. So of two processes that look at
+  /// The share whose next request counts as in use before the other notes are read. So of two processes that check at
   /// the same time, at least one sees the other.
   private var announced: Int?
 
-  /// So long a wish and an idle connection count; and between two looks of who waits: some that looked at the same
-  /// moment do not again.
+  /// How long a wanted slot and an idle connection count, in milliseconds; and the range of the polling interval,
+  /// random so that processes that checked at the same moment do not check together again.
   private static let (wish, pause): (UInt64, Range<Int>) = (500, 35..<65)
 
   init(_ run: HostSharing, _ host: String, ceiling: Int) {
@@ -41,13 +40,13 @@ struct SharedHost {
 
   mutating func begin() { announced = nil }
 
-  /// A place became free.
+  /// A slot became free.
   mutating func end() { looksAgain = .zero }
 
   var hasIdle: Bool { note.idle > 0 }
 
-  /// Keeps only the idle connections that no other process wants. While the host asks for a pause, those are all: after
-  /// it each process would open new ones beside the idle ones of the others.
+  /// If another process wants a slot, keeps only as many idle connections as this process wants itself, and none while
+  /// the host asks for a pause: after it, each process would open new connections beside the idle ones of the others.
   mutating func giveUpIdle(_ limiter: inout HostLimiter, at now: Duration) {
     look(&limiter, at: now)
     let keeps = limiter.opensAt > now ? 0 : note.wants
@@ -55,14 +54,15 @@ struct SharedHost {
   }
 
   /// - Parameters:
-  ///   - inUse: by share: one share's request uses no idle connection of another's.
-  ///   - wants: nil to leave the last value.
+  ///   - inUse: by share: a request of one share cannot use an idle connection of another.
+  ///   - wants: `nil` to keep the last value.
   mutating func tell(_ limiter: HostLimiter, _ inUse: [Int], wants: Int? = nil) {
     note.hasServed = limiter.hasServed
     note.inUse = limiter.inUse
     note.announced = announced == nil ? 0 : 1
     note.idle = 0
-    // Where other processes run, also before the host's first refusal: that teaches how many all of them have open.
+    // Also before the host's first refusal if other processes run: that refusal shows how many connections all have
+    // open.
     if limiter.isLimited || run.notes.hasCompany {
       for (share, open) in run.connections(name).enumerated() {
         note.idle += max(0, open - inUse[share] - (announced == share ? 1 : 0))
@@ -74,8 +74,8 @@ struct SharedHost {
     run.notes.tell(note.words)
   }
 
-  /// Takes over what the others have learnt.
-  /// - Returns: whether all together have more connections than there are places; nil without any others.
+  /// Adopts the lessons of other processes.
+  /// - Returns: whether all processes together have more connections than slots; `nil` without other processes.
   @discardableResult mutating func look(_ limiter: inout HostLimiter, at now: Duration) -> Bool? {
     guard run.notes.hasCompany, let (words, own) = run.notes.notes(of: note.host) else {
       (part, limiter.elsewhere, limiter.idle, isWanted) = (.max, 0, 0, false)
@@ -114,7 +114,7 @@ struct SharedHost {
     limiter.connections = own.isEmpty ? nil : own.reduce(others, +)
   }
 
-  /// Notes what the host's refusal means for others.
+  /// Records the host's refusal for other processes.
   mutating func refused(_ limiter: HostLimiter, at now: Duration) {
     note.refused += 1
     note.counted += 1

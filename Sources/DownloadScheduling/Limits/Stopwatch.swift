@@ -1,10 +1,10 @@
 import DownloadModel
 import Synchronization
 
-/// The time since it was made, on any clock.
+/// The time since its creation, on any clock.
 struct Stopwatch: Sendable {
   let elapsed: @Sendable () -> Duration
-  /// Suspends until a moment, however late this is called: a pause that is computed first would be too long.
+  /// Suspends until a time, however late it is called: a pause computed by the caller would be too long.
   let sleepUntil: @Sendable (Duration) async throws -> Void
 
   init(_ clock: some Clock<Duration>) {

@@ -1,20 +1,20 @@
 import DequeModule
 import DownloadModel
 
-/// The requests that wait for one host, in lists that are given out from their fronts.
+/// The requests that wait for one host, in lists that are emptied from the front.
 struct HeldRequests {
   enum Place {
     /// The host was given up while they waited: they must fail fast.
     case failFast
-    /// Left unanswered over one connection; must be asked over another. By its index in `reserved`.
+    /// Unanswered over one connection; must be retried over another. The index in `reserved`.
     case reserved(Int)
-    /// Not asked yet, or left unanswered; in the run's order.
+    /// Not sent yet, or unanswered; in the run's order.
     case fresh
-    /// Urgent and refused a few times at most, or begun before: behind urgent ones that were never asked.
+    /// Urgent and refused at most twice, or started before: behind urgent requests that were never sent.
     case refusedFirst
-    /// Behind those that were never asked, so that a file that is always refused holds up no other.
+    /// Behind requests that were never sent, so that a file that is always refused delays no other.
     case refused
-    /// For a share that has an equal one in flight, or had one a moment ago.
+    /// For a share that has an equal request in flight, or had one a moment ago.
     case keyed(Int)
 
     fileprivate var index: Int {
@@ -30,21 +30,21 @@ struct HeldRequests {
     }
   }
 
-  /// A request that must be asked over a connection of a certain share.
+  /// A request that must be sent over a connection of a certain share.
   struct Reserved {
     let share: Int
-    /// It goes once so many files have ended on the share, which frees that connection.
+    /// It starts once this many files have ended on the share, which frees that connection.
     let ends: Int
     let request: DownloadRequest
   }
 
-  /// An urgent request that is refused more often is as any other.
+  /// An urgent request that is refused more often loses its priority.
   private static let refusalsOfUrgent = 2
 
   private let shares: Int
   private let ranking: RequestRanking
   private(set) var reserved: [Reserved] = []
-  /// By index of place; none until something waits.
+  /// By index of place; empty until a request waits.
   private var lists: [Deque<DownloadRequest>] = []
 
   init(shares: Int, _ ranking: RequestRanking) {
@@ -56,12 +56,12 @@ struct HeldRequests {
 
   /// Whether requests wait that any share may take.
   var isForAny: Bool { !isEmpty(.fresh) || !isEmpty(.refused) || !isEmpty(.refusedFirst) }
-  /// Whether requests wait for room at the host. Those equal to one in flight need no connection.
+  /// Whether requests wait for room at the host. A request equal to one in flight needs no connection.
   func isWaitedFor(besides isInFlight: (DownloadRequest) -> Bool) -> Bool {
     isForAny || !reserved.isEmpty
       || lists.dropFirst(Place.keyed(0).index).contains { $0.first.map { !isInFlight($0) } ?? false }
   }
-  /// Without those that a share is waited for.
+  /// Without requests that wait for a certain share.
   var waitingCount: Int { reserved.count + lists.dropFirst().prefix(3).reduce(0) { $0 + $1.count } }
   var isEmpty: Bool { reserved.isEmpty && lists.allSatisfy(\.isEmpty) }
 
@@ -81,7 +81,7 @@ struct HeldRequests {
     let rank = ranking.rank(request)
     let list = place.index
     var index = lists[list].count
-    // Nearly always it is the last.
+    // Nearly always it belongs at the end.
     while index > 0, rank < ranking.rank(lists[list][index - 1]) { index -= 1 }
     lists[list].insert(request, at: index)
   }

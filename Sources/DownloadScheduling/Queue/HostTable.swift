@@ -1,14 +1,14 @@
 import DownloadModel
 
-/// The hosts of a run, by host and port, how many requests they hold, and what the transports must be told of them.
+/// The hosts of a run, by host and port, with their held requests and the pending quota changes for the transports.
 struct HostTable {
-  /// Hosts kept although nothing needs to be remembered of them.
+  /// Hosts kept although they have no state worth remembering.
   private static let remembered = 64
 
-  /// Between two looks whether another process wants the place of an idle connection.
+  /// Polling interval: whether another process wants the slot of an idle connection.
   private static let idlePause = Duration.milliseconds(20)
 
-  /// How many connections, idle ones included, each share may keep to a host from now on; nil for no limit.
+  /// The connections, idle ones included, that each share may keep to a host from now on; `nil` for no limit.
   typealias QuotaChange = (host: String, quotas: [Int]?)
 
   private let ranking: RequestRanking
@@ -18,12 +18,12 @@ struct HostTable {
   private let shares: Int
   private let sharing: HostSharing?
   private var hosts: [String: QueuedHost] = [:]
-  /// Requests that are held by a host, or rest.
+  /// Requests that a host holds or that wait for a retry.
   private(set) var held = 0
-  /// Of these, the urgent ones.
+  /// The urgent ones among them.
   private(set) var heldUrgent = 0
   private var quotaChanges: [QuotaChange] = []
-  /// Whether some host may be unknown, so that each answer is to be reported.
+  /// Whether some host may be unknown, so that each answer must be reported.
   private(set) var hasUnknown = false
 
   init(
@@ -60,7 +60,7 @@ struct HostTable {
     hasUnknown = hosts.values.contains { $0.limiter.isUnknown }
   }
 
-  /// Requests that may only wait for the first answers of their hosts.
+  /// Requests that may wait only for the first answers of their hosts.
   var heldBack: Int { hasUnknown ? held : 0 }
 
   /// So memory does not grow with the number of hosts.
@@ -68,7 +68,7 @@ struct HostTable {
     if hosts.count > Self.remembered, host.limiter.isPristine, host.requests.isEmpty { hosts[host.name] = nil }
   }
 
-  // MARK: What is held
+  // MARK: Held requests
 
   mutating func hold(_ request: DownloadRequest, _ place: HeldRequests.Place, at host: QueuedHost) {
     host.requests.add(request, to: place)
@@ -92,10 +92,10 @@ struct HostTable {
     return withdrawn
   }
 
-  // MARK: What others must know
+  // MARK: Transports and other processes
 
-  /// Notes the quotas of a host's shares for the transports, if they have changed.
-  /// - Parameter answering: how many connections the host answers on each loop, if that is known.
+  /// Records the quotas of a host's shares for the transports, if they have changed.
+  /// - Parameter answering: connections that the host answers on each loop, if known.
   mutating func noteQuotas(of host: QueuedHost, answering: [Int]? = nil) {
     guard let quotas = host.newQuotas(answering: answering) else { return }
     quotaChanges.append((host.name, quotas))
@@ -106,10 +106,10 @@ struct HostTable {
     return quotaChanges
   }
 
-  /// Tells other processes what has changed, and gives them the places of idle connections that they want. Must follow
-  /// every change, after the lanes were handed what they can have.
-  /// - Parameter lanes: how many could take a request at once.
-  /// - Returns: whether time matters: there are others, or idle connections that others may want.
+  /// Writes changed notes for other processes, and gives up idle connections whose slots they want. Must follow every
+  /// change, after the lanes received their requests.
+  /// - Parameter lanes: how many lanes could take a request at once.
+  /// - Returns: whether time matters: other processes run, or might want idle connections.
   mutating func tellOthers(lanes: Int, at now: Duration) -> Bool {
     guard let sharing else { return false }
     if let time = sharing.looksAtIdle, time <= now {
@@ -127,10 +127,10 @@ struct HostTable {
     return hasCompany || sharing.looksAtIdle != nil
   }
 
-  /// When idle connections are looked at again, whose places other processes may want.
+  /// When idle connections are checked again, whose slots other processes may want.
   var looksAtIdle: Duration? { sharing?.looksAtIdle }
 
-  /// The hosts that keep requests waiting, the one with most of them first. For a display.
+  /// The hosts that keep requests waiting, the one with the most first. For a display.
   func waits(at now: Duration) -> [HostWait] {
     if held == 0 { return [] }
     let full = hosts.values.filter { $0.requests.waitingCount > 0 && !$0.hasRoom(at: now) }
@@ -144,7 +144,7 @@ struct HostTable {
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
   }
 
-  /// When the first cooldown ends that keeps requests waiting, or a host is looked at again that others use.
+  /// When the first cooldown of a host with waiting requests ends, or a shared host is checked again.
   func nextCooldownEnd(after now: Duration) -> Duration? {
     hosts.values.lazy.filter { !$0.requests.isEmpty }.map { max($0.limiter.opensAt, $0.looksAgain) }
       .filter { $0 > now }.min()

@@ -1,30 +1,30 @@
 import DownloadModel
 
-/// One host as the queue sees it: the requests that wait for it, and the downloads in flight to it, by share. What it
-/// takes at a time is divided among the shares, so that idle connections of one loop never add to another's beyond its
-/// limit (HTTP rule 37); if that is only a few, it is asked where it answers already.
-/// A class, because each file changes its host twice. It belongs to one `RequestQueueState` and is not shared.
+/// One host as the queue sees it: its waiting requests, and its downloads in flight by share. The connection limit is
+/// divided among the shares, so that the idle connections of all loops together stay within it (HTTP rule 37). If it is
+/// small, the loops that already have answered connections get it. A class, because each file changes its host twice.
+/// It belongs to one `RequestQueueState` and is not shared.
 final class QueuedHost {
   let name: String
   var limiter: HostLimiter
-  /// Nil where the other processes are not known.
+  /// `nil` without a channel to other processes.
   private var shared: SharedHost?
   var requests: HeldRequests
   /// Downloads in flight, by share.
   private(set) var inUse: [Int]
-  /// Files that ended, well or badly, by share.
+  /// Files that ended, with or without success, by share.
   private(set) var ends: [Int]
-  /// Which share gets the odd download; another for each host, so that hosts of one connection are spread.
+  /// The share that gets the remainder of a division; it differs by host, so that hosts of one connection are spread.
   private let home: Int
-  /// Connections that each share may have, where the host takes only a few.
+  /// The connections of each share, if the host accepts only a few.
   private var parts: [Int]?
-  /// The last quotas that the transports were told.
+  /// The last quotas that were sent to the transports.
   private var told: [Int]?
 
-  /// With so few, it matters on which loop they are.
+  /// With at most this many connections, it matters which loop has them.
   private static let few = 8
 
-  /// - Parameter together: the ceiling of all processes on this machine; nil for the limiter's.
+  /// - Parameter together: the ceiling of all processes on this machine; `nil` for the limiter's.
   init(
     _ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking(),
     sharing: HostSharing? = nil, together: Int? = nil
@@ -35,7 +35,7 @@ final class QueuedHost {
     requests = HeldRequests(shares: shares, ranking)
     inUse = Array(repeating: 0, count: shares)
     ends = inUse
-    // Not by hashValue, which differs from run to run.
+    // Not `hashValue`, which differs from run to run.
     home = name.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % shares
   }
 
@@ -46,7 +46,7 @@ final class QueuedHost {
     touch()
   }
 
-  /// The limiter is told separately what the end means for the host.
+  /// The caller tells the limiter separately how the download ended.
   func end(_ share: Int) {
     inUse[share] -= 1
     ends[share] += 1
@@ -57,15 +57,15 @@ final class QueuedHost {
     inUse[share] -= 1
     touch(isFree: true)
     guard !isLearnt, let taken = parts else { return }
-    // What further connections took over is shared evenly again, once that displaces no request.
+    // Slots that further connections took over are shared evenly again, once that displaces no request.
     parts = nil
     if !inUse.indices.allSatisfy({ inUse[$0] <= quota(of: $0) }) { parts = taken }
   }
 
   // MARK: Other processes
 
-  /// Whether one more may begin, as far as is known.
-  /// - Parameter share: looks at other processes where this one's part is used up; nil for no look.
+  /// Whether one more may start, as far as is known.
+  /// - Parameter share: if this process's part is used up, checks other processes for this share; `nil` for no check.
   func hasRoom(at now: Duration, for share: Int? = nil) -> Bool {
     limiter.goOn(at: now)
     guard limiter.hasRoom(at: now), now >= looksAgain else { return false }
@@ -75,27 +75,27 @@ final class QueuedHost {
 
   var looksAgain: Duration { shared?.looksAgain ?? .zero }
 
-  /// Whether other processes leave room for one more, which must begin before `tellOthers`. If not, `hasRoom` is false.
+  /// Whether other processes leave room for one more, which must start before `tellOthers`. If not, `hasRoom` is false.
   func mayBegin(at now: Duration, for share: Int) -> Bool {
     if shared?.run.notes.hasCompany != true { return true }
     touch()
     return shared?.mayBegin(&limiter, share, inUse, at: now) ?? true
   }
 
-  /// There will be something to tell.
+  /// Marks the host's note for an update.
   private func touch(isFree: Bool = false) {
     guard let run = shared?.run else { return }
     if isFree { shared?.end() }
     if run.touched.last !== self { run.touched.append(self) }
   }
 
-  /// - Parameter lanes: how many could take a request at once; nil without other processes.
+  /// - Parameter lanes: how many could take a request at once; `nil` without other processes.
   func tellOthers(lanes: Int?) {
     shared?.begin()
     shared?.tell(limiter, inUse, wants: lanes.map { min($0, requests.waitingCount) })
   }
 
-  /// Whether other processes were told of connections that no request uses.
+  /// Whether the host's note announces connections without a request.
   var hasIdle: Bool { shared?.hasIdle ?? false }
 
   func giveUpIdle(at now: Duration) {
@@ -112,8 +112,9 @@ final class QueuedHost {
 
   // MARK: The next request
 
-  /// Where the next request for this share waits: among its own, or, if it is its turn, among those for any share.
-  /// - Parameter isInFlight: whether an equal request is: one that waits for its share is then left to that.
+  /// The place of the next request for this share: among its own, or, if it is its turn, among those for any share.
+  /// - Parameter isInFlight: whether an equal request is in flight: a request that waits for its share is then left to
+  ///   that one.
   func next(
     for share: Int, isTurn: Bool, _ isInFlight: (DownloadRequest) -> Bool
   ) -> HeldRequests.Place? {
@@ -135,16 +136,16 @@ final class QueuedHost {
     return first?.place ?? (requests.isEmpty(.refused) ? nil : .refused)
   }
 
-  /// Whether what was refused goes first: after every second refusal while the host serves nothing. A host that makes
-  /// its files when they are first asked for would else be given up before any is asked for twice.
+  /// Whether refused requests go first: after every second refusal while the host serves nothing. A host that creates
+  /// its files at their first request would otherwise be given up before any is requested twice.
   private var triesAgain: Bool { limiter.refusals > 0 && limiter.refusals % 2 == 0 }
 
   // MARK: Dividing the host's connections
 
   var isLearnt: Bool { limiter.limit < limiter.ceiling }
-  /// This process's part of it.
+  /// This process's part of the host's limit.
   var limit: Int { min(limiter.limit, shared?.part ?? .max) }
-  /// Whether the transports are told: a number that is the user's or the host's own counts idle connections too.
+  /// Whether the transports get quotas: a number set by the user or the host includes idle connections.
   private var isDivided: Bool { isLearnt || limiter.isLimited && limit < limiter.ceiling }
 
   func quota(of share: Int) -> Int {
@@ -156,16 +157,16 @@ final class QueuedHost {
 
   func hasQuota(_ share: Int) -> Bool { inUse[share] < quota(of: share) }
 
-  /// Whether a file of this share may have one more connection where nothing waits for the host: also beyond its quota,
-  /// unless the host's answers set that, since each loop was told its number. Where the user set the number, the place
-  /// is taken over, so that another loop closes an idle connection for it.
+  /// Whether a file of this share may have one more connection while no request waits for the host. It may exceed its
+  /// quota, unless the host's answers set it, because each loop has its own number. If the user set the number, the
+  /// slot is taken over, so that another loop closes an idle connection for it.
   func mayHaveFurther(_ share: Int) -> Bool {
     if inUse.count == 1 || hasQuota(share) { return true }
     return !isLearnt && (limiter.ceiling >= HostLimiter.many || takeOver(for: share) { _ in true })
   }
 
   /// Computes the quotas after a change of the limit, or of their division.
-  /// - Returns: the quotas if they have changed; an inner nil removes the limit.
+  /// - Returns: the quotas if they have changed; an inner `nil` removes the limit.
   func newQuotas(answering: [Int]? = nil) -> [Int]?? {
     if !isDivided, told == nil, parts == nil { return nil }
     let known = answering.flatMap { $0.count == inUse.count ? $0 : nil }
@@ -185,7 +186,7 @@ final class QueuedHost {
     return .some(quotas)
   }
 
-  /// Divides `limit` like `others`: takes an excess where there is least, and adds what is missing where there is most.
+  /// Divides `limit` like `others`: takes an excess from the smallest parts, and adds what is missing to the largest.
   static func parts(of limit: Int, like others: [Int]) -> [Int] {
     var parts = others
     var excess = parts.reduce(0, +) - limit
@@ -198,8 +199,8 @@ final class QueuedHost {
     return parts
   }
 
-  /// Moves a place to a share, where the host has room and all shares with a place to spare are busy.
-  /// - Returns: false if one that is not busy has it.
+  /// Moves a slot to a share, if the host has room and all shares with a slot to spare are busy.
+  /// - Returns: false if a share that is not busy has it.
   func takeOver(for share: Int, isBusy: (Int) -> Bool) -> Bool {
     let spare = inUse.indices.filter { hasQuota($0) }
     guard limiter.inUse < limit, spare.allSatisfy(isBusy) else { return false }

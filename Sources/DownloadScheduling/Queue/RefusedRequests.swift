@@ -1,29 +1,29 @@
 import DownloadModel
 
-/// What is known of requests that come again, refused, left unanswered, or failed, until they end.
+/// Records of requests that were refused, unanswered or failed and will be sent again, until they end.
 struct RefusedRequests {
   struct Record {
     var count = 0
-    /// Time that it was left unanswered before it was requeued; nil if it was not.
+    /// How long it was unanswered before it was requeued; `nil` if it was not.
     var waited: Duration?
-    /// Its host was given up for this: fail it without asking.
+    /// Its host was given up with this error: the request fails without being sent.
     var failure: DownloadError?
-    /// Nil if it never rested.
+    /// `nil` if it never waited for a retry.
     var file: RestingFile?
   }
 
   private var records: [Int: Record] = [:]
-  /// Refused more than once while their hosts served others, or, with 0 for a count, failed.
+  /// Requests that wait: refused more than once while their hosts served others, or failed (with a count of 0).
   private(set) var resting: [(until: Duration, request: DownloadRequest, count: Int)] = []
   private var failures: [String: DownloadError] = [:]
-  /// Whether any request ever had to be asked in an unusual way.
+  /// False until a request first needs special treatment; lets the common path skip the lookup.
   private(set) var hasAdvice = false
 
   func advice(on request: DownloadRequest) -> Record { records[request.id] ?? Record() }
 
   mutating func forget(_ id: Int) { if !records.isEmpty { records[id] = nil } }
 
-  /// Counts one more refusal; if the request comes again, `keep` must follow.
+  /// Counts one more refusal; if the request is sent again, `keep` must follow.
   mutating func count(_ request: DownloadRequest) -> Record {
     var record = records.removeValue(forKey: request.id) ?? Record()
     record.count += 1
@@ -43,10 +43,10 @@ struct RefusedRequests {
 
   mutating func goOn(with file: RestingFile) { note(file.request) { $0.file = file } }
 
-  /// Files that rested at least once and have not ended.
+  /// Files that waited for a retry at least once and have not ended.
   var unfinished: [RestingFile] { records.values.compactMap(\.file) }
 
-  /// Notes how a request is to be asked when it comes again.
+  /// Records how a request is to be sent next time.
   mutating func note(_ request: DownloadRequest, _ advice: (inout Record) -> Void) {
     advice(&records[request.id, default: Record()])
     hasAdvice = true
@@ -59,7 +59,7 @@ struct RefusedRequests {
     note(request) { $0.failure = failure }
   }
 
-  /// Those that have rested long enough.
+  /// Removes and returns the requests whose wait is over.
   mutating func takeRested(at now: Duration) -> [(until: Duration, request: DownloadRequest, count: Int)] {
     defer { resting.removeAll { $0.until <= now } }
     return resting.filter { $0.until <= now }

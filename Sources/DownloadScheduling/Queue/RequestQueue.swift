@@ -1,15 +1,15 @@
 package import DownloadModel
 import Synchronization
 
-/// Gives requests to lanes as their hosts can take them: a source over a source. What a full host cannot take is held
-/// back and others go first; what is refused is requeued; a host that refuses all for too long is given up.
+/// Gives requests to lanes as their hosts can accept them: a source over a source. A request for a full host is held
+/// back and others go first; a refused request is requeued; a host that refuses everything for too long is given up.
 ///
 ///     list ──► RequestQueue ──► lanes ──► host
 ///                   ▲                      │ 429, 503, no connection
 ///                   └──────────────────────┘
 ///
-/// `RequestQueueState` holds the rules. This class is the lock around it, and does what they cannot: wait, read the
-/// source, tell the transports. It is no actor: while no host is full, a request then costs a lock and no job.
+/// `RequestQueueState` holds the rules. This class is the lock around it. It also waits, reads the source and notifies
+/// the transports. It is no actor: while no host is full, a request costs one lock and no job.
 package final class RequestQueue: Sendable {
   fileprivate let source: any RequestSource
   private let shares: Int
@@ -18,16 +18,16 @@ package final class RequestQueue: Sendable {
   fileprivate let random: @Sendable () -> Double
   private let limitConnections: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
   fileprivate let state: Lock<RequestQueueState>
-  /// Asks the reader to wait for the source, which no lane must.
+  /// Asks the reader to wait for the source, which no lane must do.
   private let reads = AsyncStream<Void>.makeStream()
   private let alarms = AsyncStream<Duration>.makeStream()
-  /// Whether there ever was advice on a request; without it, no file takes the lock for that. Written within the lock.
+  /// False until a request first needs special treatment; lets the common path skip the lock. Written under the lock.
   fileprivate let hasHadAdvice = Atomic<Bool>(false)
-  /// Whether some host is unknown; without one, no answer takes the lock for that. Written within the lock.
+  /// Whether some host is unknown; if none is, answers skip the lock. Written under the lock.
   fileprivate let hasUnknownHost = Atomic<Bool>(false)
   private let lastTicket = Atomic(0)
 
-  /// What must be done after the lock is released.
+  /// Actions for after the lock is released.
   private struct Effects {
     var handed: [RequestQueueState.Handed] = []
     var reads = false
@@ -37,12 +37,13 @@ package final class RequestQueue: Sendable {
   /// - Parameters:
   ///   - lowered: ceilings of hosts that are shared out among processes.
   ///   - opening: requests at a time to an unknown host (HTTP rule 56).
-  ///   - adaptive: nil for as many files at a time as there are lanes.
-  ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
-  ///   - notes: by which hosts are shared with other processes; nil to share none.
-  ///   - isBackground: whether it leaves hosts to all that are not.
-  ///   - connections: how many each share has open to a host, idle ones included; as `received`.
-  ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
+  ///   - adaptive: `nil` for as many files at a time as there are lanes.
+  ///   - received: body bytes of the whole run so far. Called under the lock: must neither block nor call the queue.
+  ///   - notes: the channel by which hosts are shared with other processes; `nil` to share none.
+  ///   - isBackground: whether it leaves hosts to all processes in the foreground.
+  ///   - connections: connections of each share to a host, idle ones included; called like `received`.
+  ///   - limitConnections: receives how many connections to a host each share may keep, `nil` for no limit; called like
+  ///   `received`.
   package init(
     _ source: any RequestSource, ceiling: Int, lowered: [String: Int] = [:], opening: Int = .max,
     widths: [Int] = [.max],
@@ -66,8 +67,8 @@ package final class RequestQueue: Sendable {
         sharing: notes.map { HostSharing($0, isBackground: isBackground, connections: connections) }))
   }
 
-  /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for
-  /// the clock. Shares can be had only here, so that no lane waits for a reader that does not run.
+  /// Runs lanes over the queue. Beside them, child tasks of the calling task wait for a slow list and for the clock.
+  /// Shares are available only here, so that no lane waits for a reader that does not run.
   /// - Parameter lanes: must not use the queue after it returns.
   package nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
@@ -84,7 +85,7 @@ package final class RequestQueue: Sendable {
   }
 
   private func receive(_ request: DownloadRequest?) {
-    // A cancelled task gets nil from a source that may have more; other lanes go on reading.
+    // A cancelled task gets `nil` from a source that may have more; other lanes continue to read.
     if request == nil, Task.isCancelled { return change { $0.window.reader = .nobody } }
     change { [source] state in
       state.received(request, source.outlook)
@@ -104,7 +105,7 @@ package final class RequestQueue: Sendable {
     }
   }
 
-  // MARK: What a display shows, and what the user changes
+  // MARK: Display and the user's changes
 
   package var width: RunWidth {
     state.withLock {
@@ -115,8 +116,8 @@ package final class RequestQueue: Sendable {
     }
   }
 
-  /// Adds up the time of all files in flight, until the task is cancelled: ten looks a second, so that no file reads a
-  /// clock for it.
+  /// Adds up the time of all files in flight, until the task is cancelled: ten samples a second, so that no file reads
+  /// a clock for it.
   private func addUpWork() async {
     var last = stopwatch.elapsed()
     while (try? await Task.sleep(for: .milliseconds(100))) != nil {
@@ -126,10 +127,10 @@ package final class RequestQueue: Sendable {
     }
   }
 
-  /// Connections of split files beside the first of each.
+  /// Further connections of split files, without the first of each.
   package var further: Int { state.withLock { $0.run.further } }
 
-  /// The hosts that keep requests waiting, the one with most of them first.
+  /// The hosts that keep requests waiting, the one with the most first.
   package var waits: [HostWait] {
     let now = stopwatch.elapsed()
     return state.withLock { $0.hosts.waits(at: now) }
@@ -137,11 +138,11 @@ package final class RequestQueue: Sendable {
 
   package func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
 
-  /// No more files begin; those under way end, and with them the run.
+  /// No more files start; those in flight end, and the run with them.
   package func endSoon() { change { $0.run.isEnding = true } }
 
-  /// Takes more files at a time from now on, or fewer; at least one, and no more than `most`.
-  /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
+  /// Raises or lowers the files at a time from now on; at least one, at most `most`.
+  /// - Returns: the new number, and the share that needs one more lane for it; `nil` if none does.
   package func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
     self.change { $0.run.widen(by: change, most: most) }
   }
@@ -155,17 +156,17 @@ package final class RequestQueue: Sendable {
     }
   }
 
-  /// Takes out requests that wait and are wanted no more; they have ended.
+  /// Removes waiting requests that are no longer wanted, and returns them; they have ended.
   package func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 
-  /// Files of a run that was cancelled while they were to be tried again, and the bytes that are kept of each.
+  /// Files of a cancelled run that were waiting for a retry, and the bytes kept of each.
   package var unfinished: [(request: DownloadRequest, kept: Int64)] {
     state.withLock { $0.refused.unfinished.map { ($0.request, $0.meter.kept) } }
   }
 
   // MARK: For the shares
 
-  /// The next request for a share; nil once everything has ended, or the task is cancelled.
+  /// The next request for a share; `nil` once everything has ended, or the task is cancelled.
   fileprivate nonisolated(nonsending) func next(for share: Int) async -> DownloadRequest? {
     while !Task.isCancelled {
       let step = change { [self] state in state.step(for: share, at: look(state), source.takeAtOnce) }
@@ -179,12 +180,12 @@ package final class RequestQueue: Sendable {
     return nil
   }
 
-  /// Suspends a lane until it is handed a request; nil as for `next`.
+  /// Suspends a lane until it receives a request; `nil` as for `next`.
   private nonisolated(nonsending) func wait(for share: Int) async -> DownloadRequest? {
     let ticket = lastTicket.wrappingAdd(1, ordering: .relaxed).newValue
     return await withTaskCancellationHandler {
       await withCheckedContinuation { task in
-        // A request that arrived since the lane asked is handed to it at once.
+        // A request that arrived since the lane asked is given to it at once.
         let waits = change { state in
           if Task.isCancelled { return false }
           state.lanes.append(WaitingLane(ticket: ticket, share: share, task: task))
@@ -202,7 +203,7 @@ package final class RequestQueue: Sendable {
 
   // MARK: Changes
 
-  /// The only way to the state: after any change, waiting lanes are handed what they can have now.
+  /// The only access that changes the state: after any change, waiting lanes receive the requests they can start now.
   func change<Value: Sendable>(_ body: (inout RequestQueueState) -> Value) -> Value {
     let (value, effects) = state.withLock { state in
       let value = body(&state)
@@ -220,7 +221,7 @@ package final class RequestQueue: Sendable {
     return change { body(&$0, now) }
   }
 
-  /// The time, for the rules that need it; in most runs none does, and then no clock is read.
+  /// The time for rules that need it; in most runs none does, and no clock is read.
   private func look(_ state: borrowing RequestQueueState) -> Duration {
     state.run.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
   }
@@ -236,7 +237,7 @@ package final class RequestQueue: Sendable {
       state.alarm = due
       effects.alarm = due
     }
-    // What was decided without the time, just before another process was met, is decided again with it.
+    // A decision made without the time, just before another process appeared, is repeated with it.
     if state.needsTime, !hadTime, !state.lanes.isEmpty {
       state.alarm = .zero
       effects.alarm = .zero
@@ -244,21 +245,21 @@ package final class RequestQueue: Sendable {
     if state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
     hasUnknownHost.store(state.hosts.hasUnknown, ordering: .relaxed)
     effects.reads = state.window.takeReading(besides: state.hosts.held)
-    // Before the lanes go on: a loop that lost a connection to another's should close it first.
+    // Before the lanes continue: a loop that lost a connection to another loop's share should close it first.
     for change in state.hosts.takeQuotaChanges() { limitConnections(change.host, change.quotas) }
     return effects
   }
 }
 
-/// The source for one loop's lanes, which also report to it how each request ended. What a host takes at a time is
-/// divided among the shares (`QueuedHost`), and its files evenly: four large ones are not all on one core.
+/// The source for one loop's lanes, which also report to it how each request ended. A host's connection limit is
+/// divided among the shares (`QueuedHost`), and its files evenly: four large ones do not share one core.
 package struct RequestQueueShare: RequestSource {
   let queue: RequestQueue
   let index: Int
 
   package nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
 
-  // What follows are the rules of the same names (`RequestQueueState`), for this share and for now.
+  // The following methods call the rules of the same names (`RequestQueueState`) for this share and the current time.
 
   func advice(on request: DownloadRequest) -> RefusedRequests.Record {
     guard queue.hasHadAdvice.load(ordering: .relaxed) else { return RefusedRequests.Record() }
@@ -287,7 +288,7 @@ package struct RequestQueueShare: RequestSource {
 
   func goOn(with file: RestingFile) { queue.change { state, _ in state.refused.goOn(with: file) } }
 
-  /// - Parameter allowance: how many more requests the host takes; nil if it did not say.
+  /// - Parameter allowance: how many more requests the host accepts; `nil` if it did not say.
   func answered(_ allowance: RequestAllowance?, at host: String) {
     guard allowance != nil || queue.hasUnknownHost.load(ordering: .relaxed) else { return }
     queue.change { state, now in
@@ -319,6 +320,6 @@ package struct RequestQueueShare: RequestSource {
 struct WaitingLane {
   let ticket: Int
   let share: Int
-  /// The lane's task; nil in a run without tasks.
+  /// The lane's task; `nil` in a run without tasks.
   var task: CheckedContinuation<DownloadRequest?, Never>?
 }

@@ -2,15 +2,15 @@
 import DownloadModel
 
 /// Which request goes to which lane, and when: the rules of `RequestQueue` without its lock, as functions of times
-/// (since the run began), random numbers and what the source gave. After any change `settle` must follow under the same
-/// lock: no lane looks again by itself.
+/// (since the start of the run), random numbers and the source's requests. After any change `settle` must follow under
+/// the same lock: no lane polls.
 struct RequestQueueState {
-  /// Most requests, and urgent ones, that wait for their hosts; further ones wait in the window or the list.
+  /// The most requests, and urgent requests, that wait for their hosts; further ones wait in the window or the list.
   private static let lookahead = 1024
   private static let urgentLookahead = 4096
   /// Refusals after which a file is given up while its host serves others, unless `retries` is more.
   private static let refusalsOfOneFile = 10
-  /// A file's first refusal brings no rest. Later ones bring one as failures do, of which at most so many count.
+  /// A file's first refusal causes no wait. Later ones cause a backoff in which at most this many failures count.
   private static let failuresOfRest = 3
   /// Longer than the transport keeps idle connections when descriptors are short.
   private static let roomPause = Duration.seconds(2.2)
@@ -20,17 +20,18 @@ struct RequestQueueState {
   var hosts: HostTable
   var run: RunLimiter
   var refused = RefusedRequests()
-  /// The one that waits longest first.
+  /// The lane that has waited longest is first.
   var lanes: [WaitingLane] = []
   var window: RequestWindow
   private var homes = KeyHomes()
-  /// When more files may go although none has ended; nil for never.
+  /// When more files may start although none has ended; `nil` for never.
   private var opens: Duration?
   /// Whether another share may take a request now.
   private var hasMoved = false
-  /// Whether rules use the time that they are given; only once a host has refused, or another process was there.
+  /// Whether rules use the time they are given; true once a host has refused, a file waits for a retry, or another
+  /// process ran.
   private(set) var needsTime = false
-  /// When the queue's clock rings for `due`; nil if it is not set.
+  /// When the queue's clock wakes for `due`; `nil` if it is not set.
   var alarm: Duration?
 
   init(
@@ -52,12 +53,13 @@ struct RequestQueueState {
     case give(DownloadRequest)
     /// Wait for the source and pass the result to `received`.
     case read
-    /// Wait: `settle` hands it what comes.
+    /// Wait: `settle` provides the next request.
     case wait
     case end
   }
 
-  /// Gives what the source has without waiting, under the lock, so that requests keep the list's order.
+  /// Returns a request that the source has without waiting. Called under the lock, so that requests keep the list's
+  /// order.
   typealias AtOnce = () -> DownloadRequest?
 
   /// - Parameter mayRead: whether the lane can itself wait for the source.
@@ -82,7 +84,8 @@ struct RequestQueueState {
 
   private mutating func waitForSource(_ mayRead: Bool) -> Step {
     guard window.reader == .nobody else { return .wait }
-    // Where it must wait for whoever writes the list, its lane takes what is added meanwhile.
+    // If the source has to wait for the list's writer, the queue's reader waits instead of the lane, which can then
+    // take requests that are added meanwhile.
     let isLane = mayRead && hosts.held == 0 && run.total == 0 && window.goesOn
     window.reader = isLane ? .waits : .isWanted
     return isLane ? .read : .wait
@@ -111,7 +114,7 @@ struct RequestQueueState {
     return .give(request)
   }
 
-  /// Sorts requests that are not urgent to their hosts, until one can go; nil if none can.
+  /// Passes requests that are not urgent to their hosts, until one can start; `nil` if none can.
   private mutating func takeOther(for share: Int, at now: Duration) -> Step? {
     while hosts.held - hosts.heldUrgent < Self.lookahead, let request = window.takeOther() {
       if let step = admit(request, share, at: now) { return step }
@@ -119,8 +122,8 @@ struct RequestQueueState {
     return nil
   }
 
-  /// Takes the foremost request whose host can take one.
-  /// - Parameter besidesUrgent: only of hosts without urgent ones.
+  /// Takes the first request in rank whose host can accept one.
+  /// - Parameter besidesUrgent: only from hosts without urgent requests.
   private mutating func takeHeld(for share: Int, at now: Duration, besidesUrgent: Bool = false) -> DownloadRequest? {
     while true {
       var first: (host: QueuedHost, place: HeldRequests.Place, rank: RequestRank)?
@@ -132,7 +135,7 @@ struct RequestQueueState {
       guard let (host, place, _) = first else { return nil }
       if host.requests.isEmpty(.failFast), !host.mayBegin(at: now, for: share) { continue }
       guard let request = hosts.take(from: place, at: host) else { return nil }
-      // It ends: each request is sent on at most once before its key begins or ends again.
+      // The loop ends: each request is sent on at most once before its key starts or ends again.
       if isSentOn(request, from: place, by: share, at: host) { continue }
       if case .failFast = place { refused.failFast(request, of: host.name) }
       begin(request, share, host)
@@ -153,13 +156,13 @@ struct RequestQueueState {
   private func reserved(at host: QueuedHost, for share: Int) -> Int? {
     host.requests.reserved.firstIndex { one in
       if one.share != share { return run.isBusy(one.share) }
-      // If nothing else waits for the host, the connections that were answered are idle.
+      // If no other request waits for the host, the answered connections are idle.
       return host.ends[share] >= one.ends || host.inUse[share] == 0 || !host.requests.isForAny
     }
   }
 
-  /// Begins a new request, or has it wait for its host.
-  /// - Returns: nil if the lane is to look at the next request.
+  /// Starts a new request, or holds it for its host.
+  /// - Returns: `nil` if the lane should consider the next request.
   private mutating func admit(_ request: DownloadRequest, _ share: Int, at now: Duration) -> Step? {
     let host = hosts.host(of: request)
     let home = home(of: request, at: host)
@@ -181,11 +184,11 @@ struct RequestQueueState {
     if widths.count > 1 { homes.begin(request, at: share) }
   }
 
-  // MARK: Whose turn it is
+  // MARK: Turns of the shares
 
-  /// Whether it is the turn of this share, which is within its quota, for a host's next file: no other share with a
-  /// free lane has fewer of the run's few, or else of the host's files; the more of these have ended, the larger a
-  /// difference is allowed. `isRather` goes first, so that no two leave a file to each other.
+  /// Whether this share, which is within its quota, is next for a file of the host: no other share with a free lane has
+  /// fewer of the run's few files, or else of the host's files. The more of these have ended, the larger a difference
+  /// is allowed. `isRather` goes first, so that no two shares leave a file to each other.
   private func isTurn(of share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 { return true }
     let most = host.inUse[share] - host.ends.reduce(0, +) / 8
@@ -200,8 +203,8 @@ struct RequestQueueState {
     return home.map { $0.share == share } ?? isTurn(of: share, at: host)
   }
 
-  /// Whether a share may have one more connection to a host that has room. It takes over a place that only shares with
-  /// no free lane have to spare.
+  /// Whether a share may have one more connection to a host that has room. It takes over a slot if only shares without
+  /// a free lane have one to spare.
   private mutating func hasQuota(_ share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 || host.hasQuota(share) { return true }
     guard host.takeOver(for: share, isBusy: { run.isBusy($0) }) else { return false }
@@ -209,7 +212,7 @@ struct RequestQueueState {
     return true
   }
 
-  /// The share whose cache has a request's key: another would fetch what that one has. If the equal request has ended,
+  /// The share whose cache has a request's key: another share would download it again. If the equal request has ended,
   /// the share must have a connection to the host.
   private func home(of request: DownloadRequest, at host: QueuedHost) -> KeyHomes.Home? {
     guard widths.count > 1, let home = homes.home(of: request) else { return nil }
@@ -221,7 +224,8 @@ struct RequestQueueState {
     hosts.hold(request, home.map { .keyed($0.share) } ?? .fresh, at: host)
   }
 
-  /// Whether a request that a share has taken is held for another instead, where an equal one may have begun meanwhile.
+  /// Whether a request that a share took is held for another share instead, where an equal one may have started
+  /// meanwhile.
   private mutating func isSentOn(
     _ request: DownloadRequest, from place: HeldRequests.Place, by share: Int, at host: QueuedHost
   ) -> Bool {
@@ -229,36 +233,36 @@ struct RequestQueueState {
     switch place {
     case .failFast: return false
     case .fresh: break
-    // The share that it waited for has no connection to the host any more.
+    // The share that it waited for no longer has a connection to the host.
     case .keyed(home.share): return false
-    // It does not wait again for what a cache only remembers.
+    // It does not wait again for a key that is only remembered.
     case .keyed, .refused, .refusedFirst, .reserved: if !home.isInFlight { return false }
     }
     hold(request, for: home, at: host)
     return true
   }
 
-  // MARK: Lanes that wait
+  // MARK: Waiting lanes
 
-  /// What a lane that waited is handed; nil at the end of everything.
+  /// A lane that waited, and its request; `nil` at the end of everything.
   typealias Handed = (lane: WaitingLane, request: DownloadRequest?)
 
-  /// Hands out requests until no lane that waits can begin one. Must follow every change.
+  /// Gives out requests until no waiting lane can start one. Must follow every change.
   mutating func settle(at now: Duration, received: () -> Int64, _ source: AtOnce) -> [Handed] {
     if run.isOpening { opens = run.wait(at: now, received: received(), held: hosts.heldBack) }
     let handed = handOut(at: now, source)
     if handed.isEmpty || !run.isOpening { return handed }
-    // What was handed out may have filled the run: from now on the clock counts.
+    // These requests may have filled the run: from now on the clock counts.
     return handed + settle(at: now, received: received, source)
   }
 
   private mutating func handOut(at now: Duration, _ source: AtOnce) -> [Handed] {
-    // A paused run has an end too, where nothing is left to begin.
+    // A paused run can end, too, if nothing is left to start.
     if lanes.isEmpty || run.isFull && !(run.isPaused && run.total == 0) { return [] }
     var handed: [Handed] = []
     repeat {
       hasMoved = false
-      // A share after the other. What one takes, or leaves to another, can make it that one's turn.
+      // One share after another. A request that one takes or leaves can make it another share's turn.
       for share in widths.indices where lanes.contains(where: { $0.share == share }) {
         switch step(for: share, at: now, mayRead: false, source) {
         case .give(let request):
@@ -276,7 +280,7 @@ struct RequestQueueState {
     return handed
   }
 
-  /// When time alone lets `settle` hand out more; nil for never, or while no lane waits.
+  /// When time alone lets `settle` give out more; `nil` for never, or while no lane waits.
   func due(at now: Duration) -> Duration? {
     if lanes.isEmpty { return nil }
     let wider = run.isOpening && !run.isPaused ? opens : nil
@@ -284,20 +288,20 @@ struct RequestQueueState {
     return [wider, hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
   }
 
-  /// Tells other processes what has changed. Must follow `settle`.
+  /// Notifies other processes of changes. Must follow `settle`.
   mutating func tellOthers(at now: Duration) {
     if hosts.tellOthers(lanes: min(lanes.count, run.spare), at: now) { needsTime = true }
   }
 
-  // MARK: What the source gives
+  // MARK: Requests from the source
 
   mutating func received(_ request: DownloadRequest?, _ outlook: SourceOutlook = SourceOutlook()) {
     guard let request = window.received(request, outlook) else { return }
     hosts.hold(request, .fresh, at: hosts.host(of: request))
   }
 
-  /// Takes out requests that are held and wanted no more; what is in flight ends by itself.
-  /// - Returns: those that were held; they have ended.
+  /// Removes held requests that are no longer wanted; those in flight end by themselves.
+  /// - Returns: the removed requests; they have ended.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let rested = refused.withdraw(ids)
     for request in rested { hosts.count(request, by: -1) }
@@ -314,10 +318,10 @@ struct RequestQueueState {
     if widths.count > 1 { homes.end(request) }
   }
 
-  /// Notes that a download ended, well or badly, and does not come again.
+  /// Records that a download ended for good, with or without success.
   /// - Parameters:
-  ///   - brokenAt: when its transfer broke; nil if it did not.
-  ///   - next: the file at its next address, where that is asked now.
+  ///   - brokenAt: when its transfer broke; `nil` if it did not.
+  ///   - next: the file with its next source, if that is tried now.
   /// - Returns: whether `measure` must be called now.
   mutating func ended(
     _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil, next: RestingFile? = nil
@@ -325,13 +329,13 @@ struct RequestQueueState {
     let measures = run.learn(wasAsked, brokenAt: brokenAt, hasMore: hosts.held > 0 || window.hasMore)
     refused.forget(request.id)
     goOn(with: next)
-    // A host with anything in flight is not forgotten.
+    // A host with a request in flight is never forgotten.
     guard let host = hosts.known(request) else { return measures }
     end(request, share, host)
     if wasAsked {
       host.limiter.end()
     } else {
-      // What is answered from the disk was downloaded in an earlier run: the host is not unknown.
+      // A file answered from disk was downloaded in an earlier run: the host is not unknown.
       host.limiter.answered()
       host.limiter.drop()
     }
@@ -350,8 +354,8 @@ struct RequestQueueState {
     run.measure(at: now, received: received, left: left.map { $0 + hosts.held + window.count })
   }
 
-  /// Requeues a request that its host refused or left unanswered, or for which this machine had no room; nil if it does
-  /// not come again, but at its next address.
+  /// Requeues a request that its host refused or left unanswered, or for which this machine had no resources.
+  /// - Returns: `nil` if the request is not sent again, except to its next source.
   mutating func requeue(
     _ request: DownloadRequest, share: Int, after error: DownloadError, hasMirror: Bool = false, at now: Duration,
     random: Double
@@ -365,12 +369,13 @@ struct RequestQueueState {
     }
     let record = refused.count(request)
     let most = max(Self.refusalsOfOneFile, retry.retries)
-    // Without retries each is asked once, whatever the host answered to others.
+    // Without retries each request is sent once, whatever the host answered to others.
     if retry.retries == 0 {
       host.limiter.drop()
       return nil
     }
-    // Without a connection the host alone decides how often that is tried, and another one is asked at once.
+    // Without a connection, only the host's refusals decide how often it is retried, and another source is tried at
+    // once.
     guard let time = refuse(host, error, at: now, random, mayGiveUp: true),
       HostLimiter.isOfHost(error) ? !hasMirror : record.count <= most
     else { return nil }
@@ -378,14 +383,14 @@ struct RequestQueueState {
     let pause = retry.delay(after: error, failures: max(1, failures), elapsed: .zero, random: random) ?? .zero
     let rest = failures > 0 && time <= now ? pause : .zero
     comeAgain(request, record, at: host, after: rest > .zero ? now + rest : nil)
-    // The host's refusals in a row count as retries; a file's own, while its host serves others, do not.
+    // Consecutive refusals by the host count as retries; a file's own refusals, while its host serves others, do not.
     let row = host.limiter.refusals
     return NextAttempt(
       attempt: record.count + 1, retry: row > 0 ? row : record.count, of: row > 0 ? retry.retries : nil,
       delay: max(rest, time - now))
   }
 
-  /// It was left unanswered, and is still on its first attempt.
+  /// The request was unanswered, and is still in its first attempt.
   private mutating func requeue(
     _ request: DownloadRequest, _ overtaken: DownloadError.Overtaken, _ host: QueuedHost
   ) -> NextAttempt {
@@ -400,9 +405,9 @@ struct RequestQueueState {
     return NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero)
   }
 
-  /// A file that waits for its next attempt holds no place (HTTP rule 12): others go meanwhile.
-  /// - Parameter time: nil for as long as the equal file rests whose failure this one shares.
-  /// - Returns: false if no equal file rests.
+  /// A file that waits for its next attempt holds no slot (HTTP rule 12): others start meanwhile.
+  /// - Parameter time: `nil` to wait as long as the equal file whose failure this one shares.
+  /// - Returns: false if no equal file waits.
   mutating func rest(_ file: RestingFile, share: Int, until time: Duration?) -> Bool {
     let key = file.request.key
     guard let time = time ?? refused.resting.first(where: { $0.request.key == key })?.until else { return false }
@@ -415,7 +420,7 @@ struct RequestQueueState {
     return true
   }
 
-  /// The request was never sent: it comes again when the host has room.
+  /// The request was never sent: it starts once the host has room.
   mutating func requeueUnasked(_ request: DownloadRequest, share: Int) {
     let host = hosts.host(of: request)
     end(request, share, host)
@@ -423,8 +428,8 @@ struct RequestQueueState {
     holdAgain(request, 1, at: host)
   }
 
-  /// From now on no more files are in flight at a time than were without it, whatever `--jobs` says.
-  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either.
+  /// From now on, no more files are in flight at a time than are without this one, whatever `--jobs` says.
+  /// - Returns: `nil` if no other file is in flight whose end could help, and waiting did not help either.
   private mutating func requeueForRoom(
     _ request: DownloadRequest, at now: Duration, _ host: QueuedHost
   ) -> NextAttempt? {
@@ -458,8 +463,8 @@ struct RequestQueueState {
     hosts.hold(request, HeldRequests.place(of: request, refused: count), at: host)
   }
 
-  /// - Parameter mayGiveUp: whether the host is given up if nothing of it is in flight.
-  /// - Returns: when the host may be asked again; nil if that was tried too often.
+  /// - Parameter mayGiveUp: whether the host is given up if it has nothing in flight.
+  /// - Returns: when the host may be asked again; `nil` if it refused too often.
   private mutating func refuse(
     _ host: QueuedHost, _ error: DownloadError, at now: Duration, _ random: Double, mayGiveUp: Bool = false
   ) -> Duration? {
@@ -474,14 +479,14 @@ struct RequestQueueState {
     return time
   }
 
-  /// A host said how many more requests it takes: it is waited for as long as for a Retry-After.
+  /// A host announced how many more requests it accepts: the wait is limited like that of a Retry-After.
   mutating func allow(_ allowance: RequestAllowance, at name: String, now: Duration) {
     guard let host = hosts[name], retry.allows(pause: allowance.time, elapsed: .zero) else { return }
     host.limiter.allow(allowance, at: now)
     needsTime = true
   }
 
-  // MARK: Further connections of a file: each counts as one of the downloads that its host takes at a time
+  // MARK: Further connections of a file: each counts as one download towards its host's limit
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {

@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// A request's place in its run's order; the least goes first.
+/// A request's place in its run's order; the smallest goes first.
 struct RequestRank: Comparable {
   let isFirst: Bool
   let key: UInt64

@@ -1,10 +1,10 @@
 import DownloadModel
 
-/// Which of two requests goes first: an urgent one, then by place in the list, by size, or by lot. Those of unknown
-/// size go last, and equals in the order of the list.
+/// The order of requests: urgent ones first, then by place in the list, by size, or at random. Requests of unknown size
+/// go last; ties keep the order of the list.
 struct RequestRanking: Equatable {
   var order = RequestOrder.list
-  /// Decides the lots.
+  /// Seed of the random order.
   var seed: UInt64 = 0
 
   func rank(_ request: DownloadRequest) -> RequestRank {

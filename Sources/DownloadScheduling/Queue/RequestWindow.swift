@@ -1,16 +1,17 @@
 import DownloadModel
 import HeapModule
 
-/// What was read of the list and has not been sorted to its hosts. It is bounded, so that an endless list costs no
-/// more: what goes first is then the first of those in the window.
+/// Requests that were read from the list and not yet passed to their hosts. It is bounded, so that an endless list uses
+/// no more memory: the first request is then the first of those in the window.
 struct RequestWindow {
-  /// Most requests that are read ahead, those that wait for their hosts included.
+  /// The most requests that are read ahead, including those that wait for their hosts.
   static let limit = 1 << 16
-  /// Most urgent requests in a row while others wait for other hosts: an endless list may hold urgent ones for ever.
+  /// The most urgent requests in a row while others wait for other hosts: an endless list may contain urgent ones
+  /// forever.
   static let mostInARow = 16
 
-  /// Who waits for the source: nobody; nobody yet although the queue's reader should; a lane or that reader; or nobody
-  /// any more because it has ended.
+  /// The reading of the source: none; the queue's reader should start; a lane or that reader waits; the source has
+  /// ended.
   enum Reader { case nobody, isWanted, waits, isDone }
 
   private struct Ranked: Comparable {
@@ -22,16 +23,16 @@ struct RequestWindow {
   }
 
   let ranking: RequestRanking
-  /// Whether the list is read ahead: its order is not the run's.
+  /// Whether the list is read ahead, because its order is not the run's.
   private(set) var isOpen: Bool
   var reader = Reader.nobody
   /// Whether the source has more without waiting.
   private(set) var goesOn = true
-  // Two, so that urgent ones whose hosts are busy do not stand before the others.
+  // Two heaps, so that urgent requests of busy hosts do not block the others.
   private var urgent = Heap<Ranked>()
   private var others = Heap<Ranked>()
   private var urgentInARow = 0
-  /// Who may yet add requests when the source has ended.
+  /// The number of callers that may still add requests after the source has ended.
   private var keepers = 0
 
   init(_ ranking: RequestRanking, isOpen: Bool) {
@@ -41,14 +42,14 @@ struct RequestWindow {
 
   var count: Int { urgent.count + others.count }
   var hasEnded: Bool { reader == .isDone }
-  /// Whether others can be had without waiting for the list.
+  /// Whether more are available without waiting for the list.
   var hasMore: Bool { count > 0 || reader == .nobody }
-  /// Whether nothing is left, and nothing comes.
+  /// Whether nothing is left, and nothing will be added.
   var isOver: Bool { hasEnded && count == 0 && keepers == 0 }
 
   private func mayReadOn(besides held: Int) -> Bool { isOpen && !hasEnded && held + count < Self.limit }
 
-  /// Whether what goes first is unknown, since more can be read without waiting.
+  /// Whether the first request is still unknown, because more can be read without waiting.
   func isUndecided(besides held: Int) -> Bool { ranking.order != .list && goesOn && mayReadOn(besides: held) }
 
   /// Whether the reader should now wait for the source; if so, `received` must be called.
@@ -62,11 +63,11 @@ struct RequestWindow {
     while mayReadOn(besides: held), let request = next(source) { add(request) }
   }
 
-  /// What the source has at once. While its reader waits for it, nothing is taken past the reader, which may have the
-  /// next request already, on its way to `received`.
+  /// A request that the source has at once. While the reader waits, nothing is taken past it: it may have the next
+  /// request already, on its way to `received`.
   func next(_ source: RequestQueueState.AtOnce) -> DownloadRequest? { reader == .waits ? nil : source() }
 
-  /// Takes what the source gave after a wait, nil at its end.
+  /// Accepts the source's result after a wait; `nil` at its end.
   /// - Returns: the request, if it goes to its host without being compared with others.
   mutating func received(_ request: DownloadRequest?, _ outlook: SourceOutlook) -> DownloadRequest? {
     reader = request == nil ? .isDone : .nobody
@@ -82,7 +83,7 @@ struct RequestWindow {
     if request.isFirst { urgent.insert(ranked) } else { others.insert(ranked) }
   }
 
-  /// Takes requests that go behind all of the source's, which is read ahead from now on.
+  /// Adds requests that go behind all of the source's. The source is read ahead from now on.
   mutating func add(_ more: [DownloadRequest], keepers change: Int) {
     keepers += change
     if !more.isEmpty { isOpen = true }
@@ -94,7 +95,7 @@ struct RequestWindow {
 
   mutating func gave(_ request: DownloadRequest) { urgentInARow = request.isFirst ? urgentInARow + 1 : 0 }
 
-  /// Whether one that is not urgent, of a host without urgent ones, has its turn.
+  /// Whether the next request must be a non-urgent one of a host without urgent requests.
   var letsOthersGo: Bool { !hasEnded && urgentInARow >= Self.mostInARow }
 
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {

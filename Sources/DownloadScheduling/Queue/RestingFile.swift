@@ -1,11 +1,12 @@
 import DownloadModel
 
-/// A file that waits for its next attempt, and what it goes on with. A class, so that the others copy only nil.
+/// A file that waits for its next attempt, with the state it continues with. A class, so that other files copy only
+/// `nil`.
 final class RestingFile: Sendable {
   let request: DownloadRequest
   let meter: TransferMeter
   let attempts: Attempts
-  /// Since its first attempt; nil where no limit on the whole time needs it.
+  /// Since its first attempt; `nil` if no time limit needs it.
   let stopwatch: Stopwatch?
   let delay: Duration
 

@@ -6,7 +6,7 @@ public import DownloadModel
 /// them, never has more than `width` in flight, and returns when every download that it started has returned. A
 /// cancelled source gives no more requests, so that no strategy can forget cancellation.
 public protocol DownloadStrategy: Sendable {
-  /// Downloads one file to its end, good or bad; it ends early by itself when cancelled.
+  /// Downloads one file until it succeeds or fails; it ends early by itself when cancelled.
   typealias Download = @Sendable (DownloadRequest) async -> Void
 
   /// - Parameter width: downloads at a time, at least 1.
@@ -18,7 +18,7 @@ extension DownloadMode {
     switch self {
     case .sequential: SequentialStrategy()
     case .asyncLet: AsyncLetStrategy()
-    // A group whose width `AdaptiveConcurrency` finds; of one file at a time it is the loop.
+    // `auto` is a group whose width `AdaptiveConcurrency` finds.
     case .parallel, .auto: TaskGroupStrategy()
     }
   }
@@ -28,7 +28,7 @@ extension DownloadMode {
 ///
 ///     a ──────► b ──────► c ──────►
 ///
-/// Its time is the sum of all downloads; while one waits for its server, nothing else happens.
+/// It takes the sum of all download times: while one file waits for its server, nothing else runs.
 public struct SequentialStrategy: DownloadStrategy {
   public init() {}
 
@@ -44,9 +44,9 @@ public struct SequentialStrategy: DownloadStrategy {
 ///               └─ lanes(2) ─┬─ c ─► e ──► f ──►
 ///                            └─ …
 ///
-/// The children of `async let` are fixed when the program is compiled, so a number known only at run time is reached by
-/// halving: each call starts one half as a child and runs the other itself. That costs 2 × width − 1 calls for the run,
-/// and no task for each file; but no file's own result can be awaited from outside.
+/// The children of `async let` are fixed at compile time, so a width known only at run time is reached by halving: each
+/// call starts one half as a child and runs the other itself. That costs 2 × width − 1 calls for the run, and no task
+/// for each file; but a single file's result cannot be awaited from outside.
 public struct AsyncLetStrategy: DownloadStrategy {
   public init() {}
 
@@ -58,13 +58,13 @@ public struct AsyncLetStrategy: DownloadStrategy {
   }
 }
 
-/// A task a file, `width` of them at a time: the group is seeded, then topped up as each child ends.
+/// One task for each file, `width` of them at a time: the group is seeded, then topped up as each child ends.
 ///
 ///     group ─┬─ a ──►─ d ──►
 ///            ├─ b ────────►─ f ─►
 ///            └─ c ─►─ e ──►
 ///
-/// The number of children is free at run time, and cancelling the group reaches all. It costs a task for each file.
+/// The number of children is chosen at run time, and cancelling the group reaches all. It costs a task for each file.
 public struct TaskGroupStrategy: DownloadStrategy {
   public init() {}
 
@@ -77,7 +77,7 @@ public struct TaskGroupStrategy: DownloadStrategy {
 }
 
 extension TaskGroup<Void> {
-  /// Begins the next download, if there is one, as a child that starts at once, without a job.
+  /// Starts the next download, if there is one, as a child that runs at once, without a job.
   fileprivate mutating func start(
     _ source: some RequestSource, _ download: @escaping DownloadStrategy.Download
   ) async {
@@ -96,7 +96,7 @@ package struct Lane: Sendable {
   private let width: Int
   private let download: DownloadStrategy.Download
 
-  /// - Parameter executor: the one of the downloader's loop; nil to run where the caller runs.
+  /// - Parameter executor: the executor of the downloader's loop; `nil` to run where the caller runs.
   package init(
     _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int,
     scopes: DownloadScopes? = nil
