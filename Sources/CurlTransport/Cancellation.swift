@@ -5,7 +5,7 @@ import Synchronization
 
 struct Cancellation {
   enum Reason {
-    /// The task that began it was cancelled while it waited in `Transport.run`.
+    /// The task that started the transfer was cancelled while it waited in `Transport.run`.
     case starter
     /// A task that awaited the transfer in flight was cancelled.
     case waiter(RunningTransfer.Waiter)

@@ -3,21 +3,21 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// Where the end of a transfer is reported. Used on the loop's thread only.
+/// Reports the end of a transfer. Used on the loop's thread only.
 struct Completion {
-  /// Unsafe in name only: a stored continuation is resumed here alone and removed in the same step, and `CurlAgent`
+  /// Unsafe in name only: a stored continuation is resumed only here and removed in the same step, and `CurlAgent`
   /// calls `end` once. The checked kind would cost an allocation for each file.
   typealias Continuation = UnsafeContinuation<Result<TransferStage, DownloadError>, Never>
 
   let id: TransferID
-  /// The proxy whose login this transfer tries, while other transfers wait for the result.
+  /// The proxy whose login this transfer tries while other transfers wait for the result.
   private let triedProxy: Proxy?
   private var target: Target
 
   private enum Target {
-    /// The task that began the transfer waits in `Transport.run`.
+    /// The task that started the transfer waits in `Transport.run`.
     case starter(Continuation)
-    /// The starter has gone on: it got the running transfer, or it was cancelled and the sink kept the transfer.
+    /// The starter has continued: it received the running transfer, or it was cancelled and the sink kept the transfer.
     case running(RunningTransfer)
   }
 
@@ -27,7 +27,7 @@ struct Completion {
     target = .starter(continuation)
   }
 
-  /// The sink accepted the head. A splittable body resumes the starter: as a job, so outside of libcurl's callback.
+  /// The sink accepted the head. A splittable body resumes the starter in a job of its own, outside libcurl's callback.
   mutating func headArrived(isSplittable: Bool, on loop: CurlLoop, _ answer: @autoclosure () -> RunningTransfer.Answer)
   {
     switch target {
@@ -41,8 +41,8 @@ struct Completion {
     }
   }
 
-  /// Asks the sink whether to keep a transfer that was cancelled; then the cancelled task gets the error.
-  /// - Parameter answer: nil before the sink accepted the head.
+  /// Asks the sink whether to keep a cancelled transfer; if so, the cancelled task gets the error.
+  /// - Parameter answer: `nil` before the sink accepted the head.
   mutating func isKept(
     by sink: any ByteSink, after reason: Cancellation.Reason, on loop: CurlLoop, _ answer: RunningTransfer.Answer?,
     _ error: DownloadError
@@ -55,7 +55,7 @@ struct Completion {
       target = .running(running)
       continuation.resume(returning: .failure(error))
       return true
-    // The starter got it meanwhile, and will cancel once more as a waiter (CurlTransport.run).
+    // The starter has received it meanwhile, and cancels again as a waiter (`CurlTransport.run`).
     case (.running, .starter): return true
     case (.running(let running), .waiter(let waiter)):
       guard sink.keep(running) else { return false }

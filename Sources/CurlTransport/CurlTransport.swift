@@ -3,25 +3,25 @@ package import DownloadModel
 import Glibc
 import Synchronization
 
-/// The transport over the system's libcurl.
+/// The transport over the system's libcurl. It owns one network loop, its thread and its connections.
 package final class CurlTransport: Transport {
   private let loop: CurlLoop
   let agent: CurlAgent
   private let tasks: LoopTaskExecutor
   private let options: TransportOptions
 
-  /// - Throws: when libcurl or the kernel refuses what a loop needs.
+  /// - Throws: if libcurl or the kernel refuses a resource that the loop needs.
   package init(_ options: TransportOptions) throws(DownloadError) {
     self.options = options
     do throws(CurlFailure) {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
-      // A server that closes while a request is written must not end the process.
+      // A server that closes while a request is written must not terminate the process.
       signal(SIGPIPE, SIG_IGN)
       loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
       tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
-      // Twice the width, so that open connections of a host outlast a pause and a redirect to a second host; but not
-      // the descriptors that files need.
+      // Twice the width, so that a host's open connections survive a pause and a redirect to a second host; but not the
+      // descriptors that files need.
       try loop.start(agent, tasks, keepingConnections: min(max(16, options.width * 2), Self.descriptorLimit / 3))
       options.group.join(agent)
     } catch { throw error.error("starting the network loop") }
@@ -40,19 +40,19 @@ package final class CurlTransport: Transport {
       } else {
         try await agent.run(transfer, into: sink, triedProxy, isolation: agent)
       }
-    // If the task was cancelled just before the head came, it must now cancel the running transfer as its waiter.
+    // If the task was cancelled just before the head arrived, it must now cancel the running transfer as its waiter.
     if case .underWay(let running) = stage, Task.isCancelled { return .ended(try await running.receipt()) }
     return stage
   }
 
-  /// A file that stands in its address comes without the network.
+  /// Delivers the file inside a `data:` URL, without the network.
   @inline(never)
   private static func deliver(
     _ transfer: TransferRequest, to sink: any ByteSink
   ) throws(DownloadError) -> TransferReceipt {
     guard let data = transfer.address.data else { throw DownloadError(.badAddress).of(transfer.address) }
     let isKnown = transfer.headerLines.contains { $0.hasPrefix("If-None-Match") }
-    // Another file has another address.
+    // A constant tag is enough: another file has another URL.
     let lines = ["Content-Type: \(data.mediaType)\n", "Content-Length: \(data.bytes.count)\n", "ETag: \"data\"\n"]
     let starts = lines.indices.map { lines[..<$0].joined().utf8.count }
     let head = ResponseHead(status: isKnown ? 304 : 200, block: Array(lines.joined().utf8), starts: starts)
@@ -63,8 +63,8 @@ package final class CurlTransport: Transport {
     return TransferReceipt(status: head.status, bodyBytes: isWritten ? Int64(data.bytes.count) : 0, proof: .length)
   }
 
-  /// Whether the transfer tries the proxy's login. In a function of its own, so that only a transfer through a proxy
-  /// has room for the wait.
+  /// Whether the transfer tries the proxy's login. A function of its own, so that only a transfer through a proxy has
+  /// room for the wait.
   @inline(never)
   private nonisolated(nonsending) func tries(
     _ proxy: Proxy, _ transfer: TransferRequest
@@ -72,29 +72,29 @@ package final class CurlTransport: Transport {
     do { return try await proxy.enter() } catch { throw error.of(transfer.address) }
   }
 
-  /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; nil for no limit.
-  /// Those beyond that are closed as soon as no transfer uses them and the loop is not held. Never waits.
+  /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; `nil` for no limit.
+  /// Excess connections are closed as soon as no transfer uses them and the loop is not paused. Never waits.
   package func keep(connectionsTo host: String, atMost count: Int?) {
     loop.inbox.keep((host, count))
   }
 
-  /// How many connections to a host are open, idle ones included.
+  /// Open connections to a host, idle ones included.
   package func connections(to host: String) -> Int { loop.openConnections.count(host) }
 
-  /// What is known of the transfers under way that fill a file, the one that began first at the front.
+  /// Details of the transfers in flight for a file, the oldest first.
   package func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
 
   package func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
 
-  /// Not only while transfers are paused: between two pauses they are at the limit as well.
+  /// Not only while transfers are paused: between two pauses they are at the limit, too.
   package var isAtLimit: Bool {
     options.rateLimit.map { $0.pause(at: CurlLoop.now - RateLimiter.allowance / 2) > 0 } ?? false
   }
 
-  /// Holds all transfers, or lets them go on: held, none sends or receives, and no limit of time counts. Never waits.
+  /// Pauses or resumes all transfers. While paused, none sends or receives, and no time limit counts. Never waits.
   package func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }
 
-  /// Cancels running transfers, closes the connections and ends the thread, in this order.
+  /// Cancels running transfers, then closes the connections, then ends the thread.
   package func shutdown() async {
     await agent.close()
     await loop.inbox.stop()
@@ -103,10 +103,10 @@ package final class CurlTransport: Transport {
   /// Tasks that prefer this executor download without changing threads.
   package var taskExecutor: any TaskExecutor { tasks }
 
-  /// Actors isolated on this executor are entered from a download without changing threads. They must never block.
+  /// The executor for actors that a download enters without changing threads. They must never block.
   package var serialExecutor: any SerialExecutor { loop }
 
-  /// The version of libcurl at run time: "7.88.1".
+  /// The version of libcurl at run time, such as "7.88.1".
   package static var libcurlVersion: String { String(cString: dlm_curl_version()) }
 
   private static var descriptorLimit: Int {
@@ -115,9 +115,9 @@ package final class CurlTransport: Transport {
     return max(8, Int(clamping: limit.rlim_cur))
   }
 
-  /// Called once in a process, before any other call (curl_global_init(3)).
+  /// Initialised once in a process, before any other call (curl_global_init(3)).
   static let libraryCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
-/// Identifies one transfer of a loop, so that a late cancellation cannot hit the next one.
+/// Identifies one transfer of a loop, so that a late cancellation cannot hit the next transfer of the same handle.
 struct TransferID: Hashable { let number: UInt64 }

@@ -14,9 +14,9 @@ struct TransferEnd {
   fileprivate let connectStatus: Int
   /// CURLINFO_PROXYAUTH_AVAIL: the login schemes that the proxy offered; 0 if libcurl does not know.
   fileprivate let offered: Int
-  /// CURLINFO_PROXY_ERROR. libcurl 7.88 keeps that of an earlier transfer, so it counts only with CURLE_PROXY.
+  /// CURLINFO_PROXY_ERROR. libcurl 7.88 keeps the value of an earlier transfer, so it counts only with CURLE_PROXY.
   fileprivate let proxyError: CURLproxycode
-  /// CURLINFO_SSL_VERIFYRESULT and that of an https proxy: OpenSSL's verdicts on their certificates; 0 for good.
+  /// CURLINFO_SSL_VERIFYRESULT, and the same of an https proxy: OpenSSL's verdicts on their certificates; 0 if valid.
   private let verifyResult: Int
   fileprivate let proxyVerifyResult: Int
 
@@ -35,7 +35,7 @@ struct TransferEnd {
 
   fileprivate var text: String { message.isEmpty ? CurlFailure(code).message : message }
 
-  /// For every code but CURLE_OK; temporary or permanent by HTTP rule 11.
+  /// The error for every code but CURLE_OK; temporary or permanent by HTTP rule 11.
   func error(at address: Address, through proxy: ProxyAddress?) -> DownloadError {
     let kind = kind
     if let shortage {
@@ -54,8 +54,8 @@ struct TransferEnd {
       wasTurnedAway: wasTurnedAway)
   }
 
-  /// What this machine is short of (EMFILE, ENFILE), which libcurl reports as a failed connection or lookup, or a bad
-  /// file of certificates. It does not tell what socket(2) or open(2) returned, so a descriptor is opened here.
+  /// The resource that this machine lacks (EMFILE, ENFILE). libcurl reports it as a failed connection or lookup, or a
+  /// bad file of certificates. It does not pass on the result of socket(2) or open(2), so a descriptor is opened here.
   private var shortage: Int32? {
     switch code {
     case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_SSL_CACERT_BADFILE,
@@ -64,7 +64,7 @@ struct TransferEnd {
       if descriptor < 0 { return DownloadError.isShortage(Glibc.errno) ? Glibc.errno : nil }
       close(descriptor)
       return SpareDescriptors.include(descriptor) ? EMFILE : nil
-    // Of the callback that looks at new sockets.
+    // From the callback that checks new sockets.
     case CURLE_ABORTED_BY_CALLBACK: return EMFILE
     default: return nil
     }
@@ -83,7 +83,7 @@ struct TransferEnd {
     20: .unknownIssuer, 21: .unknownIssuer, 3: .unknownRevocation, 11: .unknownRevocation, 12: .unknownRevocation,
   ]
 
-  /// What may let the same request succeed at once; nil for nothing.
+  /// A change that may let the same request succeed at once; `nil` if there is none.
   var remedy: ConnectionWay? {
     switch code {
     case CURLE_PEER_FAILED_VERIFICATION: .folder
@@ -97,17 +97,18 @@ struct TransferEnd {
     !isAnswered && [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING].contains(code)
   }
 
-  /// Whether the server accepted a connection and closed it before any answer, as servers do that have enough of them.
+  /// Whether the server accepted a connection and closed it before any answer, as overloaded servers do.
   private var wasTurnedAway: Bool {
     !reusedConnection && (isClosed || !isAnswered && code == CURLE_SSL_CONNECT_ERROR && breaksHandshake)
   }
 
-  /// HTTP/2 errors count too: a server that closes a connection after so many requests fails those in flight with one.
+  /// HTTP/2 errors count, too: a server that closes a connection after a number of requests fails those in flight with
+  /// one.
   private var isStaleConnection: Bool {
     reusedConnection && isClosed || !isAnswered && [CURLE_HTTP2, CURLE_HTTP2_STREAM].contains(code)
   }
 
-  /// Whether the other side ended a handshake: with a reset or, by OpenSSL's words, an end of the stream.
+  /// Whether the peer ended a handshake: with a reset or, in OpenSSL's words, an end of the stream.
   private var breaksHandshake: Bool {
     errno == ECONNRESET || errno == EPIPE || message.contains("SSL_ERROR_SYSCALL") || message.contains("unexpected eof")
   }
@@ -139,7 +140,7 @@ struct TransferEnd {
     case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
       (.reset, "receiving", true)
     case CURLE_SSL_CONNECT_ERROR:
-      // A handshake that the network broke is a temporary failure; a disagreement of the two sides is permanent.
+      // A handshake that the network broke is a temporary failure; a disagreement between the two sides is permanent.
       (.tls, "connecting", breaksHandshake)
     case CURLE_SSL_CERTPROBLEM: (.clientCertificate, "connecting", false)
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.pinnedKey, "connecting", false)
@@ -154,12 +155,12 @@ struct TransferEnd {
   }
 }
 
-/// What the proxy did in a failure, and whether the failure is temporary (HTTP rule 40).
+/// The proxy's part in a failure, and whether the failure is temporary (HTTP rule 40).
 struct ProxyVerdict: Equatable {
   var answer: ProxyRefusal.Answer
   var isTransient: Bool
 
-  /// - Returns: nil if the failure is not the proxy's.
+  /// - Returns: `nil` if the failure is not the proxy's.
   fileprivate init?(_ end: TransferEnd, of proxy: ProxyAddress) {
     let text = end.text
     switch end.code {
@@ -205,7 +206,7 @@ struct ProxyVerdict: Equatable {
     case CURLPX_REPLY_HOST_UNREACHABLE: ProxyVerdict(.unreachable("host unreachable"), true)
     case CURLPX_REPLY_CONNECTION_REFUSED: ProxyVerdict(.unreachable("connection refused"), true)
     case CURLPX_REPLY_TTL_EXPIRED: ProxyVerdict(.unreachable("TTL expired"), true)
-    // SOCKS4 has one code for every reason why it could not reach the server.
+    // SOCKS4 has one code for every failure to reach the server.
     case CURLPX_REQUEST_FAILED: ProxyVerdict(.unreachable("request rejected or failed"), true)
     case CURLPX_RESOLVE_HOST: ProxyVerdict(.unreachable(text), true)
     case CURLPX_CLOSED, CURLPX_RECV_ADDRESS, CURLPX_RECV_AUTH, CURLPX_RECV_CONNECT, CURLPX_RECV_REQACK,

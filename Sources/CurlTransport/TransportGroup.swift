@@ -3,11 +3,12 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// The network loops of one run. Together they know on which connections a host answers. The lock is taken where
-/// something is unusual or a loop begins or ends, not for each file.
+/// The network loops of one run. Together they know on which connections a host answers. The lock is taken only in
+/// unusual cases and when a loop starts or ends, not for each file.
 package final class TransportGroup: Sendable {
   private let state = Lock(State())
-  /// How many loops have a request that waits for the first answer of its connection; only then answers are counted.
+  /// The number of loops with a request that waits for the first answer of its connection; only then answers are
+  /// counted.
   private let watchers = Atomic<Int>(0)
 
   private struct State {

@@ -1,14 +1,15 @@
 import CCurl
 package import DownloadModel
 
-/// Resolves a text relative to an address (RFC 3986 §5): a `Location`, or a line of a list that was fetched from there.
+/// Resolves a text relative to a URL (RFC 3986 §5): a `Location`, or a line of a list that was downloaded from there.
 package enum AddressReference {
-  /// - Returns: nil if the result is no address for dlm. Within the origin of `base` it gets its login.
+  /// - Returns: `nil` if dlm does not accept the result as a URL. Within the origin of `base`, the result gets its
+  ///   login.
   package static func resolve(_ text: String, against base: Address) -> Address? {
     resolved(text, against: base.key).flatMap { try? Address($0) }.map { $0.withLogin(ifMissing: base) }
   }
 
-  /// Uses libcurl's own parser, which also accepts what servers write against RFC 3986.
+  /// Uses libcurl's parser, which also accepts common violations of RFC 3986.
   static func resolved(_ text: String, against base: String) -> String? {
     guard let url = curl_url() else { return nil }
     defer { curl_url_cleanup(url) }

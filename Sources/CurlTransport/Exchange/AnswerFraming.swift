@@ -2,21 +2,21 @@ import CCurl
 import DownloadModel
 import Glibc
 
-/// How the end of an answer's body is known (RFC 9112 §6.3).
+/// How the end of an answer's body is recognised (RFC 9112 §6.3).
 struct AnswerFraming {
   let status: Int
   let length: Int64?
-  /// A body without length and without chunks ends with the connection, so one that was cut short looks the same.
-  /// libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
+  /// A body without a length and without chunks ends with the connection, so a truncated one looks complete. libcurl
+  /// 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing, either.
   let proof: Proof
 
-  /// - Throws: `.badResponse` if the head gives an invalid length: guessing might take half a file for the whole.
+  /// - Throws: `.badResponse` if the head gives an invalid length: a guess might accept half a file as complete.
   init(_ head: ResponseHead) throws(DownloadError) {
     status = head.status
     if status == 204 || status == 304 {
       (length, proof) = (0, .framing)
     } else if let coding = head["transfer-encoding"] {
-      // Content-Length means nothing beside it.
+      // Content-Length is ignored beside it.
       (length, proof) = (nil, coding.lowercased().hasSuffix("chunked") ? .framing : .nothing)
     } else {
       length = head.contentLength
@@ -31,7 +31,7 @@ struct AnswerFraming {
     }
   }
 
-  /// - Throws: `.shortBody` or `.longBody` if another number of bytes came than was announced.
+  /// - Throws: `.shortBody` or `.longBody` if the number of bytes differs from the announced length.
   func check(received: Int64) throws(DownloadError) {
     guard let length, length != received else { return }
     let code: DownloadError.Code = received < length ? .shortBody : .longBody

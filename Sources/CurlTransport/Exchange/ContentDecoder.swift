@@ -1,26 +1,25 @@
 import CCoding
 package import DownloadModel
 
-/// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory, and in bounded time a turn.
-/// libcurl decodes too, but takes a coded body that was cut short for a whole one.
+/// Removes a content coding of a body (RFC 9110 §8.4) while it arrives, in bounded memory, and in bounded time a turn.
+/// libcurl decodes, too, but accepts a truncated coded body as complete.
 package final class ContentDecoder {
   private let stage: CodingStage
   private var decoded: Int64 = 0
-  /// Bytes of the buffers that are decoded.
+  /// Coded bytes of the buffers that are completely decoded.
   private var coded: Int64 = 0
-  /// Bytes of the buffer under way that are decoded.
+  /// Decoded bytes of the current buffer.
   private var used = 0
   private var hasBegun = false
   private var turn: UInt64?
   private var room = 0
 
-  /// Gets decoded bytes, which are valid during the call only.
+  /// Receives decoded bytes, which are valid only during the call.
   package typealias Take = (UnsafeRawBufferPointer) throws(DownloadError) -> Void
 
-  /// How much a turn of the loop decodes of one body, so that everything else waits some milliseconds at most.
+  /// The most bytes that a turn of the loop decodes of one body, so that other work waits a few milliseconds at most.
   package static let piece = 1 << 20
-  /// A body or list may become this many times as long, which is more than texts and disk images need, or `trusted`
-  /// bytes.
+  /// A body or list may expand by this factor, which is more than texts and disk images need, or to `trusted` bytes.
   static let mostOfOne: Int64 = 200
   static let trusted = 64 << 20
 
@@ -28,12 +27,13 @@ package final class ContentDecoder {
     stage = try CodingStage(coding)
   }
 
-  /// Whether the body is whole: a coding marks its end. A body without a byte is an empty file.
+  /// Whether the body is complete: a coding marks its end. A body without any bytes is an empty file.
   package var isAtEnd: Bool { !hasBegun || stage.isAtEnd }
 
-  /// - Parameter bytes: the next ones; where the last call left some, the same again, perhaps with more behind them.
-  /// - Returns: whether all are decoded; else the rest must wait for another turn.
-  /// - Throws: `.badResponse` if the bytes are not of the coding, damaged, or expand too much; what `take` throws.
+  /// - Parameter bytes: the next bytes; after a call that left some, the same again, perhaps with more behind them.
+  /// - Returns: whether all are decoded; if not, the rest must wait for another turn.
+  /// - Throws: `.badResponse` if the bytes are not of this coding, are damaged, or expand too much; or the error of
+  ///   `take`.
   package func decode(
     _ bytes: UnsafeRawBufferPointer, in turn: UInt64, atMost piece: Int = ContentDecoder.piece, _ take: Take
   ) throws(DownloadError) -> Bool {
@@ -58,9 +58,9 @@ package final class ContentDecoder {
     return isDone
   }
 
-  /// A body that ended before its coding did.
+  /// The body ended before its coding did.
   package static let cut = failure(.shortBody, "the compressed data breaks off")
-  /// Temporary, as a short body is: a proxy may have damaged it.
+  /// Temporary, like a short body: a proxy may have damaged it.
   fileprivate static let damaged = failure(.badResponse, "the compressed data is damaged, or is none")
   fileprivate static let trailing = failure(.badResponse, "something else stands behind the compressed data")
   fileprivate static let noMemory = failure(.resources, "no memory to decode with")
@@ -74,13 +74,13 @@ package final class ContentDecoder {
   }
 }
 
-/// One coding, by its library.
+/// One content coding, implemented by its library.
 private final class CodingStage {
   private enum State { case fresh, inside, ended, padded, broken }
 
   private static let outputLength = 1 << 16
   private let unpacker: UnsafeMutablePointer<dlm_unpacker>
-  /// Whether another member may stand behind one (RFC 1952 §2.2), and zeros behind the last, as gzip(1) has it.
+  /// Whether another member may follow (RFC 1952 §2.2), and zeros after the last, as gzip(1) accepts them.
   private let joins: Bool
   private let output = UnsafeMutablePointer<UInt8>.allocate(capacity: outputLength)
   private var state = State.fresh
@@ -109,8 +109,8 @@ private final class CodingStage {
 
   var isAtEnd: Bool { state == .ended || state == .padded }
 
-  /// - Parameter room: about how many bytes it may give; it shrinks by those that it gave.
-  /// - Returns: how many bytes it took, and whether it has nothing more to give without further ones.
+  /// - Parameter room: roughly the most bytes to produce; reduced by the bytes produced.
+  /// - Returns: how many bytes were consumed, and whether more output requires more input.
   func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
     throws(DownloadError) -> (count: Int, isDone: Bool)
   {
@@ -136,7 +136,8 @@ private final class CodingStage {
     return (bytes.count - rest.count, false)
   }
 
-  /// - Returns: how many bytes it gave: less than fit only where it has no more, or has come to its end.
+  /// - Returns: how many bytes it produced. Fewer than the buffer's size mean that it needs more input or has reached
+  ///   the end.
   private func step(_ bytes: inout UnsafeRawBufferPointer) throws(DownloadError) -> Int {
     var taken = bytes.count
     var given = Self.outputLength
@@ -144,7 +145,7 @@ private final class CodingStage {
     case DLM_GOES_ON: break
     case DLM_ENDED: state = .ended
     case DLM_NO_MEMORY: throw ContentDecoder.noMemory
-    default: state = .broken  // what came before the damage is good
+    default: state = .broken  // the output before the damage is good
     }
     bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(taken))
     return given
@@ -152,7 +153,7 @@ private final class CodingStage {
 }
 
 extension ResponseHead.SeenCoding {
-  /// So many first bytes of a body show how it is coded.
+  /// This many first bytes of a body show how it is coded.
   static let enough = 1024
 
   /// - Parameter start: at least `enough` bytes, or the whole body.
@@ -171,7 +172,7 @@ extension ResponseHead.SeenCoding {
       } else if Self.begins(start, as: coding) {
         Self.begins(decoded, as: coding) ? .twice : .once
       } else {
-        // Brotli and bare DEFLATE data have no mark, but other bytes soon break their rules.
+        // Brotli and raw DEFLATE data have no signature, but other bytes soon violate their format.
         coding == .gzip || isDamaged ? .absent : .once
       }
   }

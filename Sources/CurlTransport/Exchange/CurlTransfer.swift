@@ -4,9 +4,9 @@ import Glibc
 
 // Long because: libcurl calls back into one handle from its request to its verdict.
 
-/// One easy handle and the transfer that it runs now; it is used again for the next transfer.
-/// All of it stays on its loop's thread. The pointer that libcurl holds is unretained; that is safe because the agent
-/// keeps every transfer alive until it has left the multi handle, and its easy handle is cleaned up with it.
+/// One easy handle and the transfer it currently runs; it is reused for the next transfer. It is confined to its loop's
+/// thread. The pointer that libcurl holds is unretained; that is safe because the agent keeps every transfer alive
+/// until it has left the multi handle, and its easy handle is cleaned up with it.
 final class CurlTransfer {
   let easy: EasyHandle
   private let loop: CurlLoop
@@ -15,9 +15,9 @@ final class CurlTransfer {
   private var options = TransferOptions()
   private var assembler = HeadAssembler()
   private var lastBody: Int64?
-  /// How many milliseconds longer it may take to connect, because it was held.
+  /// Extra milliseconds for the connect timeout, because the transfer was paused.
   private var heldTime = 0
-  /// Nil while idle.
+  /// `nil` while idle.
   private var run: Run?
 
   private struct Run: ~Copyable {
@@ -28,9 +28,9 @@ final class CurlTransfer {
     var answerWait: AnswerWait
     var quiet = StallWatch.Quiet()
     var pace = Pace()
-    /// Whether it is paused, as its body became more than one turn of the loop may decode.
+    /// Whether it is paused because its body expanded to more than one turn of the loop may decode.
     var isBehind = false
-    /// A head that waits for the first bytes of its coded body, which must show how it is coded (HTTP rule 35).
+    /// A head that waits for the first bytes of its coded body, which show how it is coded (HTTP rule 35).
     var postponed: ResponseHead?
     var start: [UInt8] = []
   }
@@ -54,7 +54,7 @@ final class CurlTransfer {
   }
 
   deinit {
-    // The handle is cleaned up after this, and must not refer to the buffer then (CURLOPT_ERRORBUFFER).
+    // The handle is cleaned up later, and must not refer to the buffer then (CURLOPT_ERRORBUFFER).
     do {
       try easy.set(CURLOPT_ERRORBUFFER, pointer: nil)
       if settings.options.cookieJar != nil { try easy.set(CURLOPT_SHARE, pointer: nil) }
@@ -71,14 +71,14 @@ final class CurlTransfer {
 
   // MARK: Requests
 
-  /// - Parameter running, connections: how many the loop has, this transfer included.
+  /// - Parameter running, connections: transfers and connections of the loop, this transfer included.
   func begin(
     _ request: TransferRequest, into sink: any ByteSink, _ completion: Completion, running: Int, connections: Int
   ) throws(CurlFailure) {
     var exchange = Exchange(request, sink)
     exchange.login = try firstLogin(request, at: request.address)
     try options.set(request, to: request.address, settings, on: easy)
-    // If every connection has its transfer, libcurl need not search thousands for an idle one.
+    // If every connection has a transfer, libcurl need not search thousands for an idle one.
     try use(freshConnection: !settings.options.usesHTTP2 && connections < running)
     try options.set(
       bufferSize: settings.options.rateLimit?.bufferSize
@@ -101,16 +101,17 @@ final class CurlTransfer {
   private func firstLogin(_ request: TransferRequest, at address: Address) throws(CurlFailure) -> LoginStage? {
     let hasLogin = settings.hasLogin(for: address, of: request)
     let stage = hasLogin ? settings.logins.stage(at: address, challenger: options.challenger) : nil
-    // The handle has the challenge of another origin.
+    // The handle keeps the challenge of another origin.
     if stage == .probe, options.challenger != nil { try renew() }
     try easy.set(CURLOPT_HTTPAUTH, stage?.schemes ?? dlm_auth_basic)
     return stage
   }
 
-  /// Before it begins.
+  /// Must be called before the transfer starts.
   func use(freshConnection isFresh: Bool) throws(CurlFailure) { try easy.set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0) }
 
-  /// Before it begins. The addresses count for all transfers of the loop, as long as libcurl keeps those of a name.
+  /// Must be called before the transfer starts. The addresses apply to all transfers of the loop, as long as libcurl
+  /// caches the name.
   func take(_ detours: [String]) throws(CurlFailure) { try options.set(HeaderLines(detours), on: easy) }
 
   func follow() throws(CurlFailure) {
@@ -148,17 +149,17 @@ final class CurlTransfer {
     try options.set(bufferSize: bufferSize, on: easy)
   }
 
-  // MARK: Looking
+  // MARK: State
 
   var isRunning: Bool { run != nil }
 
   var id: TransferID? { run?.completion.id }
 
-  /// Of the current request; nil while idle.
+  /// The host of the current request; `nil` while idle.
   var host: String? { place?.hostAndPort }
 
-  /// Whether that is the host by which the queue knows the request, and not one to which that redirects: what is learnt
-  /// of the second must not become the first one's limit.
+  /// Whether that is the host under which the queue knows the request, and not the target of a redirect: knowledge
+  /// about the second must not become the first one's limit.
   var isAtHome: Bool {
     run?.exchange.request.address.hostAndPort == host
   }
@@ -173,34 +174,34 @@ final class CurlTransfer {
 
   var answerWait: AnswerWait { run?.answerWait ?? AnswerWait() }
 
-  /// How long it has waited for the first answer of its connection; nil if it does not wait.
+  /// Nanoseconds that it has waited for the first answer of its connection; `nil` if it does not wait.
   var wait: UInt64? {
     guard let wait = run?.answerWait, wait.socket != nil, run?.exchange.isWaiting == true else { return nil }
     return wait.time
   }
 
-  /// Whether the host has not taken the connection that was opened for it, so that nothing was asked on it.
+  /// Whether the host has not accepted the connection that was opened for it, so that no request was sent on it.
   var isUntaken: Bool {
     guard let socket = answerWait.socket, easy.offset(CURLINFO_CONNECT_TIME_T) == 0 else { return false }
     return !isUp(socket)
   }
 
-  /// - Returns: whether it waits, if the time counts; false if there is something to read now.
+  /// - Returns: whether the time counts as waiting; false if there are bytes to read now.
   func passTime(_ nanoseconds: UInt64) -> Bool {
     guard let wait, let socket = answerWait.socket else { return false }
-    // A short wait decides nothing, so thousands of them need not be asked about.
+    // A short wait decides nothing, so thousands of sockets need no check.
     if wait + nanoseconds >= OvertakenRule.leastWait, hasSomethingToRead(socket) { return false }
     run?.answerWait.time += nanoseconds
     return true
   }
 
-  /// Whether it uses a connection that has brought an answer.
+  /// Whether it uses a connection that has delivered an answer.
   var isAnswered: Bool {
     guard let isWaiting = run?.exchange.isWaiting else { return false }
     return !isWaiting || answerWait.socket == nil && easy.isConnected
   }
 
-  /// From the beginning of the connection, or of the request on a reused one, to the answer. Valid once it has come.
+  /// From the start of the connection, or of the request on a reused one, to the answer. Valid after the answer.
   var answerTime: UInt64 { time(of: CURLINFO_STARTTRANSFER_TIME_T) }
   var connectTime: UInt64 { time(of: CURLINFO_CONNECT_TIME_T) }
 
@@ -208,39 +209,40 @@ final class CurlTransfer {
     UInt64(max(0, easy.offset(end) - easy.offset(CURLINFO_NAMELOOKUP_TIME_T))) * 1000
   }
 
-  /// - Returns: nil unless it has stalled, or is too slow.
+  /// - Returns: `nil` unless it has stalled, or is too slow.
   func slowness(_ watch: StallWatch, after time: UInt64) -> DownloadError? {
-    // CURLOPT_CONNECTTIMEOUT_MS applies until there is a connection. Nor counts time in which a body is drained, which
-    // has a deadline of its own, or decoded, which takes no new byte.
+    // CURLOPT_CONNECTTIMEOUT_MS applies until there is a connection. Draining a body, which has a deadline of its own,
+    // and decoding, which reads no new bytes, do not count, either.
     guard let bytes = run?.exchange.bodyBytes, drainDeadline == nil, !isBehind, easy.isConnected else {
       run?.quiet = StallWatch.Quiet()
       return nil
     }
     if run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit { return watch.failure }
-    // At the second look, so that short transfers cost nothing.
+    // From the second check on, so that short transfers cost nothing.
     if gain != nil { do { try run?.exchange.sink.save() } catch { return error } }
     guard let least = settings.options.leastRate, run?.exchange.isWaiting == false else { return nil }
     let position = meter?.position ?? bytes
     return run?.pace.look(position, after: time, least: least, over: settings.options.rateWindow)
   }
 
-  /// How many bytes came between the last two looks; nil unless its body came all the time.
+  /// Bytes received between the last two checks; `nil` unless it received its body during all of that time.
   var gain: Int64? { run?.exchange.phase == .writing ? run?.quiet.gain : nil }
 
-  /// Whether another request can go on where it ends: nothing came, or the server gives ranges of what is stored.
+  /// Whether another request can continue it: nothing arrived, or the server offers ranges of the stored bytes.
   var mayBeContinued: Bool {
     guard run?.exchange.phase == .writing, run?.exchange.decoder == nil else {
       return run?.exchange.isWaiting == true
     }
     let head = assembler.head
-    // Asked for again, it may be redirected elsewhere: only a strong tag tells whether those bytes are the same.
+    // Another request may be redirected elsewhere: only a strong tag shows whether the bytes are the same.
     if run?.exchange.effectiveURL != nil, Validator(head).strongETag == nil { return false }
     return head.status == 206 || head["accept-ranges"]?.lowercased() == "bytes"
   }
 
   var drainDeadline: UInt64? { run?.exchange.drainDeadline }
 
-  /// It was held for so many nanoseconds, which do not count for its connection; but libcurl measures by the clock.
+  /// Records a pause in nanoseconds, which must not count for its connection. libcurl measures by the clock, so the
+  /// timeout grows.
   func wasHeld(for time: UInt64) {
     if easy.isConnected { return }
     heldTime += Int(time / 1_000_000)
@@ -257,8 +259,8 @@ final class CurlTransfer {
 
   var goesOn: Bool { run?.exchange.goesOn == true }
 
-  /// Has the request follow once more over another kind of connection, if that may help.
-  /// - Returns: whether it does.
+  /// Repeats the request over another kind of connection, if that may help.
+  /// - Returns: whether it is repeated.
   func reconnects(after code: CURLcode) -> Bool {
     guard code != CURLE_OK, run?.exchange.isWaiting == true, let destination = place,
       let way = TransferEnd(code, "", of: easy, isAnswered: false).remedy, !options.way.contains(way)
@@ -277,12 +279,12 @@ final class CurlTransfer {
         TransferEnd(code, String(cString: errorBuffer), of: easy, isAnswered: run?.exchange.framing != nil)
           .error(at: address, through: options.proxy?.address)
       }
-      // What is broken off since its sink has enough has not failed.
+      // A transfer that was stopped because its sink has enough has not failed.
       report(hasFailed: false)
       return receipt.map { .success($0) } ?? .failure(.cancelled)
     } catch {
       report(hasFailed: true)
-      // The whole run must know a failure of the proxy's login.
+      // A failed proxy login stops every later transfer of the run.
       if error.isProxyLogin { options.proxy?.refuse(error) }
       return .failure(error.at(address))
     }
@@ -293,7 +295,7 @@ final class CurlTransfer {
     return .failure((run?.exchange.request.address).map(error.at) ?? error)
   }
 
-  /// Releases its sink. It is idle from here on; nil if it was before.
+  /// Releases its sink. It is idle from here on; returns `nil` if it was idle before.
   @discardableResult
   func release() -> Completion? {
     defer { run = nil }
@@ -321,7 +323,7 @@ final class CurlTransfer {
     onTransfer(times)
   }
 
-  /// - Returns: whether the sink keeps the cancelled transfer; else it must be removed.
+  /// - Returns: whether the sink keeps the cancelled transfer; if not, it must be removed.
   func isKept(after reason: Cancellation.Reason) -> Bool {
     guard let sink = run?.exchange.sink, let address = run?.exchange.request.address else { return false }
     let answer = run?.exchange.framing == nil ? nil : answer()
@@ -334,7 +336,7 @@ final class CurlTransfer {
     return (run?.exchange.effectiveURL, .microseconds(time))
   }
 
-  // MARK: libcurl calls back. Where a call returns a Bool, it is whether the transfer goes on.
+  // MARK: Callbacks of libcurl. A returned Bool says whether the transfer continues.
 
   fileprivate func didOpen(_ socket: Int32) {
     guard let host else { return }
@@ -371,7 +373,8 @@ final class CurlTransfer {
     return goesOn
   }
 
-  /// After the proxy's own refusal libcurl may ask again with the login; only if no other answer follows it is the end.
+  /// After the proxy's own refusal, libcurl may repeat the request with the login. The refusal is final only if no
+  /// other answer follows.
   /// - Returns: whether the answer was such a refusal.
   private func passOver(_ head: ResponseHead) -> Bool {
     guard let proxy = options.proxy?.address, let request = run?.exchange.request,
@@ -390,13 +393,13 @@ final class CurlTransfer {
     {
       proxy.letThrough(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
     }
-    // What redirects lead to speaks for another host.
+    // An answer after a redirect describes another host.
     if run?.exchange.effectiveURL == nil { run?.exchange.request.onAnswer?(head.allowance) }
     if head["set-cookie"] != nil { settings.options.cookieJar?.serverDidSetOne() }
     run?.exchange.serverDidAnswer()
   }
 
-  /// - Returns: nil if the 401 is final, so that it must be judged.
+  /// - Returns: `nil` if the 401 is final, so that it must be judged.
   private func answerChallenge(_ head: ResponseHead) -> Bool? {
     guard let login = run?.exchange.login, let destination = place,
       let next = settings.logins.next(after: login, challenge: head["www-authenticate"], at: destination)
@@ -404,7 +407,7 @@ final class CurlTransfer {
     return run?.exchange.askAgain(next, head, at: CurlLoop.now)
   }
 
-  /// Whether the request that was answered carried a login.
+  /// Whether the answered request carried a login.
   private var sentLogin: Bool {
     if let login = run?.exchange.login { return login != .probe }
     guard let request = run?.exchange.request, let place else { return false }
@@ -417,10 +420,10 @@ final class CurlTransfer {
       var head = try run?.exchange.final(head, throttling: settings.options.retryOn) ?? head
       if head.status == 401 { head.sentLogin = sentLogin }
       let disposition = try sink.accept(head)
-      // On a copy, since `answer` may look at the rest.
+      // On a copy, because `answer` reads the other properties.
       completion.headArrived(isSplittable: disposition == .splittable, on: loop, answer())
       run?.completion = completion
-      // A reused connection has the room that it had.
+      // A reused connection keeps its buffer size.
       if let room = ReceiveBuffer.room(for: options.bufferSize, bodyOf: run?.exchange.framing?.length),
         let socket = run?.answerWait.socket
       {
@@ -432,7 +435,8 @@ final class CurlTransfer {
     }
   }
 
-  /// - Returns: how many bytes were taken: fewer than all end the transfer, and after a pause they come again.
+  /// - Returns: how many bytes were accepted. Fewer end the transfer; after a pause libcurl passes the same bytes
+  ///   again.
   fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
     let isOverdrawn = pay(for: bytes.count)
     if isOverdrawn, run?.exchange.phase == .writing {
@@ -449,9 +453,9 @@ final class CurlTransfer {
     return settle(Array(bytes.prefix(ResponseHead.SeenCoding.enough))) ? write(bytes) : 0
   }
 
-  /// Judges a postponed head by the first bytes of its body, and writes those that were kept.
-  /// - Parameter next: the bytes behind those, which are not written here.
-  /// - Returns: whether the transfer goes on.
+  /// Judges a postponed head by the first bytes of its body, and writes the bytes that were kept.
+  /// - Parameter next: the bytes after those, which are not written here.
+  /// - Returns: whether the transfer continues.
   private func settle(_ next: [UInt8]) -> Bool {
     guard var head = run?.postponed, let start = run?.start, case .known(let codings) = head.bodyCoding else {
       return false
@@ -484,8 +488,8 @@ final class CurlTransfer {
     return goesOn ? bytes.count : 0
   }
 
-  /// - Returns: whether these bytes must come again once the rate limit has room: on a timer, libcurl reads up to a
-  ///   hundred times from each socket, which over many is seconds' worth at once.
+  /// - Returns: whether these bytes must be passed again once the rate limit has room: on a timer, libcurl reads up to
+  ///   a hundred times from each socket, which over many sockets is seconds' worth at once.
   private func pay(for count: Int) -> Bool {
     guard !isBehind, let limit = settings.options.rateLimit else { return false }
     let now = CurlLoop.now
@@ -493,14 +497,14 @@ final class CurlTransfer {
     return limit.pause(at: now) > 0 && !losesPausedBytes
   }
 
-  /// libcurl before 8.4 loses bytes of an HTTP/2 stream that was paused.
+  /// libcurl before 8.4 loses bytes of a paused HTTP/2 stream.
   private var losesPausedBytes: Bool { easy.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
 
-  /// - Returns: false if the rest of it must wait for the next turn of the loop.
+  /// - Returns: false if the rest must wait for the next turn of the loop.
   private func decode(
     _ bytes: UnsafeRawBufferPointer, _ decoder: ContentDecoder, into sink: any ByteSink, mayPause: Bool
   ) throws(DownloadError) -> Bool {
-    // A decoded body has only one transfer, which wants all of it.
+    // A decoded body has only one transfer, which needs all of it.
     let take = { (piece: UnsafeRawBufferPointer) throws(DownloadError) in _ = try sink.write(piece) }
     if try decoder.decode(bytes, in: loop.turns, take) { return true }
     if !mayPause {
@@ -532,8 +536,8 @@ private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
 }
 
 private func curlDidOpenSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype) -> Int32 {
-  // Without this flag, programs that this process starts would inherit the socket and hold the connection open.
-  _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // cannot fail for a socket that was just made
+  // Without this flag, child processes would inherit the socket and keep the connection open.
+  _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // cannot fail for a new socket
   if SpareDescriptors.include(socket) { return CURL_SOCKOPT_ERROR }
   transfer(context)?.didOpen(socket)
   return CURL_SOCKOPT_OK

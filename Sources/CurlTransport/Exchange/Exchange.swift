@@ -2,38 +2,39 @@ import CCurl
 import DownloadModel
 import Glibc
 
-/// One transfer from its request to its receipt, without its handle: what came, what that means, and what follows. A
-/// redirect and a challenge are further hops of the same exchange. Not copyable, since looks at thousands of transfers
-/// would copy their references.
+/// One transfer from its request to its receipt, without its handle: the answers, their meaning, and the next step. A
+/// redirect and a challenge are further hops of the same exchange. Not copyable, because checks of thousands of
+/// transfers would copy their references.
 struct Exchange: ~Copyable {
   let request: TransferRequest
   let sink: any ByteSink
-  /// Where redirects led; nil as long as there is none.
+  /// The redirects followed so far; `nil` before the first.
   private var route: Route?
-  /// How the request sends its login; nil where there is none for the current destination.
+  /// How the request sends its login; `nil` if there is no login for the current destination.
   var login: LoginStage?
-  /// Nil until the sink judges the head.
+  /// `nil` until the sink judges the head.
   private(set) var framing: AnswerFraming?
   /// Set if the sink wants the body without its content codings.
   private(set) var decoder: ContentDecoder?
   private(set) var received: Int64 = 0
-  /// How many hops there were before this one.
+  /// The number of hops before this one.
   private(set) var hops = 0
-  /// How many microseconds they took.
+  /// Microseconds that those hops took.
   private(set) var hopTime: Int64 = 0
   private(set) var phase = Phase.waiting
   private var next: Hop?
   private var failure: DownloadError?
-  /// The failure of the proxy's last answer, unless libcurl asks once more with the login.
+  /// The failure of the proxy's last answer, unless libcurl repeats the request with the login.
   private var refusal: DownloadError?
-  /// Whether an answer on the way has named mirrors. The first one counts, as it is nearest to the user's URL.
+  /// Whether an earlier answer of this exchange has named mirrors. The first one counts, because it is nearest to the
+  /// user's URL.
   private var hasMirrors = false
 
   enum Phase: Equatable {
     case waiting
     case writing
-    /// The body is dropped, so that the connection can be kept, but until a time at most; nil where another answer
-    /// follows, which is waited for like any other.
+    /// The body is dropped, so that the connection can be kept, but only until a deadline; `nil` if another answer
+    /// follows, which has the usual time limits.
     case draining(until: UInt64?, dropped: Int64)
     case satisfied
   }
@@ -46,43 +47,43 @@ struct Exchange: ~Copyable {
     case reconnection
   }
 
-  /// A longer body costs more than a new connection.
+  /// Dropping a longer body costs more than a new connection.
   private static let longestDrain: Int64 = 64 * 1024
-  /// A short body follows its head at once; if it does not, it is not waited for any longer (HTTP rule 33).
+  /// A short body follows its head at once; if it does not, the wait for it ends here (HTTP rule 33).
   static let drainTime: UInt64 = 250_000_000
 
   init(_ request: TransferRequest, _ sink: any ByteSink) { (self.request, self.sink) = (request, sink) }
 
-  // MARK: Questions
+  // MARK: Queries
 
   var destination: Address { route?.destination ?? request.address }
 
-  /// Where redirects led, without credentials; nil if there were none.
+  /// The target of the redirects, without credentials; `nil` without redirects.
   var effectiveURL: String? { route?.destination.key }
 
-  /// Whether neither a head for the sink nor a body to drop arrived.
+  /// Whether neither a head for the sink nor a body to drop has arrived.
   var isWaiting: Bool { phase == .waiting && framing == nil }
 
   var goesOn: Bool { next != nil && failure == nil }
 
-  /// Body bytes of this hop and those for the sink: this changes as long as bytes come.
+  /// Body bytes of this hop, whether kept or dropped: it changes as long as bytes arrive.
   var bodyBytes: Int64 { received + (drain?.dropped ?? 0) }
 
-  /// When the draining of its body ends, complete or not; nil if there is no deadline.
+  /// When the draining of its body ends, complete or not; `nil` if there is no deadline.
   var drainDeadline: UInt64? { drain?.deadline }
 
   private var drain: (deadline: UInt64?, dropped: Int64)? {
     if case .draining(let deadline, let dropped) = phase { (deadline, dropped) } else { nil }
   }
 
-  // MARK: What comes. Where a call returns a Bool, it is whether the transfer goes on. Times are in nanoseconds.
+  // MARK: Events. A returned Bool says whether the transfer continues. Times are in nanoseconds.
 
   mutating func fail(_ error: DownloadError) -> Bool {
     failure = error
     return false
   }
 
-  /// - Parameter refusal: how the transfer ends if libcurl does not ask the proxy once more by itself.
+  /// - Parameter refusal: the result of the transfer if libcurl does not repeat the request to the proxy by itself.
   mutating func proxyDidRefuse(_ refusal: DownloadError) {
     self.refusal = refusal
     phase = .draining(until: nil, dropped: 0)
@@ -138,7 +139,7 @@ struct Exchange: ~Copyable {
     switch disposition {
     case .write, .splittable: beginBody()
     case .decode:
-      // One layer, the last that was applied: each can multiply the one below it, and nobody asked for any.
+      // One layer, the last that was applied: each layer can multiply the one below, and the request asked for none.
       if case .known(let codings) = head.bodyCoding { decoder = try codings.last.map(ContentDecoder.init) }
       beginBody()
     case .drain where request.isHead: return drain(0, at: now())
@@ -181,7 +182,7 @@ struct Exchange: ~Copyable {
     head["transfer-encoding"] == nil ? head.contentLength : nil
   }
 
-  /// - Parameter length: of the body that comes; nil if the server did not give it.
+  /// - Parameter length: of the body; `nil` if the server did not give it.
   /// - Returns: false if the body is not worth receiving.
   private mutating func drain(_ length: Int64?, at now: @autoclosure () -> UInt64) -> Bool {
     let isRead = length != 0 && length ?? 0 <= Self.longestDrain
@@ -203,7 +204,7 @@ struct Exchange: ~Copyable {
     }
     if !isCutShort {
       try framing.check(received: received)
-      // A file may be empty, a range of one has a byte.
+      // A file may be empty; a range has at least one byte.
       if let decoder, !decoder.isAtEnd || framing.status == 206 && received == 0 { throw ContentDecoder.cut }
     }
     return TransferReceipt(

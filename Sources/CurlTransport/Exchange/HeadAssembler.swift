@@ -27,7 +27,7 @@ struct HeadAssembler {
     size = 0
   }
 
-  /// Skips the answer, which another may follow.
+  /// Skips the current answer, which another may follow.
   mutating func expectAnother() {
     (status, isFinal) = (0, false)
     clear()
@@ -58,19 +58,19 @@ struct HeadAssembler {
       block.append(contentsOf: line)
       return .more
     }
-    // The head ends. The status is zero with trailers of an answer that was skipped.
+    // The end of the head. After the trailers of a skipped answer, the status is zero.
     if status < 200 { return .more }
     if [301, 302, 303, 307, 308].contains(status), head["location"]?.isEmpty == false { return .redirect }
     isFinal = true
     return .final
   }
 
-  /// The next line goes on with the last field (RFC 9112 §5.2).
+  /// The next line continues the last field (RFC 9112 §5.2).
   private mutating func unfold() {
     while let last = block.last, last == UInt8(ascii: "\r") || last == UInt8(ascii: "\n") { block.removeLast() }
   }
 
-  /// By C, since each line of each head comes here, and a comparison of sequences is ten times as slow.
+  /// In C, because it runs for each header line, and a comparison of sequences is ten times as slow.
   private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
     guard line.count >= 5, line[4] == UInt8(ascii: "/"), let start = line.baseAddress else { return false }
     return strncasecmp(start.assumingMemoryBound(to: CChar.self), "HTTP/", 5) == 0

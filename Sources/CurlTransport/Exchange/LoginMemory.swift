@@ -1,7 +1,7 @@
 import CCurl
 import DownloadModel
 
-/// What origins require, as one loop has learnt, so that further files get the right login at once.
+/// The logins that origins require, as learnt by one loop, so that further files send the right login at once.
 final class LoginMemory {
   private var known: [String: LoginScheme] = [:]
 
@@ -15,7 +15,8 @@ final class LoginMemory {
     }
   }
 
-  /// The login for the next request after a 401, which offers what its WWW-Authenticate says; nil if the 401 is final.
+  /// The login for the next request after a 401, chosen from the schemes in its WWW-Authenticate; `nil` if the 401 is
+  /// final.
   func next(after stage: LoginStage, challenge: String?, at address: Address) -> LoginStage? {
     var offers = challenge.map(LoginScheme.offered) ?? []
     if !Self.speaksNegotiate { offers.remove(.negotiate) }
@@ -26,7 +27,7 @@ final class LoginMemory {
     case nil: if case .negotiate = stage { known[origin] = nil }
     case .probe, .digest(isFresh: true): known[origin] = .digest
     case .negotiate: known[origin] = .negotiate
-    // Another realm of the origin may want more.
+    // Another realm of the origin may require more.
     case .plainBasic: if known[origin] != .digest { known[origin] = .basic }
     case .basic, .digest: break
     }
@@ -35,7 +36,7 @@ final class LoginMemory {
 
   private static let speaksNegotiate = dlm_curl_has_negotiate() != 0
 
-  /// With the login of the address: what one login was asked for says nothing of another.
+  /// Includes the login of the address: a challenge to one login says nothing about another.
   static func origin(_ address: Address) -> String {
     let path = address.key.utf8.count - address.scheme.rawValue.utf8.count - 3 - address.hostAndPort.utf8.count
     return String(utf8: address.wireText.utf8.dropLast(path))

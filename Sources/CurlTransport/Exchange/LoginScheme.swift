@@ -1,7 +1,7 @@
 import CCurl
 import DownloadModel
 
-/// The schemes that dlm knows of those that a WWW-Authenticate field offers (RFC 9110 §11.6.1).
+/// The schemes in a WWW-Authenticate field that dlm supports (RFC 9110 §11.6.1).
 enum LoginScheme: String, CaseIterable {
   case basic, digest, negotiate
 

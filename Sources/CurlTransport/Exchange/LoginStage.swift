@@ -1,16 +1,16 @@
 import CCurl
 import DownloadModel
 
-/// How a request sends its login (RFC 9110 §11), and what follows a 401 (HTTP rule 41).
-/// Over TLS, Basic is sent at once; over plain http, where others read it, nothing before a 401 asks for it. A server
-/// that requires Digest or Negotiate says so with a 401, and gets that, once. libcurl takes a second challenge on one
-/// easy handle for a refusal, or ignores it; so a challenge is requested with a handle that has none.
+/// How a request sends its login (RFC 9110 §11), and how it reacts to a 401 (HTTP rule 41). Over TLS, Basic is sent at
+/// once; over plain http, which others can read, nothing is sent before a 401 requires it. A server that requires
+/// Digest or Negotiate says so with a 401, and gets that login once. libcurl treats a second challenge on one easy
+/// handle as a refusal, or ignores it; so a challenge is requested with a handle that has none.
 enum LoginStage: Equatable {
   case basic
-  /// Nothing, so that the server challenges.
+  /// No login, so that the server sends a challenge.
   case probe
-  /// Digest (RFC 7616), with the challenge that the easy handle has.
-  /// - isFresh: this transfer requested the challenge, so that a refusal means the login is wrong.
+  /// Digest (RFC 7616), with the challenge that the easy handle keeps.
+  /// - isFresh: this transfer requested the challenge, so a refusal means that the login is wrong.
   case digest(isFresh: Bool)
   /// SPNEGO (RFC 4559), with the user's ticket, if there is one.
   /// - isLast: the server has refused the login by Basic.
@@ -18,16 +18,16 @@ enum LoginStage: Equatable {
   /// Basic, after a challenge that offers nothing better.
   case plainBasic
 
-  /// - Returns: the next request for the same file, after a 401 that offers these; nil if the 401 is final.
+  /// - Returns: the next request for the same file, after a 401 that offers these schemes; `nil` if the 401 is final.
   func next(_ offers: Set<LoginScheme>) -> LoginStage? {
     switch self {
     case .basic: offers.contains(.digest) ? .probe : offers.contains(.negotiate) ? .negotiate(isLast: true) : nil
     case .probe where offers.contains(.digest): .digest(isFresh: true)
     case .probe where offers.contains(.negotiate): .negotiate(isLast: false)
     case .probe, .negotiate(isLast: false): offers.contains(.basic) ? .plainBasic : nil
-    // The challenge was good for other files: it has become stale, or belongs to another realm.
+    // The challenge worked for other files: it has become stale, or belongs to another realm.
     case .digest(isFresh: false): offers.contains(.digest) ? .probe : offers.contains(.basic) ? .plainBasic : nil
-    // Basic is not tried either: it would send in the clear a password that was kept off the network so far.
+    // Basic is not tried, either: it would send a password in the clear that was not sent so far.
     case .digest(isFresh: true), .negotiate(isLast: true), .plainBasic: nil
     }
   }

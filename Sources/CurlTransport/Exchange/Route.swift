@@ -1,11 +1,11 @@
 import CCurl
 import DownloadModel
 
-/// Where a transfer goes: first to the address of its request, then to where redirects lead (RFC 9110 §15.4); each
-/// target is judged before it is asked (HTTP rule 25), and gets a transfer of its own, since libcurl has one list of
-/// header lines for all hosts (HTTP rule 42).
+/// The destinations of a transfer: first the address of its request, then the targets of redirects (RFC 9110 §15.4).
+/// Each target is checked before it is requested (HTTP rule 25), and gets a transfer of its own, because libcurl has
+/// one list of header lines for all hosts (HTTP rule 42).
 struct Route {
-  /// As many redirects as browsers follow.
+  /// The same number of redirects as in browsers.
   static let limit = 20
 
   let home: Address
@@ -18,7 +18,7 @@ struct Route {
   }
 
   /// - Parameters:
-  ///   - location: as the server wrote it, often relative to where it was sent (RFC 9110 §10.2.2).
+  /// - location: as the server wrote it, often relative to the current destination (RFC 9110 §10.2.2).
   ///   - mayLeaveTLS: `TransferRequest.mayLeaveTLS`.
   /// - Throws: `.redirect` if it must not be followed.
   func following(_ location: String, mayLeaveTLS: Bool = false) throws(DownloadError) -> Route {

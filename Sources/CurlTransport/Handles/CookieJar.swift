@@ -3,7 +3,7 @@ package import DownloadModel
 import Glibc
 import Synchronization
 
-/// One `CURLSH *`: the cookies of one run (RFC 6265), over all its loops. libcurl judges domains, paths and public
+/// One `CURLSH *`: the cookies of one run (RFC 6265), shared by all its loops. libcurl checks domains, paths and public
 /// suffixes.
 package final class CookieJar: Sendable {
   private let cookies: dlm_cookies
@@ -27,7 +27,7 @@ package final class CookieJar: Sendable {
     assert(isFreed, "a handle still uses the cookies")
   }
 
-  /// All cookies, session cookies included, in Netscape's format. Secrets.
+  /// All cookies, session cookies included, in Netscape's format. They are secrets.
   package func lines() throws(DownloadError) -> [String] {
     try withHandle("reading the cookies") { $0.list(CURLINFO_COOKIELIST) }
   }

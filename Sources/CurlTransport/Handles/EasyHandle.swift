@@ -18,24 +18,24 @@ struct EasyHandle: ~Copyable {
     try check(dlm_setopt_long(pointer, option, value))
   }
 
-  /// libcurl copies the text (CURLOPT_POSTFIELDS, which it would not copy, is not used).
+  /// libcurl copies the text. (It would not copy CURLOPT_POSTFIELDS, which is not used.)
   func set(_ option: CURLoption, _ value: String?) throws(CurlFailure) {
     try check(dlm_setopt_string(pointer, option, value))
   }
 
-  /// The pointer must live as long as the option is set.
+  /// The pointer must stay valid as long as the option is set.
   func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws(CurlFailure) {
     try check(dlm_setopt_pointer(pointer, option, value))
   }
 
-  /// The list must live as long as the option is set.
+  /// The list must stay valid as long as the option is set.
   func set(_ option: CURLoption, list: borrowing HeaderLines) throws(CurlFailure) {
     try check(dlm_setopt_list(pointer, option, list.first))
   }
 
   func long(_ info: CURLINFO) -> Int {
     var value = 0
-    // The only failures are an unknown info or a null handle, and these typed calls can cause neither.
+    // The call fails only for an unknown info or a null handle, and these typed calls can cause neither.
     return dlm_getinfo_long(pointer, info, &value) == CURLE_OK ? value : 0
   }
 
@@ -44,7 +44,8 @@ struct EasyHandle: ~Copyable {
     return dlm_getinfo_offset(pointer, info, &value) == CURLE_OK ? Int64(value) : 0
   }
 
-  /// The time that libcurl measured from the start of the request, and `before` in microseconds; nil for none.
+  /// The time that libcurl measured from the start of the request, plus `before` in microseconds; `nil` if it measured
+  /// none.
   func time(_ info: CURLINFO, after before: Int64 = 0) -> Duration? {
     let time = offset(info)
     return time > 0 ? .microseconds(before + time) : nil
@@ -98,10 +99,11 @@ struct EasyHandle: ~Copyable {
     return details
   }
 
-  /// Keeps connections and cookies only. The handle must have left its multi handle.
+  /// Keeps only connections and cookies. The handle must have left its multi handle.
   func reset() { curl_easy_reset(pointer) }
 
-  /// Ends a pause, not inside of a callback: libcurl delivers what it kept at once; else the transfer must end.
+  /// Ends a pause; must not be called in a callback. libcurl delivers the kept bytes at once. After an error the
+  /// transfer must end.
   func goOn() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
   func check(_ code: CURLcode) throws(CurlFailure) {

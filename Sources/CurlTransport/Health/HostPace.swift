@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
 
-/// What a host brings to one loop, and what to do once that has collapsed, to less than a tenth for a while. Pure. Only
-/// bodies that came all the time between two looks count: short files, waits and pauses say nothing.
+/// The throughput of a host on one loop, and the reaction to its collapse to less than a tenth for a while. Pure. Only
+/// bodies that were received during the whole time between two checks count: short files, waits and pauses say nothing.
 struct HostPace: Equatable {
   enum Step: Equatable {
     case goOn, narrow
@@ -10,22 +10,23 @@ struct HostPace: Equatable {
     case move(Int)
   }
 
-  /// Bytes a second: smoothed, since a burst is no rate; the most of that, and by how many transfers; those of now.
+  /// In bytes a second: the smoothed rate, because a burst is no rate; its maximum, and the number of transfers then;
+  /// the current rate.
   private var smoothed = 0.0
   private var most = 0.0
   private var width = 1
   private var last = 0.0
-  /// In nanoseconds.
+  /// In nanoseconds: how long the rate has been too low.
   private var low: UInt64 = 0
   private var steps = 0
 
   /// - Parameters:
-  ///   - time: nanoseconds since the last look, as far as they count.
-  ///   - patience: for how many it must bring too little.
+  ///   - time: nanoseconds since the last check that count.
+  ///   - patience: how many nanoseconds the rate must be too low.
   mutating func look(_ bytes: Int64, by transfers: Int, after time: UInt64, _ patience: UInt64) -> Step {
     guard transfers > 0, time > 0 else { return .goOn }
     last = Double(bytes) / Double(time) * 1e9
-    // Fewer transfers may bring less.
+    // Fewer transfers may have a lower rate.
     guard last < most / 10 * min(1, Double(transfers) / Double(width)) else {
       low = 0
       steps = last < most / 2 ? steps : 0
@@ -64,7 +65,7 @@ struct HostPace: Equatable {
     }
   }
 
-  /// Most names have IPv6 addresses too, and many machines no way to them. Nothing is sent.
+  /// Most names have IPv6 addresses, too, and many machines have no route to them. Nothing is sent.
   private static func hasRoute(to entry: addrinfo) -> Bool {
     let socket = Glibc.socket(entry.ai_family, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { Glibc.close(socket) }

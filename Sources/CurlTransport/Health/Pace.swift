@@ -1,15 +1,15 @@
 import DownloadModel
 
-/// How fast a file comes, over all its segments, as one of its transfers sees it. Only time counts in which its body
-/// could come: none before the answer, none in which the run is paused or holds to a rate of its own.
+/// The rate of a file, over all its segments, as seen by one of its transfers. Only time in which its body could arrive
+/// counts: not the wait for the answer, not a pause of the run or of a rate limit.
 struct Pace {
   private var start: Int64?
   private var time: UInt64 = 0
 
   /// - Parameters:
-  ///   - bytes: those of the file by now; fewer than before where it starts over.
-  ///   - time: nanoseconds since the last look, as far as they count.
-  /// - Returns: nil unless a window is over in which fewer bytes a second came than must.
+  ///   - bytes: of the file so far; fewer than before if it starts over.
+  ///   - time: nanoseconds since the last check that count.
+  /// - Returns: `nil` unless a window has ended in which the rate was below the minimum.
   mutating func look(_ bytes: Int64, after time: UInt64, least: Int64, over window: Duration) -> DownloadError? {
     guard let start, bytes >= start else {
       self.start = bytes

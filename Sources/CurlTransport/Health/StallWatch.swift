@@ -1,11 +1,11 @@
 import DownloadModel
 
-/// When a transfer has stalled: no byte came for a certain time. libcurl's own check (CURLOPT_LOW_SPEED_TIME) counts
+/// Detects a stalled transfer: no byte arrived for a certain time. libcurl's own check (CURLOPT_LOW_SPEED_TIME) counts
 /// whole seconds, judges an average, and sets a timer for each transfer.
 struct StallWatch {
-  /// After how many nanoseconds without a byte a transfer has stalled.
+  /// A transfer has stalled after this many nanoseconds without a byte.
   let limit: UInt64
-  /// Nanoseconds between two checks: a stall is found at most two checks late.
+  /// Nanoseconds between two checks: a stall is detected at most two checks late.
   let interval: UInt64
 
   init(_ timeout: Duration) {
@@ -13,13 +13,13 @@ struct StallWatch {
     interval = min(max(limit / 8, 10_000_000), 1_000_000_000)
   }
 
-  /// How much of the time between two checks counts: if the loop was held up, bytes may be waiting.
+  /// The part of the time between two checks that counts: if the loop was delayed, bytes may be waiting.
   func counted(_ elapsed: UInt64) -> UInt64 { min(elapsed, interval * 2) }
 
   struct Quiet {
     private var bytes: Int64?
     private var time: UInt64 = 0
-    /// How many bytes came between the last two looks; nil before the second.
+    /// Bytes between the last two checks; `nil` before the second.
     private(set) var gain: Int64?
 
     /// - Returns: nanoseconds without a byte, as far as known: zero at the first check.

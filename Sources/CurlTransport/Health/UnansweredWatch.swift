@@ -1,13 +1,13 @@
 import DownloadModel
 
-/// What one loop remembers of hosts while requests wait for the first answer of their connections.
+/// Facts that one loop collects about hosts while requests wait for the first answer of their connections.
 struct UnansweredWatch {
   private(set) var isOn = false
   var isJudging = false
   private(set) var marks: [String: OvertakenRule.Mark] = [:]
   private var answers: [String: Int] = [:]
   private var firstAnswers: [String: (longest: UInt64, connect: UInt64)] = [:]
-  /// For how many hosts a first answer is remembered, so that memory does not grow with their number.
+  /// The most hosts whose first answer is remembered, so that memory does not grow with their number.
   private static let mostHosts = 1024
 
   mutating func set(isOn: Bool, hosts: Set<String>) {
@@ -18,7 +18,8 @@ struct UnansweredWatch {
 
   mutating func count(_ host: String) { answers[host, default: 0] += 1 }
 
-  /// A connection brought its first answer, after so many nanoseconds, of which it took some to come up.
+  /// Records the first answer of a connection: `time` nanoseconds after its start, of which `connect` until it was
+  /// established.
   mutating func answered(_ host: String, after time: UInt64, connect: UInt64) {
     guard firstAnswers.count < Self.mostHosts || firstAnswers[host] != nil else { return }
     let known = firstAnswers[host] ?? (time, connect)
@@ -33,7 +34,7 @@ struct UnansweredWatch {
   }
 
   mutating func see(_ host: String, _ facts: [OvertakenRule.Facts]) {
-    // If another connection was answered, counting begins again.
+    // If another connection was answered, counting starts again.
     if marks[host]?.answering != facts.answering {
       marks[host] = OvertakenRule.Mark(answering: facts.answering, answers: facts.answers)
     }

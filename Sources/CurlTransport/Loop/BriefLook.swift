@@ -3,8 +3,8 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// Whether to look for an answer again and again for a moment before the thread sleeps for it: a server on this machine
-/// answers sooner than a thread wakes up. After each look in vain twice as many answers are slept for.
+/// Whether to poll briefly for an answer before the thread sleeps: a server on this machine answers sooner than a
+/// thread wakes up. Each failed poll doubles the number of answers for which the thread sleeps at once.
 struct BriefLook {
   private var failures = 0
   private var left = 0

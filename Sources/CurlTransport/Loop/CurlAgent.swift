@@ -2,28 +2,29 @@ import CCurl
 import DownloadModel
 import Synchronization
 
-/// Owns the easy handles of one loop and is isolated on it: libcurl's callbacks and the tasks that download enter it
+/// Owns the easy handles of one loop and is isolated on it: libcurl's callbacks and the downloading tasks enter it
 /// without a lock and without changing threads.
 actor CurlAgent {
   nonisolated let loop: CurlLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   private let settings: TransferSettings
-  /// Every transfer that was ever made, so that libcurl's pointers to them stay valid.
+  /// Every transfer of this agent, so that libcurl's pointers to them stay valid.
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
   private var isClosed = false
-  /// Descriptors ran out once, so idle connections are not kept for long any more.
+  /// Descriptors ran out once, so idle connections are no longer kept for long.
   private var isShort = false
   /// How many connections to a host this loop may have; most hosts have no entry.
   private var permits: [String: Int] = [:]
   private var crowded: Set<String> = []
-  /// What hosts bring; and for CURLOPT_RESOLVE other orders of their addresses, where the first has collapsed.
+  /// The throughput of hosts; and, for CURLOPT_RESOLVE, another order of the addresses of hosts whose first one has
+  /// collapsed.
   private(set) var hosts: (paces: [String: HostPace], detours: [String: String]) = ([:], [:])
   private let group: TransportGroup
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
-  /// Nil where no connection is shared.
+  /// `nil` if no connection is shared.
   private var sharing: SharingWait?
   /// Prepared, but not added to the loop: transfers that wait for a connection that they may share.
   private var waitingToShare: [CurlTransfer] = []
@@ -52,8 +53,8 @@ actor CurlAgent {
     return try result.get()
   }
 
-  /// Cancellation is checked here, because an `onCancel` that has run has found nothing, and will not run again. One
-  /// that runs from here on posts the id, which the loop reads only after this job has registered it.
+  /// Cancellation is checked here: an earlier `onCancel` found nothing, and does not run again. A later one posts the
+  /// id, which the loop reads only after this job has registered it.
   private func begin(_ request: TransferRequest, into sink: any ByteSink, _ completion: Completion) {
     if isClosed || Task.isCancelled { return completion.end(.failure(.cancelled.at(request.address))) }
     do throws(CurlFailure) {
@@ -63,12 +64,12 @@ actor CurlAgent {
           request, into: sink, completion, running: transfers.count - idle.count,
           connections: loop.poll.connectionCount)
         if !hosts.detours.isEmpty { try transfer.take(Array(hosts.detours.values)) }
-        // Closes what was idle for over a second, when libcurl looks for a connection.
+        // Closes connections that were idle for over a second when libcurl looks for a connection.
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
         if !waitsToShare(transfer, request.address) { try loop.add(transfer.easy) }
         if transfers.count - idle.count == 1 { loop.expectsAnswer = true }
       } catch {
-        // So that a report has it too.
+        // So that the report contains it, too.
         _ = transfer.result(error.error())
         transfer.release()
         idle.append(transfer)
@@ -100,7 +101,7 @@ actor CurlAgent {
     }
   }
 
-  /// - Returns: when the next is due.
+  /// - Returns: when the next drain is due.
   func endDrained(at now: UInt64) -> UInt64? {
     for transfer in transfers {
       if let end = transfer.drainDeadline, end <= now { finish(transfer, CURLE_OK) }
@@ -118,7 +119,7 @@ actor CurlAgent {
   func cancel(_ cancellations: [Cancellation]) {
     let reasons = Dictionary(grouping: cancellations, by: \.id)
     for transfer in transfers {
-      // If the transfer is not found, it ended while its cancellation was on the way.
+      // If the transfer is not found, it ended while its cancellation was queued.
       guard let id = transfer.id, let reasons = reasons[id] else { continue }
       if !reasons.allSatisfy({ transfer.isKept(after: $0.reason) }) {
         letGo(transfer, with: transfer.result(.cancelled))
@@ -137,24 +138,24 @@ actor CurlAgent {
     return !own.isEmpty
   }
 
-  /// All transfers were held for so many nanoseconds.
+  /// All transfers were paused for this many nanoseconds.
   func wereHeld(for time: UInt64) {
     for transfer in transfers where transfer.isRunning { transfer.wasHeld(for: time) }
   }
 
   /// - Parameter time: nanoseconds since the last check.
-  /// - Returns: whether any transfer goes on.
+  /// - Returns: whether any transfer is still running.
   func endStalled(_ stalls: StallWatch, after time: UInt64) -> Bool {
     for transfer in transfers where transfer.isRunning {
       if let failure = transfer.slowness(stalls, after: time) { letGo(transfer, with: transfer.result(failure)) }
     }
     let goesOn = transfers.contains(where: \.isRunning)
-    // Under a rate limit, what a host brings is the user's doing.
+    // Under a rate limit, the user determines the throughput.
     if time > 0, settings.options.rateLimit == nil { lookForCollapses(after: time) }
     return goesOn
   }
 
-  // MARK: Hosts that bring far less than they did
+  // MARK: Hosts whose throughput has collapsed
 
   private func lookForCollapses(after time: UInt64) {
     let all = Dictionary(grouping: transfers.filter(\.isRunning), by: { $0.host ?? "" })
@@ -168,7 +169,7 @@ actor CurlAgent {
       // Bytes that arrived and are not read wait for this machine's disk.
       if step == .goOn || coming.count(where: { $0.easy.hasUnread }) * 2 > coming.count { continue }
       if case .move(let count) = step {
-        // No task waits for this one: it asks for the host's addresses, and ends.
+        // Unstructured: no task waits for it. It looks up the host's addresses, and ends.
         Task { await move(host, count) }
       } else {
         let answering = Array(repeating: (transfers.count + 1) / 2, count: group.agents.count)
@@ -178,7 +179,7 @@ actor CurlAgent {
     }
   }
 
-  /// Has the transfers to a host go on over new connections to its next address, unless all were tried.
+  /// Moves the transfers of a host to new connections to its next address, unless all were tried.
   private func move(_ host: String, _ count: Int) async {
     guard let place = transfers.first(where: { $0.host == host })?.place, settings.options.proxies[place.scheme] == nil
     else { return }
@@ -189,7 +190,7 @@ actor CurlAgent {
     let next = (known.lastIndex(where: used.contains) ?? -1) + 1
     let order = (known[next...] + known[..<next]).map { $0.contains(":") ? "[\($0)]" : $0 }
     hosts.detours[host] = "+\(place.host):\(place.port):" + order.joined(separator: ",")
-    // Those that cannot go on elsewhere end where they are, and their connections with them.
+    // Transfers that cannot continue elsewhere finish where they are; their connections close afterwards.
     do {
       for transfer in all where !transfer.mayBeContinued { try transfer.easy.set(CURLOPT_FORBID_REUSE, 1) }
     } catch { assertionFailure("CURLOPT_FORBID_REUSE takes any number: \(error.message)") }
@@ -205,13 +206,13 @@ actor CurlAgent {
     for transfer in slow { letGo(transfer, with: transfer.result(error)) }
   }
 
-  /// The loop itself is broken (out of memory, out of descriptors), and no task may wait for ever.
+  /// The loop itself has failed (out of memory, out of descriptors), and no task may wait forever.
   func failAll(_ message: String) {
     endAll(DownloadError(.transport, message, "waiting for the network", isTransient: true))
   }
 
   private func endAll(_ error: DownloadError) {
-    // Else the end of one would begin those that wait for it.
+    // Otherwise the end of one transfer would start those that wait for it.
     waitingToShare = []
     for transfer in transfers { letGo(transfer, with: transfer.result(error)) }
   }
@@ -239,14 +240,14 @@ actor CurlAgent {
     let completion = transfer.release()
     let wasWaiting = waitingToShare.firstIndex { $0 === transfer }.map { waitingToShare.remove(at: $0) }
     do {
-      // Does nothing for a transfer that has not begun.
+      // Does nothing for a transfer that has not started.
       try loop.remove(transfer.easy)
       if !hosts.detours.isEmpty { try transfer.easy.set(CURLOPT_FORBID_REUSE, 0) }
       idle.append(transfer)
       if case .failure = result, let socket { loop.poll.forgetIfClosed(socket) }
       if !permits.isEmpty { crowded.insert(host) }
     } catch {
-      // libcurl does not know the handle: it is not used again, and its result stands.
+      // libcurl does not know the handle: it is not used again, and its result is valid.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
     if wasWaiting == nil, sharing?.meet(host) == true { beginWaiting(for: host, isFresh: false) }
@@ -264,7 +265,7 @@ actor CurlAgent {
     return true
   }
 
-  /// Begins transfers that have waited in vain for a connection to share.
+  /// Starts transfers whose wait for a connection to share has timed out.
   /// - Returns: when the next are due.
   func endSharingWaits(at now: UInt64) -> UInt64? {
     for host in sharing?.overdue(at: now) ?? [] { beginWaiting(for: host, isFresh: true) }
@@ -284,7 +285,7 @@ actor CurlAgent {
     }
   }
 
-  // MARK: How many connections a host takes (HTTP rules 37, 38)
+  // MARK: The connection limit of a host (HTTP rules 37, 38)
 
   func keep(_ wanted: [ConnectionLimit]) {
     for wanted in wanted {
@@ -293,13 +294,13 @@ actor CurlAgent {
     }
   }
 
-  /// Closes idle connections beyond the number that this loop may have, and those that the server has ended. All
-  /// finished transfers must be delivered: else their connections, which libcurl has made idle, count as busy too.
+  /// Closes idle connections beyond this loop's permits, and those that the server has ended. All finished transfers
+  /// must be delivered first: otherwise their connections, which libcurl has made idle, also count as busy.
   func trim() {
     while let host = crowded.popFirst() {
       guard let permits = permits[host] else { continue }
       let idle = loop.poll.idleConnections(to: host)
-      // Requests on connections that have brought no answer are about to be returned, so those do not count.
+      // Requests on unanswered connections are about to be requeued, so those connections do not count.
       let busy = transfers.count { $0.host == host && $0.isAnswered }
       let surplus = max(0, idle.count + busy - permits)
       for socket in loop.poll.endedConnections(to: host) + idle.prefix(surplus) { loop.end(idleConnection: socket) }
@@ -317,10 +318,10 @@ actor CurlAgent {
     if group.isWatched { watch.count(host) }
   }
 
-  /// Looks for requests that a host leaves unanswered while it answers others.
+  /// Finds requests that a host leaves unanswered while it answers others.
   /// - Returns: whether any request waits for the first answer of its connection.
   func watchUnanswered(after time: UInt64) -> Bool {
-    // Under a rate limit, an answer may be there but not read yet.
+    // Under a rate limit, an answer may have arrived but not been read yet.
     if settings.options.usesHTTP2 || settings.options.rateLimit != nil { return false }
     var waits: [String: OvertakenRule.Waits] = [:]
     var isWaiting = false
@@ -337,7 +338,7 @@ actor CurlAgent {
     watch.set(isOn: isWaiting, hosts: Set(waits.keys))
     if !waits.isEmpty, !watch.isJudging {
       watch.isJudging = true
-      // No task waits for this one: it asks the other loops, each on its own thread, and ends.
+      // Unstructured: no task waits for it. It asks the other loops, each on its own thread, and ends.
       Task { [waits] in await judge(waits) }
     }
     return isWaiting
@@ -368,10 +369,10 @@ actor CurlAgent {
       all: idle + all.count)
   }
 
-  /// Returns the request that has waited longest, to be asked again on a loop that has a connection for it.
+  /// Requeues the request that has waited longest, to be retried on a loop that has a connection for it.
   private func tryOne(_ host: String, on loop: Int, isIdle: Bool, isUntaken: Bool) {
     let meant = returnable(host, isUntaken).filter {
-      // A further segment that is let go does not come again.
+      // A cancelled further segment is not requeued.
       !$0.isFurther && $0.answerWait.mayReturn && ($0.answerWait.mayConnectAgain || !$0.isUntaken)
     }
     guard let longest = meant.max(by: { $0.answerWait.time < $1.answerWait.time }) else { return }

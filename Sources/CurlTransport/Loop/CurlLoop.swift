@@ -4,13 +4,13 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// One thread, one epoll descriptor and one multi handle; the executor of `CurlAgent` and of the tasks that download. A
+/// One thread, one epoll descriptor and one multi handle; the executor of `CurlAgent` and of the downloading tasks. A
 /// download runs here from the strategy to the last byte on disk, so a file costs no thread hop.
 ///
 /// `@unchecked Sendable` is sound because: `inbox`, `openConnections` and `lateJobs` are Sendable and `owner` is an
 /// Atomic. Every other property is written before the thread starts, and after that is used on the thread alone: by its
-/// turns, by libcurl's callbacks, which the turns cause and which assert it (`assertOnLoop`), and by the agent, whose
-/// executor this is. Jobs of the agent that come after the thread's end run one at a time, and after everything that
+/// turns, by libcurl's callbacks, which run inside the turns and assert it (`assertOnLoop`), and by the agent, whose
+/// executor this is. Jobs of the agent that arrive after the thread's end run one at a time, and after everything that
 /// the thread did with these properties (the inbox's lock orders them).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   let inbox: LoopInbox
@@ -22,14 +22,14 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var ready: [LoopJob] = []
   var timers: LoopTimers
   private let rateLimit: RateLimiter?
-  /// Nil while transfers are not held.
+  /// `nil` while transfers are not paused.
   private var heldSince: UInt64?
   private(set) var turns: UInt64 = 0
-  /// Whether paused bodies are to be decoded further in the next turn.
+  /// Whether paused bodies must be decoded further in the next turn.
   var isBehind = false { willSet { assertOnLoop() } }
-  /// Whether the only transfer has begun, so that nothing can be done before it is answered.
+  /// Whether the only transfer has started, so that there is no other work before its answer.
   var expectsAnswer = false { willSet { assertOnLoop() } }
-  /// Both refer back to this loop, so all live until the thread ends.
+  /// Both refer back to this loop, so all three live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?
 
   init(_ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil) throws(CurlFailure) {
@@ -42,12 +42,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
       dlm_multi_set_callbacks(multi.pointer, curlSocketInterestDidChange, curlTimerDidChange, callbackContext))
   }
 
-  /// Starts the thread. Called once, before anything is enqueued.
+  /// Starts the thread. Called once, before any job is enqueued.
   func start(_ agent: CurlAgent, _ tasks: LoopTaskExecutor, keepingConnections count: Int) throws(CurlFailure) {
     served = (agent, tasks)
     try multi.set(CURLMOPT_MAXCONNECTS, count)
     var thread = pthread_t()
-    let retained = Unmanaged.passRetained(self)  // the thread's last line releases it
+    let retained = Unmanaged.passRetained(self)  // released when the thread ends
     let code = pthread_create(&thread, nil, curlLoopThread, retained.toOpaque())
     guard code == 0 else {
       retained.release()
@@ -76,7 +76,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// For a job that comes after the thread has ended, whose task would otherwise wait for ever.
+  /// For a job that arrives after the thread has ended; otherwise its task would wait forever.
   private func runLate(_ job: LoopJob) {
     lateJobs.async { job.run(serial: self.asUnownedSerialExecutor(), preferred: nil) }
   }
@@ -111,8 +111,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     poll.connected(socket, to: host)
   }
 
-  /// SO_RCVLOWAT makes room for what a wait is to wait for (tcp_set_rcvlowat in the kernel), and being set back changes
-  /// only that. SO_RCVBUF would fix the room, mostly at 416 KiB (net.core.rmem_max): less than a distant server fills.
+  /// Setting SO_RCVLOWAT enlarges the receive buffer (tcp_set_rcvlowat in the kernel), and setting it back keeps that
+  /// size. SO_RCVBUF would fix the size, usually at 416 KiB (net.core.rmem_max): less than a distant server fills.
   func makeRoom(_ bytes: Int32, for socket: Int32) {
     if rateLimit == nil { for least in [bytes, 1] { set(SO_RCVLOWAT, least, of: socket) } }
   }
@@ -122,7 +122,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     _ = setsockopt(socket, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Ends an idle connection. libcurl has no call for that, but closes the descriptor when it finds this one ended.
+  /// Ends an idle connection. libcurl has no call for that, but closes the descriptor when it finds the connection
+  /// ended.
   func end(idleConnection socket: Int32) {
     assertOnLoop()
     shutdown(socket, Int32(SHUT_RDWR))
@@ -142,15 +143,15 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     for job in last + inbox.finish() { runLate(job) }
   }
 
-  /// Jobs, then timers, then ended transfers, then sockets.
+  /// The order of a turn: jobs, timers, ended transfers, sockets.
   /// - Returns: false when the loop must end.
   private func turn() -> Bool {
     turns += 1
     if takeInbox() { return false }
     runJobs()
-    // Once a turn, so that timers and sockets take turns: what is read beyond the rate limit is one piece a transfer.
+    // Once a turn, so that timers and sockets alternate: each transfer reads at most one piece beyond the rate limit.
     let mayRead = pause == 0
-    // What has ended is paid for now; what is read next is not.
+    // Transfers that have ended are paid for now; bytes that are read next are not.
     if rateLimit != nil { deliverFinished() }
     if mayRead {
       decodeOn()
@@ -177,7 +178,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     timers.wereHeld(for: now - since, until: now)
   }
 
-  /// Jobs create jobs, so at most 512 run before sockets get their turn, and neither starves.
+  /// Jobs create jobs, so at most 512 run before the sockets, and neither starves.
   private func runJobs() {
     let serial = asUnownedSerialExecutor()
     let preferred = served?.tasks.asUnownedTaskExecutor()
@@ -191,11 +192,11 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   private func decodeOn() {
     guard isBehind else { return }
-    isBehind = false  // what follows may set it
+    isBehind = false  // decoding may set it again
     served?.agent.assumeIsolated { $0.decodeOn() }
   }
 
-  /// A timer also reads; so under a rate limit it waits like the sockets.
+  /// A timer also reads, so under a rate limit it waits like the sockets.
   private func actOnTimer() {
     guard let due = timers.curl, due <= Self.now else { return }
     timers.curl = nil
@@ -209,7 +210,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private func failAll(_ message: String) { served?.agent.assumeIsolated { $0.failAll(message) } }
 
   private func deliverFinished() {
-    // Under a rate limit a transfer ends only when its bytes are paid for; else many short ones would end in a burst.
+    // Under a rate limit a transfer ends only when its bytes are paid for; otherwise many short ones would end in a
+    // burst.
     if pause > 0 { return }
     served?.agent.assumeIsolated { agent in
       while let (easy, code) = multi.nextFinished() {
@@ -226,7 +228,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
       if !mayRead {
         return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
       }
-      // A timer that is due already (a transfer was just added) comes before the sockets.
+      // A timer that is already due (a transfer was just added) comes before the sockets.
       if let due = timers.curl, due <= Self.now, mayWait, pause == 0 { return }
       try poll.wait(mayWait && pause == 0 ? timers.wait(at: Self.now) : 0, isBrief: expectsAnswer)
       expectsAnswer = false
@@ -237,7 +239,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     deliverFinished()
   }
 
-  /// For how many nanoseconds nothing may be read. Held, longer than anything is held without a look at it.
+  /// Nanoseconds in which nothing may be read. While paused, longer than any interval between two checks.
   private var pause: UInt64 {
     heldSince == nil ? rateLimit?.pause(at: Self.now) ?? 0 : 3600 * 1_000_000_000
   }
@@ -271,7 +273,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 }
 
 /// Runs whole tasks on a loop's thread, including code that is isolated to no actor (SE-0417). A type of its own, so
-/// that the loop can tell Swift where a job runs; else Swift would move the task by one more job at each of its steps.
+/// that the loop can tell Swift where a job runs; otherwise Swift would move the task by one more job at each step.
 final class LoopTaskExecutor: TaskExecutor {
   private let loop: CurlLoop
 
@@ -285,7 +287,7 @@ final class LoopTaskExecutor: TaskExecutor {
 }
 
 // File-level, because nested @convention(c) closures can crash Swift 6.3. Each context is the loop, which lives while
-// its thread runs, and each call comes on that thread from a call of the loop into libcurl.
+// its thread runs. libcurl makes each call on that thread, inside a call of the loop.
 
 private func curlLoopThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let context else { return nil }

@@ -15,19 +15,19 @@ struct EventPoll: ~Copyable {
   private var looking = BriefLook()
   private(set) var ready: [Ready] = []
   private(set) var connectionCount = 0
-  /// The same by host, for other threads.
+  /// The same number by host, for other threads.
   private let openConnections: OpenConnections
 
   private struct Slot {
     var connection: Connection?
-    /// EPOLLIN and EPOLLOUT bits; 0 without an interest in the descriptor.
+    /// EPOLLIN and EPOLLOUT bits; 0 if the descriptor is not watched.
     var interest: UInt32 = 0
-    /// What the kernel has registered; 0 when the descriptor is not in the set.
+    /// The bits that the kernel has registered; 0 when the descriptor is not in the set.
     var registered: UInt32 = 0
   }
 
-  /// Identifies what stands behind a descriptor: libcurl closes a connection that never came up without a callback
-  /// (7.88, `cf_socket_close`), and the kernel gives its number to whatever is opened next.
+  /// Identifies the connection of a descriptor: libcurl closes a connection that was never established without a
+  /// callback (7.88, `cf_socket_close`), and the kernel reuses its number for the next file that is opened.
   private struct Connection: Equatable {
     let host: String
     let device: dev_t
@@ -44,7 +44,7 @@ struct EventPoll: ~Copyable {
 
   struct Ready {
     let socket: Int32
-    /// As libcurl has them (curl_multi_socket_action(3)).
+    /// As libcurl defines them (curl_multi_socket_action(3)).
     let bits: Int32
 
     fileprivate init(_ socket: Int32, _ mask: UInt32) {
@@ -64,21 +64,21 @@ struct EventPoll: ~Copyable {
     self.event = event
   }
 
-  /// A way to interrupt the wait from any thread. It must not outlive the poll.
+  /// Interrupts the wait from any thread. Must not outlive the poll.
   var wakeup: Wakeup { Wakeup(descriptor: event.number) }
 
   struct Wakeup {
     fileprivate let descriptor: Int32
     func wake() {
       var one: UInt64 = 1
-      // EAGAIN means that the counter is full, so the wait is interrupted already.
+      // EAGAIN means that the counter is full, so the wait is already interrupted.
       _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
   }
 
   /// A connection was opened. `forget` must be called before it is closed.
   mutating func connected(_ socket: Int32, to host: String) {
-    forget(socket)  // whatever stood under its number before
+    forget(socket)  // an earlier connection of the same number
     slots[Int(socket)].connection = Connection(socket, to: host)
     connectionCount += 1
     openConnections.change(host, by: 1)
@@ -89,14 +89,14 @@ struct EventPoll: ~Copyable {
     unusedConnections(to: host).filter { !forgetIfClosed($0) && !hasSomethingToRead($0) }
   }
 
-  /// Connections to a host that the server has ended, and that libcurl has not looked at since.
+  /// Connections to a host that the server has ended, and that libcurl has not examined since.
   func endedConnections(to host: String) -> [Int32] { unusedConnections(to: host).filter(hasEnded) }
 
   private func unusedConnections(to host: String) -> [Int32] {
     slots.indices.filter { slots[$0].connection?.host == host && slots[$0].interest == 0 }.map(Int32.init)
   }
 
-  /// - Returns: whether the descriptor was a connection and is none any more; then it is forgotten.
+  /// - Returns: whether the descriptor was a connection and no longer is; then it is forgotten.
   @discardableResult
   mutating func forgetIfClosed(_ socket: Int32) -> Bool {
     guard let known = slots[slot(of: socket)].connection else { return false }
@@ -113,7 +113,7 @@ struct EventPoll: ~Copyable {
   }
 
   mutating func setInterest(_ socket: Int32, _ what: Int32) {
-    // CURL_POLL_INOUT is both bits, CURL_POLL_REMOVE none.
+    // CURL_POLL_INOUT is both bits; CURL_POLL_REMOVE has none.
     let mask = (what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0) | (what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
     let index = slot(of: socket)
     if mask == 0, slots[index].connection == nil { return drop(index) }
@@ -122,7 +122,7 @@ struct EventPoll: ~Copyable {
     changed.append(socket)
   }
 
-  /// The descriptor is about to be closed, which removes it from the kernel's set; its number may be used again.
+  /// The descriptor is about to be closed, which removes it from the kernel's set; its number may be reused.
   mutating func forget(_ socket: Int32) {
     giveUp(socket)
     slots[Int(socket)] = Slot()
@@ -134,16 +134,17 @@ struct EventPoll: ~Copyable {
     return index
   }
 
-  /// Nothing is kept of what is no connection (a resolver's pair), since libcurl closes that without a callback.
+  /// No state is kept of descriptors that are no connections (a resolver's pair), because libcurl closes them without a
+  /// callback.
   private mutating func drop(_ index: Int) {
     let isKnown = slots[index].registered != 0
     slots[index].interest = 0
     slots[index].registered = 0
-    // An error is ignored: the descriptor is gone or closed already, and so no longer in the set.
+    // An error is ignored: the descriptor is already closed, and so no longer in the set.
     if isKnown { _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, Int32(index), 0) }
   }
 
-  /// Each change is removed from the list before it is applied, so that a failing one is not retried for ever.
+  /// Each change is removed from the list before it is applied, so that a failing one is not retried forever.
   private mutating func applyInterests() throws(CurlFailure) {
     while let socket = changed.popLast() {
       let index = Int(socket)
@@ -162,7 +163,7 @@ struct EventPoll: ~Copyable {
     }
   }
 
-  /// The kernel decides whether the descriptor is in the set, whatever was noted here.
+  /// The kernel decides whether the descriptor is in the set, whatever is recorded here.
   private func register(_ socket: Int32, _ mask: UInt32, isKnown: Bool) throws(CurlFailure) {
     let (first, second) = isKnown ? (EPOLL_CTL_MOD, EPOLL_CTL_ADD) : (EPOLL_CTL_ADD, EPOLL_CTL_MOD)
     if dlm_epoll_control(epoll.number, first, socket, mask) == 0 { return }
@@ -179,10 +180,10 @@ struct EventPoll: ~Copyable {
 
   private func silence() {
     var count: UInt64 = 0
-    _ = read(event.number, &count, MemoryLayout<UInt64>.size)  // EAGAIN: already silenced
+    _ = read(event.number, &count, MemoryLayout<UInt64>.size)  // EAGAIN: already reset
   }
 
-  /// - Parameter isBrief: whether what is waited for may come at once (`BriefLook`).
+  /// - Parameter isBrief: whether the expected event may come at once (`BriefLook`).
   mutating func wait(_ milliseconds: Int32, isBrief: Bool = false) throws(CurlFailure) {
     ready.removeAll(keepingCapacity: true)
     try applyInterests()
@@ -209,14 +210,14 @@ struct EventPoll: ~Copyable {
   }
 }
 
-/// Whether its connection has come up, also where the loop is behind and libcurl has not seen it (getpeername(2)).
+/// Whether its connection is established, even if the loop is behind and libcurl has not noticed (getpeername(2)).
 func isUp(_ socket: Int32) -> Bool {
   var address = sockaddr()
   var length = socklen_t(MemoryLayout<sockaddr>.size)
   return getpeername(socket, &address, &length) == 0
 }
 
-/// Whether the other side sends nothing more (POLLRDHUP, which Swift's Glibc module does not export).
+/// Whether the peer sends nothing more (POLLRDHUP, which Swift's Glibc module does not export).
 private func hasEnded(_ socket: Int32) -> Bool {
   var descriptor = pollfd(fd: socket, events: 0x2000, revents: 0)
   return poll(&descriptor, 1, 0) > 0
@@ -242,8 +243,9 @@ private struct Descriptor: ~Copyable {
   deinit { close(number) }
 }
 
-/// What other threads pass to a loop's thread: jobs, cancellations, connection permits, the request to stop. A thread
-/// that adds something wakes the loop only if the loop waits or is about to, so a busy loop costs no system call.
+/// Messages from other threads to a loop's thread: jobs, cancellations, connection permits, the request to stop. A
+/// thread that adds something wakes the loop only if the loop waits or is about to, so a busy loop costs no system
+/// call.
 final class LoopInbox: Sendable {
   struct Mail {
     var jobs: [LoopJob] = []
@@ -278,10 +280,10 @@ final class LoopInbox: Sendable {
 
   func keep(_ permits: ConnectionLimit) { change { $0.mail.permits.append(permits) } }
 
-  /// Held, the sockets are not read. libcurl's own pause loses data on HTTP/2 before 8.4.
+  /// While paused, the sockets are not read. libcurl's own pause loses data on HTTP/2 before 8.4.
   func hold(_ isHeld: Bool) { change { $0.mail.isHeld = isHeld } }
 
-  /// Ends the thread once its jobs are done, and returns then. The agent must have released its transfers before.
+  /// Ends the thread once its jobs are done, then returns. The agent must have released its transfers before.
   func stop() async {
     change { $0.mail.isStopping = true }
     await state.wait({ $0.hasEnded ? () : nil }, onCancel: {})
@@ -311,8 +313,8 @@ final class LoopInbox: Sendable {
     }
   }
 
-  /// Announces a wait: from here on, anything added wakes the loop.
-  /// - Returns: false if there is something to take, or transfers are to be held that are not, or the other way round.
+  /// Announces a wait: from here on, any addition wakes the loop.
+  /// - Returns: false if there is mail, or if pausing or resuming is still to be done.
   func mayWait(isHeld: Bool) -> Bool {
     state.withLock { state in
       state.isWaiting = state.mail.isEmpty && state.mail.isHeld == isHeld
@@ -320,7 +322,7 @@ final class LoopInbox: Sendable {
     }
   }
 
-  /// From here on jobs are refused; gives those that came at the last moment.
+  /// From here on jobs are refused; returns those that arrived at the last moment.
   func finish() -> [LoopJob] {
     state.withLock { state in
       defer { state.mail.jobs = [] }
@@ -330,5 +332,5 @@ final class LoopInbox: Sendable {
   }
 }
 
-/// How many connections to a host a loop may have, idle ones included; nil for no limit.
+/// The connections to a host that a loop may have, idle ones included; `nil` for no limit.
 typealias ConnectionLimit = (host: String, count: Int?)

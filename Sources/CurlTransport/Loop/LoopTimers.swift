@@ -1,14 +1,14 @@
 import DownloadModel
 
-/// When a loop must act though nothing wakes it. Times are in nanoseconds, nil where there is nothing to do.
+/// When a loop must act although nothing wakes it. Times are in nanoseconds; `nil` if there is nothing to do.
 struct LoopTimers {
   let stallWatch: StallWatch
   var curl: UInt64?
   private var lastLook: UInt64?
-  /// Of the first body that is drained, or wait to share a connection.
+  /// The earliest end of a drained body, or of a wait to share a connection.
   private var deadline: UInt64?
   private var nextWatch: UInt64?
-  /// Between two looks at requests without an answer.
+  /// The interval between two checks of unanswered requests.
   static let watchInterval: UInt64 = 10_000_000
 
   init(_ stallWatch: StallWatch) { self.stallWatch = stallWatch }
@@ -21,10 +21,10 @@ struct LoopTimers {
     nextWatch = isOn ? nextWatch ?? now() + Self.watchInterval : nil
   }
 
-  /// At that time the loop ends drained bodies and waits to share that are overdue.
+  /// At that time the loop ends overdue drains and waits to share a connection.
   mutating func look(at time: UInt64) { deadline = min(deadline ?? time, time) }
 
-  /// - Returns: if it is time to look for stalled transfers, the time since the last look, as far as it counts.
+  /// - Returns: the counted time since the last check, if it is time to check for stalled transfers.
   mutating func takeLook(at now: UInt64) -> UInt64? {
     guard let last = lastLook, now >= last + stallWatch.interval else { return nil }
     lastLook = now
@@ -37,7 +37,7 @@ struct LoopTimers {
     return true
   }
 
-  /// - Returns: the same for requests without an answer: if the loop was held up, answers may be waiting.
+  /// - Returns: the same for unanswered requests: if the loop was delayed, answers may be waiting.
   mutating func takeWatch(at now: UInt64) -> UInt64? {
     guard let time = nextWatch, time <= now else { return nil }
     nextWatch = now + Self.watchInterval
@@ -50,7 +50,7 @@ struct LoopTimers {
     nextWatch = nextWatch.map { $0 + time }
   }
 
-  /// For how many milliseconds nothing is to do; -1 without limit.
+  /// Milliseconds until the next action; -1 for no limit.
   func wait(at now: UInt64) -> Int32 {
     let look = lastLook.map { $0 + stallWatch.interval }
     let next = min(curl ?? .max, look ?? .max, deadline ?? .max, nextWatch ?? .max)

@@ -1,7 +1,7 @@
 import DownloadModel
 import Synchronization
 
-/// How many connections of a loop are open to each host (`Address.hostAndPort`), idle ones included. Its lock is taken
+/// The number of open connections of a loop to each host (`Address.hostAndPort`), idle ones included. Its lock is taken
 /// once for each connection, not for each file.
 final class OpenConnections: Sendable {
   private let counts = Lock<[String: Int]>([:])

@@ -2,11 +2,11 @@ import CCurl
 import DownloadModel
 import Synchronization
 
-/// Header lines of a user or a list, as far as they are more than lines.
+/// Header lines of a user or a list, with the meanings that the transport needs.
 struct GivenLines {
   /// In lower case.
   let names: [String]
-  /// RFC 6265 §5.4 requires one line with the servers' cookies, so they are no header line.
+  /// RFC 6265 §5.4 requires one line together with the servers' cookies, so they are not sent as a header line.
   let cookies: String?
   let others: [String]
   let showsLogin: Bool

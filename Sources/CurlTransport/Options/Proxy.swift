@@ -2,8 +2,8 @@ import CCurl
 package import DownloadModel
 import Synchronization
 
-/// A proxy for all transports of a run. Many tries of a wrong login would lock the user's account; so until the proxy
-/// has accepted the login once, one transfer asks at a time, and after a refusal none.
+/// A proxy for all transports of a run. Repeated attempts with a wrong login would lock the user's account. So until
+/// the proxy has accepted the login once, one transfer tries it at a time, and after a refusal none does.
 package final class Proxy: Sendable {
   package let address: ProxyAddress
   private let isOpen: Atomic<Bool>
@@ -17,7 +17,7 @@ package final class Proxy: Sendable {
     case refused(DownloadError)
   }
 
-  /// The schemes that dlm can use, as bits of CURLAUTH_….
+  /// The schemes that dlm supports, as bits of CURLAUTH_….
   static let schemes = dlm_auth_basic | dlm_auth_digest
 
   package init(_ address: ProxyAddress) {
@@ -26,14 +26,14 @@ package final class Proxy: Sendable {
     inUse = Atomic(Self.schemes)
   }
 
-  /// Which one is used for which addresses. Equal addresses give one `Proxy`, whose login is tried once.
+  /// The proxies by the scheme of the URL. Equal addresses give one `Proxy`, whose login is tried once.
   package static func routes(http: ProxyAddress?, https: ProxyAddress?) -> [Address.Scheme: Proxy] {
     let first = http.map(Proxy.init)
     return [.http: first, .https: https == http ? first : https.map(Proxy.init)].compactMapValues(\.self)
   }
 
-  /// CURLOPT_PROXYAUTH. With both schemes, libcurl asks without a login first and uses the better of those offered.
-  /// Once the scheme is known, the login is sent at once, which saves each connection a round trip.
+  /// CURLOPT_PROXYAUTH. With both schemes, libcurl sends a request without a login first and uses the better of those
+  /// offered. Once the scheme is known, the login is sent at once, which saves each connection a round trip.
   var authentication: Int { inUse.load(ordering: .relaxed) }
 
   /// - Returns: whether this transfer tries the login; then `left` must be called when it has ended.
@@ -59,7 +59,7 @@ package final class Proxy: Sendable {
     }
   }
 
-  /// - Parameter offered: what it offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it required no login.
+  /// - Parameter offered: the schemes it offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it required no login.
   func letThrough(offered: Int) {
     guard !isOpen.load(ordering: .relaxed) else { return }
     if let scheme = [dlm_auth_digest, dlm_auth_basic].first(where: { offered & $0 != 0 }) {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// `[scheme://][user:password@]host[:port]`, with the login percent-encoded where needed.
 package struct ProxyAddress: Sendable, Hashable {
-  /// With `socks4` and `socks5` this machine looks up the servers' names, with `socks4a` and `socks5h` the proxy does.
+  /// With `socks4` and `socks5` this machine looks up the servers' names; with `socks4a` and `socks5h` the proxy does.
   package enum Scheme: String, Sendable, CaseIterable {
     case http, https, socks4, socks4a, socks5, socks5h
 
@@ -16,16 +16,16 @@ package struct ProxyAddress: Sendable, Hashable {
   package let host: String
   package let port: UInt16
   package let hasLogin: Bool
-  /// CURLOPT_PROXY: with the login, never shown.
+  /// CURLOPT_PROXY, with the login; never shown.
   let wireText: String
   /// Without the login, for messages: `http://proxy.example.org:3128`.
   package let name: String
 
   /// Why a text is not the address of a proxy.
   package enum Malformed: Error, Equatable, Sendable {
-    /// Another scheme than those of `Scheme`; this is its name.
+    /// A scheme that is not in `Scheme`; the value is its name.
     case scheme(String)
-    /// This libcurl cannot speak TLS with a proxy.
+    /// This libcurl does not support TLS to a proxy.
     case noTLS
     case noHost
     case badHost
@@ -71,21 +71,21 @@ package struct ProxyAddress: Sendable, Hashable {
 
   // MARK: What an answer shows about the proxy
 
-  /// Whether the proxy reads requests to addresses of that scheme itself, instead of tunnelling bytes.
+  /// Whether the proxy reads requests to URLs of that scheme itself, instead of tunnelling bytes.
   private func reads(_ target: Address.Scheme) -> Bool { target == .http && [.http, .https].contains(scheme) }
 
-  /// By a 407, which servers do not send (RFC 9110 §15.5.8), or the 401 that tinyproxy sends for a wrong login.
-  /// - Parameter peer: the port that the connection leads to (CURLINFO_PRIMARY_PORT).
+  /// Recognises a 407, which servers do not send (RFC 9110 §15.5.8), or the 401 that tinyproxy sends for a wrong login.
+  /// - Parameter peer: the port of the connection's peer (CURLINFO_PRIMARY_PORT).
   func refusesLogin(_ head: ResponseHead, to target: Address.Scheme, port peer: @autoclosure () -> Int) -> Bool {
     switch head.status {
-    // Hosts in NO_PROXY are connected to directly.
+    // Hosts in NO_PROXY are connected directly.
     case 407: reads(target) && peer() == Int(port)
     case 401: reads(target) && head["server"]?.utf8.starts(with: "tinyproxy/".utf8) == true
     default: false
     }
   }
 
-  /// Over plain http the proxy may have sent some statuses itself; in a tunnel all come from the server.
+  /// Over plain http the proxy may have sent some statuses itself; in a tunnel all are the server's.
   func letsThrough(_ status: Int, from target: Address.Scheme) -> Bool {
     !reads(target) || status < 500 && ![401, 403].contains(status)
   }

@@ -2,14 +2,13 @@ import CCurl
 import DownloadModel
 import Synchronization
 
-/// The current options of an easy handle: those that cost something are set only where they differ from the last
-/// transfer's.
+/// The current options of an easy handle. Expensive ones are set only if they differ from the last transfer's.
 struct TransferOptions: ~Copyable {
   /// Kept as long as libcurl points to it.
   private var ownLines: HeaderLines?
   private var detours: HeaderLines?
   private(set) var proxy: Proxy?
-  /// Nil while it is being set.
+  /// `nil` while it is being set.
   private var isHome: Bool? = true
   private var readsNetrc = true
   private var isHead = false
@@ -71,7 +70,7 @@ struct TransferOptions: ~Copyable {
       try easy.set(CURLOPT_BUFFERSIZE, size)
       bufferSize = size
     } catch {
-      // The handle still has its last transfer's buffer, because other transfers use the same connection (HTTP/2).
+      // The handle keeps its last transfer's buffer, because other transfers use the same connection (HTTP/2).
       guard case .curl(Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue), _) = error.cause else { throw error }
     }
   }

@@ -5,12 +5,12 @@ import Synchronization
 /// `TransportOptions` as libcurl's options, made once for each loop and applied once to each easy handle.
 final class TransferSettings {
   let options: TransportOptions
-  /// The header lines of every request that goes home (`TransferRequest.isHome`), and of every other one.
+  /// The header lines of every request to the user's host (`TransferRequest.isHome`), and of every other request.
   private let homeLines: HeaderLines
   private let otherLines: HeaderLines
   let given: GivenLines
   private(set) lazy var logins = LoginMemory()
-  /// By host and port; most hosts need no other.
+  /// By host and port; most hosts have no entry.
   var ways: [String: ConnectionWay] = [:]
   private let authorityFolder: String?
 
@@ -18,8 +18,8 @@ final class TransferSettings {
     self.options = options
     given = GivenLines(options.headerLines)
     authorityFolder = options.caFolder ?? dlm_curl_ca_folder().map { String(cString: $0) }
-    // Without coding, the bytes on disk are the origin's own, so that a range of them can be requested later. The agent
-    // is a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
+    // Without content coding, the bytes on disk are the origin's own, so that a range of them can be requested later.
+    // The agent is a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
     let own = ["Accept-Encoding: identity", "User-Agent: \(options.userAgent)"]
     // Neither is stored before both are made, because a noncopyable value must not be left half initialised.
     let homeLines = try HeaderLines((given.names.contains("user-agent") ? [own[0]] : own) + given.others)
@@ -33,7 +33,7 @@ final class TransferSettings {
   /// Half the stall timeout: how many nanoseconds a request may wait while its host is busy with others.
   var longestWait: UInt64 { UInt64(max(1, options.stallTimeout.milliseconds)) * 500_000 }
 
-  /// Whether several transfers to that address may turn out to use one connection (HTTP/2).
+  /// Whether several transfers to that URL may turn out to use one connection (HTTP/2).
   func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }
 
   // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
@@ -45,18 +45,18 @@ final class TransferSettings {
     return place.hasCredentials || options.logins?.hasLogin(for: place.host, isHome: isHome) == true
   }
 
-  /// Whether a header line is the login.
+  /// Whether a header line carries the login.
   func showsLogin(for place: Address, of request: TransferRequest) -> Bool {
     given.showsLogin && request.isHome(place) || GivenLines.own(of: request, for: place).showsLogin
   }
 
-  /// Away from home, the netrc file is read only for a login that names the host.
+  /// For other hosts, the netrc file is read only for a login that names the host.
   func readsNetrc(for place: Address, of request: TransferRequest) -> Bool {
     options.netrcFile == nil || request.isHome(place)
       || options.logins?.hasLogin(for: place.host, isHome: false) == true
   }
 
-  /// CURLOPT_NETRC. libcurl reads the file for each transfer, so it is set only where it has a login.
+  /// CURLOPT_NETRC. libcurl reads the file for each transfer, so it is set only if the file has a login.
   func apply(netrc isRead: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
     try easy.set(CURLOPT_NETRC, Int((isRead ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED).rawValue))
   }
@@ -67,7 +67,7 @@ final class TransferSettings {
     try easy.set(CURLOPT_SSLKEY, isHome ? identity.key : nil)
   }
 
-  /// - Parameter own: go before those of the same names.
+  /// - Parameter own: lines that replace those of the same names.
   func lines(isHome: Bool, _ own: GivenLines, adding more: [String]) throws(CurlFailure) -> HeaderLines {
     let usual = (isHome ? homeLines.texts : otherLines.texts).filter { !own.names.contains(HeaderLine($0).name) }
     return try HeaderLines(usual + own.others + more)
@@ -87,7 +87,7 @@ final class TransferSettings {
     // Header lines are for the server; a proxy's CONNECT gets none.
     try easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // A name lookup that hangs must not hold up cancellation or the end of the process.
+    // A name lookup that hangs must not delay cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, 1)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
     try apply([], to: easy)

@@ -5,34 +5,35 @@ import Synchronization
 /// The user's settings for connections; the same for every transfer of a transport.
 @dynamicMemberLookup
 package struct TransportOptions: Sendable {
-  /// All that an answer depends on.
+  /// The settings on which an answer depends.
   package var trust: Trust
   /// CURLOPT_CONNECTTIMEOUT_MS.
   package var connectTimeout: Duration = .seconds(10)
-  /// A transfer has stalled if no byte comes for this time, once its connection is up.
+  /// A transfer has stalled if no byte arrives for this time after its connection is up.
   package var stallTimeout: Duration = .seconds(30)
-  /// Bytes a second that a file must bring, over each such window; nil for any rate.
+  /// The lowest rate of a file in bytes a second, over each `rateWindow`; `nil` for no lower limit.
   package var leastRate: Int64?
   package var rateWindow: Duration = .seconds(30)
-  /// Used by all transports of a run. libcurl's own variables are ignored, except `NO_PROXY`.
+  /// Shared by all transports of a run. libcurl's own variables are ignored, except `NO_PROXY`.
   package var proxies: [Address.Scheme: Proxy] = [:]
-  /// Used by all transports of a run; nil for a run that keeps no cookies.
+  /// Shared by all transports of a run; `nil` for a run that keeps no cookies.
   package var cookieJar: CookieJar?
-  /// Asks for HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
+  /// Requests HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
   package var usesHTTP2 = false
-  /// How long further transfers to a new host wait at most for a connection that they may share (HTTP/2).
+  /// The longest wait of further transfers to a new host for a connection that they may share (HTTP/2).
   package var sharingWait: Duration = .milliseconds(30)
-  /// For how many transfers at a time connections are kept, at most.
+  /// The most parallel transfers for which connections are kept.
   package var width = 64
-  /// Used by all transports of a run; nil for no limit.
+  /// Shared by all transports of a run; `nil` for no limit.
   package var rateLimit: RateLimiter?
-  /// Statuses that are a refusal of their host, as 429 and 503 are.
+  /// Statuses that are a refusal of their host, like 429 and 503.
   package var retryOn: [ThrottlingStatuses] = []
-  /// Used by all transports of a run, which join it in the order in which they are made.
+  /// Shared by all transports of a run, which join it in the order in which they are made.
   package var group = TransportGroup()
-  /// Called on the loop's thread when a transfer has ended; nil for a run without a report.
+  /// Called on the loop's thread when a transfer has ended; `nil` for a run without a report.
   package var onTransfer: (@Sendable (TransferTimes) -> Void)?
-  /// For how long a host must bring too little to have collapsed (`HostPace`), and who knows its addresses: for tests.
+  /// How long a host's rate must be too low to have collapsed (`HostPace`), and the lookup of its addresses; variable
+  /// for tests.
   var collapseTime: Duration = .seconds(5)
   var lookUp: @Sendable (_ host: String) async -> [String] = HostPace.addresses
 
