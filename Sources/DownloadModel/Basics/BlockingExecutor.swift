@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A serial executor for work that blocks on the disk or a pipe, so that nothing holds up the cooperative pool.
+/// A serial executor for work that blocks on the disk or a pipe, so that it does not occupy the cooperative pool.
 package final class BlockingExecutor: SerialExecutor {
   private let queue: DispatchQueue
 

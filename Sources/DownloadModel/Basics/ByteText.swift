@@ -1,5 +1,5 @@
-/// A text from outside as a key: equal to another where their bytes are equal (HTTP rule 52). Swift's `String` is equal
-/// by canonical equivalence, while to servers and file systems `é` and `e` with an accent behind it are two names.
+/// A text from outside as a key: two are equal if their bytes are equal (HTTP rule 52). Swift's `String` compares by
+/// canonical equivalence, but servers and file systems treat `é` and `e` with a combining accent as two names.
 package struct ByteText: Hashable, Comparable, Sendable {
   package let text: String
 

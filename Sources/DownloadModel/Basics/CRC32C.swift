@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// CRC-32C (RFC 9260, appendix A): what object stores say of what they hold.
+/// CRC-32C (RFC 9260, appendix A), a checksum that object stores give for their objects.
 enum CRC32C {
   private static let table = (0..<256 as Range<UInt32>).map { index in
     (0..<8).reduce(index) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ 0x82F6_3B78 : crc >> 1 }

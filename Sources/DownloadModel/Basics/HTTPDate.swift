@@ -1,15 +1,15 @@
 package import Glibc
 
-/// A date of HTTP (RFC 9110 §5.6.7), read in its three forms, as seconds since 1970 UTC.
+/// An HTTP date (RFC 9110 §5.6.7), read in its three forms, as seconds since 1970 UTC.
 package struct HTTPDate: Equatable {
   package let seconds: Int64
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`, byte by byte:
-  /// each file that a cache answers for has a date.
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`. Parsed byte by
+  /// byte, because each file answered from the cache has a date.
   package init?(_ text: String) {
     var text = text
     let seconds = text.withUTF8 { text in
-      // In the obsolete form the day's name has no fixed length.
+      // In the obsolete form, the name of the day has no fixed length.
       let rest = text[(text.firstIndex { !Self.isLetter($0) } ?? 0)...]
       return Self.seconds(text[...], "aaa, 11 bbb 0000 22:33:44 GMT")
         ?? Self.seconds(text[...], "aaa bbb _1 22:33:44 0000")
@@ -19,8 +19,8 @@ package struct HTTPDate: Equatable {
     self.seconds = seconds
   }
 
-  /// - Parameter form: digits stand for those of a field (year, day, hour, minute, second), `_` for a blank or a digit
-  ///   of the day, `a` for any letter, `b` for one of the month.
+  /// - Parameter form: digits stand for the digits of a field (year, day, hour, minute, second), `_` for a blank or a
+  ///   digit of the day, `a` for any letter, `b` for a letter of the month.
   private static func seconds(
     _ text: Slice<UnsafeBufferPointer<UInt8>>, _ form: StaticString, yearDigits: Int = 4
   ) -> Int64? {
@@ -62,7 +62,7 @@ package struct HTTPDate: Equatable {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ].map { $0.utf8.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
 
-  /// Days from 1970-01-01 in the Gregorian calendar; a year counted from March has its leap day at the end.
+  /// Days from 1970-01-01 in the Gregorian calendar; a year that starts in March has its leap day at the end.
   /// - Parameter month: from 0.
   private static func days(_ year: Int64, _ month: Int, _ day: Int64) -> Int64 {
     let shifted = month < 2 ? year - 1 : year
@@ -75,9 +75,9 @@ package struct HTTPDate: Equatable {
 }
 
 extension tm {
-  /// As strftime(3) writes it: in English, because no part of the program sets a locale.
+  /// The text that strftime(3) writes: in English, because no part of the program sets a locale.
   /// - Parameter seconds: since 1970.
-  /// - Parameter isLocal: whether it is the time of this user's zone, and not UTC.
+  /// - Parameter isLocal: whether to use the user's time zone instead of UTC.
   package static func text(_ seconds: Int64, _ format: String, isLocal: Bool = false) -> String {
     var time = time_t(seconds)
     var fields = tm()

@@ -1,4 +1,4 @@
-/// A value of RFC 8259, for programs: a line of progress, or what a command says with `--json`.
+/// A JSON value (RFC 8259) for programs: a line of progress, or the output of a command with `--json`.
 package enum JSONValue: Sendable, Equatable {
   case null
   case flag(Bool)
@@ -10,7 +10,7 @@ package enum JSONValue: Sendable, Equatable {
 
   package init(_ fields: JSONFields) { self = .object(fields.mapValues { $0.json }) }
 
-  /// The value as it is written, an object's fields in the order of their names.
+  /// The value as JSON text, with an object's fields sorted by name.
   package var text: String {
     switch self {
     case .null: "null"
@@ -26,8 +26,8 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// RFC 8259 §7: quote, backslash and control characters are escaped, and so is all that a terminal must not get,
-  /// since people look at such lines too. The value stays what it is.
+  /// Escapes quotes, backslashes and control characters (RFC 8259 §7), and all characters that a terminal must not
+  /// receive, because people also look at such lines. The value stays the same.
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
@@ -48,7 +48,7 @@ package enum JSONValue: Sendable, Equatable {
   }
 }
 
-/// What may be a field of an object: Swift's own values as they are; nil is null.
+/// A value that may be a field of an object. Swift's own values are used directly; `nil` becomes null.
 package protocol JSONRepresentable: Sendable {
   var json: JSONValue { get }
 }
@@ -80,7 +80,7 @@ extension Array: JSONRepresentable where Element: JSONRepresentable {
 }
 
 extension Unicode.Scalar {
-  /// Whether it must not reach a terminal as it is. The joiners U+200C and U+200D may: scripts and emoji need them.
+  /// Whether it must not reach a terminal unescaped. The joiners U+200C and U+200D may: scripts and emoji need them.
   package var isHarmful: Bool {
     switch value {
     case 0x20...0x7E: false

@@ -1,9 +1,9 @@
 #if DLM_POSIX_LOCK
   package import Glibc
 
-  /// A value that one thread at a time reads and changes, where the thread sanitizer runs: it knows a POSIX mutex, but
-  /// not `Synchronization.Mutex`, whose library is not instrumented. Sendable although it holds pointers, since nothing
-  /// else has them, and what they point at is used between lock and unlock only.
+  /// A value that one thread at a time reads and changes, for builds with the thread sanitizer: it understands a POSIX
+  /// mutex, but not `Synchronization.Mutex`, whose library is not instrumented. Sendable although it holds pointers,
+  /// because no other code has them, and their memory is used only between lock and unlock.
   package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)

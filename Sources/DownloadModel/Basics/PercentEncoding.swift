@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Percent-encoding (RFC 3986 §2.1); decodes one level.
 package enum PercentEncoding {
-  /// All but unreserved characters (RFC 3986 §2.3), and those that are kept.
+  /// Encodes all but unreserved characters (RFC 3986 §2.3) and the `kept` ones.
   package static func encode(_ text: some StringProtocol, keeping kept: String = "") -> String {
     let plain = "-._~\(kept)".utf8
     return String(utf8: encoded(text.utf8) { !$0.isLetterOrDigit && !plain.contains($0) })
@@ -12,12 +12,12 @@ package enum PercentEncoding {
     text.flatMap { mustEncode($0) ? Array("%\([$0].hexadecimal.uppercased())".utf8) : [$0] }
   }
 
-  /// The octets that a text encodes, with an incomplete `%` as it is; nil if nothing is encoded.
+  /// The octets that a text encodes, with an incomplete `%` unchanged; `nil` if nothing is encoded.
   package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
   }
 
-  /// - Returns: nil if it is strict, as for RFC 8187, and a `%` lacks its two hex digits.
+  /// - Returns: `nil` if `isStrict`, as for RFC 8187, and a `%` lacks its two hex digits.
   package static func octets(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count)
@@ -47,7 +47,7 @@ package enum PercentEncoding {
 }
 
 package enum Base64 {
-  /// Blanks and line ends are skipped, and many senders leave out what fills the last four characters.
+  /// Skips blanks and line ends. The padding of the last four characters may be missing, as many senders omit it.
   package static func octets(_ text: [UInt8]) -> [UInt8]? {
     let digits = text.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }
     let filled = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)

@@ -1,10 +1,10 @@
-/// Removes logins (RFC 3986 §3.2.1) and the parameters that sign or unlock an address from texts for users. The gates
-/// of the front door and of TerminalProgress apply it; texts from which something is fetched again (the wire, the
-/// index, `--failed`) stay whole.
+/// Removes logins (RFC 3986 §3.2.1) and signing or unlocking parameters of URLs from texts for users. Applied by the
+/// gates of the program and of TerminalProgress. Texts from which a file is downloaded again (the network, the index,
+/// `--failed`) stay complete.
 package enum Redaction {
   package static let mark = "…"
 
-  /// A text that may contain addresses, without their logins and the values of their secret parameters:
+  /// A text that may contain URLs, without their logins and the values of their secret parameters:
   /// `https://u:p@host/x?X-Amz-Signature=1f&part=2` becomes `https://host/x?X-Amz-Signature=…&part=2`.
   package static func redacted(_ text: some StringProtocol) -> String {
     // Most texts contain neither an @ nor a =.
@@ -12,14 +12,14 @@ package enum Redaction {
     return scan(Array(text.utf8)) { $0 <= 0x20 || "\"'<>".utf8.contains($0) }
   }
 
-  /// A text that is meant as one address, which may have a login without a well-formed scheme: a text that is none
-  /// loses everything from its scheme's end to its last `@`.
+  /// A text that is meant as one URL, which may have a login without a well-formed scheme. If it is no URL, it loses
+  /// everything from the end of its scheme to its last `@`.
   package static func redactedAddress(_ text: some StringProtocol) -> String {
     if let address = try? Address(text) { return address.redacted }
     return scan(Array(withoutLogin(text).utf8)) { _ in false }
   }
 
-  /// A text without what stands between its scheme, if it has one, and its last `@`.
+  /// A text without the part between its scheme, if it has one, and its last `@`.
   package static func withoutLogin(_ text: some StringProtocol) -> String {
     var bytes = Array(text.utf8)
     let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
@@ -27,12 +27,12 @@ package enum Redaction {
     return String(utf8: bytes)
   }
 
-  /// A `data:` address as messages show it, any other as it is.
+  /// A `data:` URL shortened for messages; any other URL unchanged.
   package static func shortened(_ address: String) -> String {
     DataAddress.isMeant(address) && address.utf8.count > 60 ? address.prefix(59) + mark : address
   }
 
-  /// Whether a text looks like an address with a login and without a scheme: `user:secret@host/x`.
+  /// Whether a text looks like a URL with a login and without a scheme: `user:secret@host/x`.
   package static func isLoginWithoutScheme(_ text: some StringProtocol) -> Bool {
     let bytes = text.utf8
     guard let end = bytes.firstIndex(where: { ":/".utf8.contains($0) }), bytes[end] == UInt8(ascii: ":"),
@@ -41,9 +41,9 @@ package enum Redaction {
     return bytes[end...].contains(UInt8(ascii: "@")) && bytes[end...].firstRange(of: "://".utf8) == nil
   }
 
-  /// Whether the value of a parameter signs the address or unlocks what it names: the parameters of AWS, Google
-  /// (`X-Goog-…`), Azure (`sig`), CloudFront (`Policy`, `Key-Pair-Id`) and Akamai (`hdnts`, `hdnea`), and the usual
-  /// names of tokens and keys. Of `auth[token]` each part is a name.
+  /// Whether a parameter's value signs the URL or unlocks its file: the parameters of AWS, Google (`X-Goog-…`), Azure
+  /// (`sig`), CloudFront (`Policy`, `Key-Pair-Id`) and Akamai (`hdnts`, `hdnea`), and the usual names of tokens and
+  /// keys. Each part of `auth[token]` is a name.
   package static func isSecret(parameter name: some StringProtocol) -> Bool {
     (PercentEncoding.decode(name) ?? Array(name.utf8)).split { "[]".utf8.contains($0) }.contains { part in
       let plain = Substring(String(utf8: part.filter { !"-_.".utf8.contains($0) }).lowercased())
@@ -64,7 +64,8 @@ package enum Redaction {
 
   // MARK: Scanning
 
-  /// - Parameter endsValue: what ends a parameter's value besides `&`, `;` and `#`: in a sentence, a blank or a quote.
+  /// - Parameter endsValue: bytes that end a parameter's value besides `&`, `;` and `#`: in a sentence, a blank or a
+  ///   quote.
   fileprivate static func scan(_ bytes: [UInt8], _ endsValue: (UInt8) -> Bool) -> String {
     var kept: [UInt8] = []
     kept.reserveCapacity(bytes.count)
@@ -92,7 +93,8 @@ package enum Redaction {
     return String(utf8: kept)
   }
 
-  /// Behind the last `@` of the authority. A login that is only the mark stays: it says that one is to be given.
+  /// The position behind the last `@` of the authority. A login that is only the mark stays, because it shows that a
+  /// login is missing.
   private static func endOfLogin(_ bytes: [UInt8], from start: Int) -> Int {
     let end = bytes[start...].firstIndex { "/?#\n\"'".utf8.contains($0) } ?? bytes.count
     guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return start }
@@ -108,10 +110,10 @@ extension Address {
   }
 }
 
-/// The parameters by which storage services sign addresses (HTTP rules 27 and 30). They say who may ask and until when,
-/// and differ from one list to the next; which file is meant, the rest of the address says.
+/// The parameters with which storage services sign URLs (HTTP rules 27 and 30). They limit access to a user and a time,
+/// and differ from one list to the next; the rest of the URL identifies the file.
 package enum SignedQuery {
-  /// An address without the parameters of a known signature.
+  /// A URL without the parameters of a known signature.
   package static func unsigned(_ address: String) -> String {
     guard let mark = address.utf8.firstIndex(of: UInt8(ascii: "?")),
       case let query = address[address.utf8.index(after: mark)...], mayBeSigned(query)
@@ -124,7 +126,7 @@ package enum SignedQuery {
     return String(address[..<mark]) + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
   }
 
-  /// Every scheme has a name with "sig" in it; looked for first, because a list may have a million queries.
+  /// Every scheme has a name that contains "sig". Checked first, because a list may have a million queries.
   private static func mayBeSigned(_ query: Substring) -> Bool {
     var last: UInt32 = 0
     for byte in query.utf8 {
@@ -134,9 +136,9 @@ package enum SignedQuery {
     return false
   }
 
-  /// A parameter counts as the scheme's only beside those that identify the scheme: elsewhere `se` may select the file.
+  /// A parameter belongs to the scheme only beside those that identify the scheme: elsewhere `se` may select the file.
   private struct Scheme {
-    /// One name of each group must be there. Lower case.
+    /// One name of each group must be present. Lower case.
     var marks: [Set<String>]
     var names: Set<String> = []
     var prefix: String?
@@ -149,7 +151,7 @@ package enum SignedQuery {
     // AWS Signature Version 4, query string; Google Cloud Storage V4.
     Scheme(marks: [["x-amz-signature"]], prefix: "x-amz-"),
     Scheme(marks: [["x-goog-signature"]], prefix: "x-goog-"),
-    // Their second versions.
+    // The second versions of both.
     Scheme(
       marks: [["signature"], ["awsaccesskeyid", "googleaccessid"]],
       names: ["signature", "expires", "awsaccesskeyid", "googleaccessid", "x-amz-security-token"]),
@@ -157,7 +159,7 @@ package enum SignedQuery {
     Scheme(
       marks: [["signature"], ["key-pair-id"]],
       names: ["signature", "expires", "policy", "key-pair-id", "hash-algorithm"]),
-    // Azure's shared access signature; `jwt` is what GitHub's release files add to it.
+    // Azure's shared access signature; GitHub's release files add `jwt`.
     Scheme(
       marks: [["sig"], ["sv", "se"]],
       names: [

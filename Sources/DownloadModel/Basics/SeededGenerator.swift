@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Numbers that look random and are the same for the same seed: SplitMix64 (Steele, Lea, Flood 2014).
+/// Pseudorandom numbers that are equal for equal seeds: SplitMix64 (Steele, Lea, Flood 2014).
 package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
-  /// 2⁶⁴ divided by the golden ratio: how far one state is from the next.
+  /// 2⁶⁴ divided by the golden ratio: the distance between two states.
   package static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   package init(_ seed: UInt64) { state = seed }
@@ -14,7 +14,7 @@ package struct SeededGenerator: RandomNumberGenerator {
     return Self.mix(state)
   }
 
-  /// Gives neighbours numbers that have nothing to do with each other.
+  /// Maps neighbouring numbers to unrelated ones.
   package static func mix(_ number: UInt64) -> UInt64 {
     var number = number
     number = (number ^ number >> 30) &* 0xBF58_476D_1CE4_E5B9

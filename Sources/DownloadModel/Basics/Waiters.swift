@@ -1,19 +1,19 @@
 import Synchronization
 
-/// A value behind a lock, and the tasks that wait until it has what each of them needs (Hoare's monitor). A wait is a
-/// closure that takes an answer from the value, or finds none yet. It is asked within the lock, at once and then after
-/// each change, in the order in which the tasks came; each goes on once, with its answer or because it was cancelled.
-/// No actor: what changes the value is often a loop's thread, which must not wait.
+/// A value behind a lock, and the tasks that wait until it can answer them (Hoare's monitor). A wait is a closure that
+/// takes an answer from the value, or returns `nil`. It runs under the lock, at once and then after each change, in the
+/// order in which the tasks started to wait. Each task resumes once, with its answer or because it was cancelled. Not
+/// an actor: the value is often changed by a loop's thread, which must not wait.
 package final class Waiters<Value: Sendable>: Sendable {
   private typealias Resume = @Sendable () -> Void
-  /// Gives what resumes the task with its answer; nil as long as there is none.
+  /// Returns a closure that resumes the task with its answer; `nil` as long as there is no answer.
   private typealias Waiter = @Sendable (inout Value) -> Resume?
 
   private struct Guarded {
     var value: Value
     var waiting: [Waiter] = []
 
-    /// Asks the waiters from a place on. An answer that one takes may let an earlier one go on.
+    /// Runs the waiters from a position on. An answer that one takes may let an earlier one continue.
     mutating func takeReady(from place: Int = 0) -> [Resume] {
       var place = place
       var ready = [Resume]()
@@ -34,8 +34,8 @@ package final class Waiters<Value: Sendable>: Sendable {
 
   package init(_ value: Value) { guarded = Lock(Guarded(value: value)) }
 
-  /// Reads or changes the value; then the tasks go on that can.
-  /// - Parameter body: runs within the lock, so it must neither block nor use these waiters.
+  /// Reads or changes the value; then resumes the tasks that have an answer.
+  /// - Parameter body: runs under the lock, so it must neither block nor use these waiters.
   package func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
     let (result, ready) = guarded.withLock { guarded in
       let result = body(&guarded.value)
@@ -46,8 +46,8 @@ package final class Waiters<Value: Sendable>: Sendable {
   }
 
   /// Suspends until the value has an answer, or the task is cancelled.
-  /// - Parameter take: as the body of `withLock`; changes nothing where it returns nil.
-  /// - Returns: nil for a cancelled task, which has taken nothing.
+  /// - Parameter take: like the body of `withLock`; must change nothing if it returns `nil`.
+  /// - Returns: `nil` for a cancelled task, which has taken nothing.
   package nonisolated(nonsending) func wait<Answer: Sendable>(
     _ take: @escaping @Sendable (inout Value) -> Answer?
   ) async -> Answer? {
@@ -55,13 +55,13 @@ package final class Waiters<Value: Sendable>: Sendable {
     return await wait { value -> Answer?? in
       cancellation.hasCome.load(ordering: .relaxed) ? .some(nil) : take(&value).map { .some($0) }
     } onCancel: {
-      // Within the lock, so that the waiter is either asked later or found here.
+      // Under the lock, so that the waiter either runs later or is found here.
       withLock { _ in cancellation.hasCome.store(true, ordering: .relaxed) }
     }
   }
 
   /// Suspends until the value has an answer, also in a cancelled task.
-  /// - Parameter onCancel: called once if the task is cancelled, outside the lock; can bring an answer.
+  /// - Parameter onCancel: called once if the task is cancelled, outside the lock; may provide an answer.
   package nonisolated(nonsending) func wait<Answer: Sendable>(
     _ take: @escaping @Sendable (inout Value) -> Answer?, onCancel: @Sendable () -> Void
   ) async -> Answer {
@@ -84,5 +84,5 @@ package final class Waiters<Value: Sendable>: Sendable {
   }
 }
 
-/// Read and written within the lock.
+/// Read and written under the lock.
 private final class Cancellation: Sendable { let hasCome = Atomic(false) }

@@ -1,17 +1,17 @@
-/// The directives of a `Cache-Control` field (RFC 9111 §5.2); names are asked for in lower case. One that restricts
-/// counts wherever a comma may begin it, even inside a quoted string. One that permits counts only in the form of the
-/// grammar; malformed, or twice with different arguments, it permits nothing (§4.2.1).
+/// The directives of a `Cache-Control` field (RFC 9111 §5.2), looked up by lower-case names. A restricting directive
+/// counts wherever a comma may start it, even inside a quoted string. A permitting one counts only in the form of the
+/// grammar; if malformed, or given twice with different arguments, it permits nothing (§4.2.1).
 package struct CacheControl: Equatable {
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
   private let field: String
 
-  /// - Parameter field: the values of all lines, joined with commas; nil for none.
+  /// - Parameter field: the values of all lines, joined with commas; `nil` for none.
   package init(_ field: String?) { self.field = field ?? "" }
 
   package var isEmpty: Bool { field.isEmpty }
 
-  /// Whether a directive that restricts is there, with or without argument.
+  /// Whether the restricting directive is present, with or without an argument.
   package func restricts(_ name: StaticString) -> Bool {
     withBytes { field in
       var start = field.startIndex
@@ -34,8 +34,8 @@ package struct CacheControl: Equatable {
     }
   }
 
-  /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); nil without the directive. `strictest`
-  /// stands for an argument that is malformed or contradicts another one, `bare` for none.
+  /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); `nil` without the directive. Returns
+  /// `strictest` for a malformed or contradictory argument, and `bare` for a missing one.
   package func seconds(_ name: StaticString, strictest: Int64, bare: Int64? = nil) -> Int64? {
     withBytes { field in
       var seconds: Int64?
@@ -49,7 +49,7 @@ package struct CacheControl: Equatable {
 
   // MARK: Reading
 
-  // Computed, so that the compiler puts the numbers in their places.
+  // Computed, so that the compiler inlines the numbers.
   private static var equals: UInt8 { UInt8(ascii: "=") }
   private static var comma: UInt8 { UInt8(ascii: ",") }
   private static var quote: UInt8 { UInt8(ascii: "\"") }
@@ -60,7 +60,8 @@ package struct CacheControl: Equatable {
     return field.withUTF8 { body($0[...]) }
   }
 
-  /// Calls `body` with the argument of each such directive. A comma in a quoted string ends none (RFC 9110 §5.6.4).
+  /// Calls `body` with the argument of each such directive. A comma in a quoted string does not end a directive (RFC
+  /// 9110 §5.6.4).
   private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Bytes?) -> Void) {
     var isQuoted = false
     var isEscaped = false
@@ -85,7 +86,7 @@ package struct CacheControl: Equatable {
     let equals = directive.firstIndex(of: equals)
     guard isName(directive[..<(equals ?? directive.endIndex)], name) else { return }
     guard let equals else { return body(nil) }
-    // A blank beside the sign (§5.2) makes the argument as wrong as an empty one.
+    // A blank beside the equals sign (§5.2) makes the argument as invalid as an empty one.
     let isApart = equals > directive.startIndex && OptionalWhiteSpace.contains(directive[equals - 1])
     body(isApart ? directive[equals..<equals] : directive[(equals + 1)...])
   }
@@ -107,7 +108,7 @@ package struct CacheControl: Equatable {
     }
   }
 
-  /// Ignores blanks around the text, and case.
+  /// Ignores case and blanks around the text.
   private static func isName(_ text: Bytes, _ name: StaticString) -> Bool {
     let text = OptionalWhiteSpace.trimmed(text)
     return name.withUTF8Buffer { name in

@@ -1,10 +1,10 @@
 /// A content coding (RFC 9110 §8.4.1) that dlm can remove.
 package enum ContentCoding: Sendable, Equatable {
   case gzip
-  /// The zlib format; some servers send bare DEFLATE data under this name.
+  /// The zlib format; some servers send raw DEFLATE data under this name.
   case deflate
   case brotli
-  /// These two of lists only.
+  /// Only for lists.
   case zstd, xz
 
   init?(_ token: some StringProtocol) {

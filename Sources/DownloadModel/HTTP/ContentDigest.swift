@@ -2,11 +2,11 @@ import FoundationEssentials
 
 /// A checksum of a file's bytes.
 public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
-  /// Of two, the longer is the stronger.
+  /// Of two algorithms, the longer is the stronger.
   public enum Algorithm: String, Sendable, CaseIterable {
     case crc32c, md5, sha1, sha224, sha256, sha384, sha512
 
-    /// CRC-32C, MD5 and SHA-1 find accidents; they do not, or no longer, withstand an attacker.
+    /// CRC-32C, MD5 and SHA-1 detect accidental changes; they do not, or no longer, withstand an attacker.
     package var findsForgery: Bool { length >= 28 }
 
     /// Length of a digest in bytes.
@@ -24,10 +24,10 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
   }
 
   public let algorithm: Algorithm
-  /// As many as the algorithm has.
+  /// As many bytes as the algorithm has.
   public let bytes: [UInt8]
 
-  /// - Returns: nil if the length is not the algorithm's.
+  /// - Returns: `nil` if the length is not the algorithm's.
   package init?(_ algorithm: Algorithm, _ bytes: [UInt8]) {
     guard bytes.count == algorithm.length else { return nil }
     self.init(unchecked: algorithm, bytes)
@@ -56,16 +56,16 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
     self.init(algorithm, Array(bytes))
   }
 
-  /// From hexadecimal digits alone, whose number names the algorithm; too few name none.
+  /// From hexadecimal digits alone, whose number identifies the algorithm; `nil` for fewer than 32 digits.
   package init?(hex: some StringProtocol) {
     let count = hex.utf8.count
     guard count >= 32, let algorithm = Algorithm.allCases.first(where: { $0.length * 2 == count }) else { return nil }
     self.init(algorithm, hex: hex)
   }
 
-  /// From a text as publishers give it: `sha256:HEX`, as `description` does, `sha-256=BASE64`, `multihash:1220HEX` and
-  /// that without the name, the strongest of `sha256-BASE64 sha512-BASE64` (Subresource Integrity), or hexadecimal
-  /// digits alone.
+  /// From the notations of publishers: `sha256:HEX`, as in `description`; `sha-256=BASE64`; `multihash:1220HEX`, also
+  /// without the name; the strongest of `sha256-BASE64 sha512-BASE64` (Subresource Integrity); or hexadecimal digits
+  /// alone.
   public init?(_ text: some StringProtocol) {
     let digests = text.split(separator: " ").compactMap { Self(one: String($0)) }
     guard let strongest = digests.max(by: { $0.algorithm.length < $1.algorithm.length }) else { return nil }
@@ -85,14 +85,14 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
       self.init(multihash: value)
       return
     }
-    // apt says MD5Sum.
+    // apt writes MD5Sum.
     guard let algorithm = Algorithm(rawValue: name == "md5sum" ? "md5" : name),
       let digest = Self(algorithm, hex: value) ?? Self(algorithm, base64: value.prefix { $0 != "?" })
     else { return nil }
     self = digest
   }
 
-  /// Algorithms' numbers in multicodec's table, and lengths.
+  /// The algorithms' numbers in multicodec's table, with the lengths.
   private static let multihashes: [(start: String, algorithm: Algorithm)] = [
     ("1114", .sha1), ("1220", .sha256), ("1340", .sha512), ("2030", .sha384), ("d50110", .md5),
   ]

@@ -1,8 +1,8 @@
 import CDigest
 import FoundationEssentials
 
-/// Takes bytes as they come and gives their digest, by libcrypto's functions of one algorithm each: they need no
-/// allocation, and a machine's configuration for TLS does not forbid them.
+/// Computes a digest of bytes as they arrive, with libcrypto's functions for single algorithms: they need no
+/// allocation, and a machine's TLS configuration cannot disable them.
 package struct ContentHasher: ~Copyable, Sendable {
   package let algorithm: ContentDigest.Algorithm
   private var state = dlm_hash()
@@ -33,7 +33,7 @@ package struct ContentHasher: ~Copyable, Sendable {
 
   package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
-  /// The digest of the bytes so far; more may come.
+  /// The digest of the bytes so far; more may follow.
   package func finish() -> ContentDigest {
     if algorithm == .crc32c {
       return ContentDigest(unchecked: algorithm, withUnsafeBytes(of: (~crc).bigEndian) { Array($0) })

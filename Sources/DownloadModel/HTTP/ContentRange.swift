@@ -1,8 +1,8 @@
 /// Content-Range (RFC 9110 §14.4) of unit `bytes`: `bytes 0-9/100`, `bytes 0-9/*`, `bytes */100`.
 package struct ContentRange: Sendable, Equatable {
-  /// First to last byte; nil in a 416, which gives only the complete length.
+  /// First to last byte; `nil` in a 416, which gives only the complete length.
   package let range: ClosedRange<Int64>?
-  /// Length of the whole file in bytes; nil if the server does not give it.
+  /// Length of the whole file in bytes; `nil` if the server does not give it.
   package let completeLength: Int64?
 
   package init?(_ text: String) {

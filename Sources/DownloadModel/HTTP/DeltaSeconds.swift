@@ -2,7 +2,7 @@
 package enum DeltaSeconds {
   package static let largest: Int64 = 1 << 31
 
-  /// - Returns: nil for anything but digits.
+  /// - Returns: `nil` for anything but digits.
   package static func read(_ digits: some Collection<UInt8>) -> Int64? {
     guard !digits.isEmpty else { return nil }
     var number: Int64 = 0

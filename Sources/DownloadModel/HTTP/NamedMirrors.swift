@@ -1,7 +1,7 @@
-/// Mirrors of a file, as the server of its URL names them in an answer (RFC 6249), and the digest that proves what they
-/// send. Without a digest that RFC forbids using them.
+/// Mirrors of a file that the server of its URL names in an answer (RFC 6249), and the digest that verifies their
+/// bytes. Without a digest, the RFC forbids using them.
 package final class NamedMirrors: Sendable {
-  /// The first to ask first.
+  /// In the order in which to try them.
   package let mirrors: [Address]
   package let digest: ContentDigest
 
@@ -9,10 +9,10 @@ package final class NamedMirrors: Sendable {
   /// Bytes of a URL.
   private static let longest = 2_048
 
-  /// What a redirect could not do, a link cannot do either: it leads to http or https, and not from https to http.
+  /// The targets have the limits of a redirect: only http or https, and never from https to http.
   /// - Parameters:
-  ///   - asked: the URLs that were asked up to this answer.
-  ///   - target: where the answer itself leads.
+  ///   - asked: the URLs that were requested up to this answer.
+  ///   - target: the target of the answer itself, if it is a redirect.
   package init?(_ head: ResponseHead, asked: [Address], target: Address? = nil) {
     let links = head.links("duplicate")
     guard !links.isEmpty, let digest = head.digest, digest.algorithm.findsForgery else { return nil }

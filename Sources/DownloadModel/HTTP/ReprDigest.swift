@@ -1,7 +1,7 @@
 /// The digest of the whole representation, also in a 206, as the server gives it: `Repr-Digest` (RFC 9530 §3,
-/// `sha-256=:base64:, sha-512=:base64:`), or `Digest` of before (RFC 3230 §4.3.2, `SHA-256=base64,MD5=base64`).
+/// `sha-256=:base64:, sha-512=:base64:`), or the earlier `Digest` (RFC 3230 §4.3.2, `SHA-256=base64,MD5=base64`).
 package enum ReprDigest {
-  /// The strongest digest that is understood. A malformed member is ignored: it must not fail a file that is right.
+  /// The strongest supported digest. A malformed member is ignored: it must not fail a correct file.
   package static func strongest(_ field: String, isLegacy: Bool = false) -> ContentDigest? {
     field.split(separator: ",").compactMap { member(OptionalWhiteSpace.trimmed($0), isLegacy) }
       .max { $0.algorithm.length < $1.algorithm.length }
@@ -9,7 +9,7 @@ package enum ReprDigest {
 
   private static func member(_ text: Substring, _ isLegacy: Bool) -> ContentDigest? {
     guard let equals = text.firstIndex(of: "=") else { return nil }
-    // RFC 8941 allows parameters after the value; they mean nothing here.
+    // RFC 8941 allows parameters after the value; none is defined here.
     let value = text[text.index(after: equals)...].prefix { $0 != ";" }
     let algorithm: ContentDigest.Algorithm
     switch text[..<equals].lowercased() {

@@ -1,8 +1,8 @@
-/// The subjects on which only dlm itself may send header lines: with a user's `Range`, half a file would pass for all.
+/// The subjects for which only dlm may send header lines: with a user's `Range`, half a file would count as complete.
 package enum ReservedMatter: Sendable, Equatable {
   case proxyLogin, range, condition, coding, body
 
-  /// Nil for a field, in lower case, that anybody may send.
+  /// `nil` for a field, in lower case, that users and lists may send.
   package init?(field: some StringProtocol) {
     switch field {
     case "proxy-authorization": self = .proxyLogin

@@ -1,21 +1,21 @@
-/// Status and header fields of a final response, as the bytes that arrived: a field costs nothing until it is read.
+/// Status and header fields of a final response, as the received bytes: a field costs nothing until it is read.
 package struct ResponseHead: Sendable {
   package let status: Int
-  /// The address that answered, without credentials, where redirects led away from the requested one.
+  /// The URL that answered, without credentials, if redirects led away from the requested one.
   package var effectiveURL: String?
   /// Whether the host throttles with this status (`ThrottlingStatuses`).
   package var isRefusal = false
-  /// Of a 401, whether the request carried a login.
+  /// For a 401: whether the request carried a login.
   package var sentLogin = false
-  /// What the body shows of its last coding, where it has one (`bodyCoding`).
+  /// What the first bytes of the body show about its last coding, if it has one (`bodyCoding`).
   package var seenCoding = SeenCoding.once
   private let block: [UInt8]
   private let starts: [Int]
-  /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values. Read
-  /// once, as the framing and the file both need it.
+  /// Content-Length (RFC 9110 §8.6) in bytes; `nil` if absent, malformed, or given twice with different values. Parsed
+  /// once, because both the framing and the file need it.
   package private(set) var contentLength: Int64?
 
-  /// - Parameter block: header lines separated by LF or CRLF, without the status line; `starts` says where each begins.
+  /// - Parameter block: header lines separated by LF or CRLF, without the status line; `starts` has the offset of each.
   package init(status: Int, block: [UInt8], starts: [Int]) {
     self.status = status
     self.block = block
@@ -23,8 +23,8 @@ package struct ResponseHead: Sendable {
     contentLength = self["content-length"].flatMap(Self.length)
   }
 
-  /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil if there
-  /// is none. A value that is not UTF-8 is read as ISO-8859-1, as older servers mean it (RFC 9110 §5.5).
+  /// The values of all lines of that name, without surrounding blanks, joined with ", " (RFC 9110 §5.3); `nil` without
+  /// such a line. A value that is not UTF-8 is read as ISO-8859-1, which older servers use (RFC 9110 §5.5).
   /// - Parameter name: lower case.
   package subscript(_ name: StaticString) -> String? {
     var found: String?
@@ -36,14 +36,14 @@ package struct ResponseHead: Sendable {
   }
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
-    // Validating takes longer than all else about a value, and nearly all are ASCII.
+    // Validation is the slowest step for a value, and nearly all values are ASCII.
     if bytes.allSatisfy({ $0 < 0x80 }) { return String(utf8: bytes) }
     return String(validating: bytes, as: UTF8.self)
       ?? String(String.UnicodeScalarView(bytes.map(Unicode.Scalar.init)))
   }
 
-  /// Whether the body is all that the server has to give: unknown codes of the class 2xx are as 200 (RFC 9110 §15), and
-  /// 203 is a 200 that a proxy changed. A 202 with Retry-After is a notice that the file is not ready yet.
+  /// Whether the body is the whole file: unknown codes of the class 2xx count as 200 (RFC 9110 §15), and 203 is a 200
+  /// that a proxy changed. A 202 with Retry-After says that the file is not ready yet.
   package var isWhole: Bool {
     switch status {
     case _ where isRefusal: false
@@ -53,7 +53,7 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// Bytes: 1 PiB, longer than any file. What a server claims beyond is no length.
+  /// In bytes: 1 PiB, longer than any file. A larger length from a server is invalid.
   package static let longestFile: Int64 = 1 << 50
 
   private static func length(_ field: String) -> Int64? {
@@ -62,32 +62,32 @@ package struct ResponseHead: Sendable {
     return lengths.count == 1 ? lengths.first ?? nil : nil
   }
 
-  /// Of digits alone, and so small that sums of several cannot overflow (HTTP rule 26).
+  /// Only digits, and few enough that sums of several numbers cannot overflow (HTTP rule 26).
   static func number(_ text: Substring) -> Int64? {
     text.utf8.count <= 18 && text.utf8.allSatisfy(\.isDigit) ? Int64(text) : nil
   }
 
-  /// What follows this answer, as its `Link` says (`rel="next"`, RFC 8288 §3): relative to its own address.
+  /// The next page according to `Link` (`rel="next"`, RFC 8288 §3), relative to the URL of this answer.
   package var next: String? { links("next").first.map { String($0.target) } }
 
   struct Link {
     /// As written.
     let target: Substring
-    /// By their names; both in lower case.
+    /// By name; both in lower case.
     let parameters: [String: String]
 
-    /// The mirror with the least comes first (RFC 6249 §3.1).
+    /// The mirror with the lowest number comes first (RFC 6249 §3.1).
     var priority: Int { parameters["pri"].flatMap { Int($0) } ?? .max }
   }
 
-  /// The links of a relation (RFC 8288 §3). One with an anchor is of another resource.
+  /// The links of a relation (RFC 8288 §3). A link with an anchor belongs to another resource, and is skipped.
   func links(_ relation: String) -> [Link] {
     (self["link"]?.split(separator: "<") ?? []).compactMap { link in
       guard let end = link.firstIndex(of: ">") else { return nil }
       var parameters: [String: String] = [:]
       for parameter in link[end...].dropFirst().split(whereSeparator: { ";,".contains($0) }) {
         let parts = parameter.split(separator: "=", maxSplits: 1).map { OptionalWhiteSpace.trimmed($0).lowercased() }
-        // The first of equal ones counts.
+        // The first of equal parameters counts.
         if parts.count == 2, parameters[parts[0]] == nil { parameters[parts[0]] = parts[1] }
       }
       let relations = parameters["rel"]?.split { "\" ".contains($0) } ?? []
@@ -96,13 +96,14 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// How many more requests the host takes, and for how long no others, if it says so: by `RateLimit`, in its present
-  /// and earlier forms (draft-ietf-httpapi-ratelimit-headers), or `X-RateLimit-Remaining`. Of several the strictest.
+  /// How many more requests the host accepts, and the time until it accepts others; `nil` if unknown. Read from
+  /// `RateLimit`, in its present and earlier forms (draft-ietf-httpapi-ratelimit-headers), or `X-RateLimit-Remaining`;
+  /// the strictest of several.
   package var allowance: RequestAllowance? {
     func item(_ left: String?, _ reset: @autoclosure () -> String?) -> String? {
       left.map { "r=\($0);t=\(reset() ?? "")" }
     }
-    // What a cache on the way kept says nothing of now.
+    // An answer from a cache along the path says nothing about the present.
     guard
       let field = self["ratelimit"] ?? item(self["ratelimit-remaining"], self["ratelimit-reset"])
         ?? item(self["x-ratelimit-remaining"], self["x-ratelimit-reset"]), Int(self["age"] ?? "0") == 0
@@ -114,16 +115,17 @@ package struct ResponseHead: Sendable {
       guard let left = number(item["r"] ?? item["remaining"]),
         var reset = number(item["t"] ?? item["reset"]) ?? number(window)
       else { return nil }
-      // GitHub and Zenodo say when, by a clock that their date shows; others in how many seconds. The sizes differ.
+      // GitHub and Zenodo send a time by the clock of their Date field, others a number of seconds. The magnitudes
+      // differ.
       if reset >= 1_000_000_000 { reset -= self["date"].flatMap { HTTPDate($0)?.seconds } ?? reset }
       return (1...Self.longestReset).contains(reset) ? (Int(left), .seconds(reset)) : nil
     }.min { ($0.left, $1.time) < ($1.left, $0.time) }
   }
 
-  /// Seconds. No run paces its requests over more than a day.
+  /// In seconds. No run spreads its requests over more than a day.
   private static let longestReset: Int64 = 86_400
 
-  /// Of a list or dictionary of structured fields (RFC 9651), each with its parameters, and its name under "".
+  /// Items of a list or dictionary of structured fields (RFC 9651), each with its parameters, and its name under "".
   private static func items(_ field: String) -> [[Substring: Substring]] {
     field.split(whereSeparator: { ",;".contains($0) }).reduce(into: [[:]]) { items, token in
       let parts = token.split(separator: "=", maxSplits: 1).map { OptionalWhiteSpace.trimmed($0) }
@@ -133,7 +135,7 @@ package struct ResponseHead: Sendable {
 
   package var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
 
-  /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
+  /// The coding of a body beyond the form in which the origin stores it (RFC 9110 §8.4).
   package enum BodyCoding: Sendable, Equatable {
     case none
     /// The codings, in the order in which they were applied.
@@ -141,16 +143,16 @@ package struct ResponseHead: Sendable {
     case unknown
   }
 
-  /// What the first bytes of a body show of the coding that its head names (HTTP rule 35).
+  /// What the first bytes of a body show about the coding that its head names (HTTP rule 35).
   package enum SeenCoding: Sendable {
-    /// They are not in it.
+    /// The bytes are not coded.
     case absent
     case once
-    /// They are in it, and so is what they decode to.
+    /// The bytes are coded, and so is the decoded result.
     case twice
   }
 
-  /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
+  /// The codings in Content-Encoding. dlm requests `identity`, but some servers send another coding.
   package var bodyCoding: BodyCoding {
     guard let field = self["content-encoding"] else { return .none }
     let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
@@ -163,7 +165,7 @@ package struct ResponseHead: Sendable {
   private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {
     let wanted = name.utf8Start
     let count = name.utf8CodeUnitCount
-    // Without bounds checks, since each head is searched for a dozen fields, most of which it does not have.
+    // Without bounds checks, because a dozen fields are looked up in each head, most of them absent.
     block.withUnsafeBufferPointer { bytes in
       starts.withUnsafeBufferPointer { starts in
         for (index, start) in starts.enumerated() {
@@ -178,7 +180,7 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// What stands behind a colon, without the line's end.
+  /// The value behind a colon, without the line end.
   private static func value(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var end = bytes.endIndex
     while end > bytes.startIndex, bytes[end - 1] == 0x0A || bytes[end - 1] == 0x0D { end -= 1 }
@@ -186,7 +188,7 @@ package struct ResponseHead: Sendable {
   }
 }
 
-/// What distinguishes one version of a file from the next (RFC 9110 §8.8).
+/// The values that distinguish one version of a file from the next (RFC 9110 §8.8).
 package struct Validator: Sendable, Equatable, Codable {
   /// The entity tag as sent, with quotes and a possible `W/`.
   package var etag: String?
@@ -211,7 +213,8 @@ package struct Validator: Sendable, Equatable, Codable {
 
   package var isEmpty: Bool { etag == nil && lastModified == nil }
 
-  /// Without values that a header line must not have: a server may send a bare CR, and others write to the disk.
+  /// Without values that a header line must not contain: a server may send a bare CR, and other programs may change
+  /// files on disk.
   package var fitForHeaders: Validator {
     func clean(_ text: String?) -> String? {
       text.flatMap { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? nil : $0 }
@@ -221,8 +224,9 @@ package struct Validator: Sendable, Equatable, Codable {
 }
 
 package enum HTTPStatus {
-  /// Whether a retry may help (RFC 9110 §15, HTTP rule 11). Cloudflare's 520 to 525 say that it did not reach the
-  /// origin for now, or not in time; its 526, that the origin's certificate is refused, which no retry mends.
+  /// Whether a retry may help (RFC 9110 §15, HTTP rule 11). Cloudflare's 520 to 525 mean that it did not reach the
+  /// origin for now, or not in time; its 526 means that it rejected the origin's certificate, which a retry does not
+  /// change.
   package static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 202, 408, 425, 429: true
@@ -231,21 +235,21 @@ package enum HTTPStatus {
     }
   }
 
-  /// Whether the host refuses, and not only this file fails.
+  /// Whether the host refuses requests, and not only this file fails.
   package static func isRefusal(_ status: Int) -> Bool { status == 429 || status == 503 }
 }
 
-/// How many more requests a host takes, and for how long it takes no others.
+/// How many more requests a host accepts, and the time until it accepts others.
 package typealias RequestAllowance = (left: Int, time: Duration)
 
-/// Statuses with which a host throttles: they are a refusal of the host, as 429 and 503 are (`--retry-on`).
+/// Statuses with which a host throttles: they count as a refusal by the host, like 429 and 503 (`--retry-on`).
 package struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {
   package let description: String
-  /// With its port, where that is given; nil for every host.
+  /// With its port, if that was given; `nil` for every host.
   private let host: String?
   private var statuses: [ClosedRange<Int>] = []
 
-  /// - Parameter text: `403,5xx`, or `HOST=202`; nil for a status that cannot end a download.
+  /// - Parameter text: `403,5xx`, or `HOST=202`; `nil` for a status that cannot end a download.
   package init?(_ text: String) {
     description = text
     let parts = text.lowercased().split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -266,7 +270,7 @@ package struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible 
   }
 }
 
-/// Blanks and tabs, which may stand around the parts of a field's value (OWS, RFC 9110 §5.6.3).
+/// Blanks and tabs, which may surround the parts of a field's value (OWS, RFC 9110 §5.6.3).
 package enum OptionalWhiteSpace {
   @inlinable
   package static func contains(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

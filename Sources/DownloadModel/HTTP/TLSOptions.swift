@@ -3,13 +3,14 @@ package struct TLSOptions: Sendable {
   package struct Identity: Sendable {
     /// Its path (CURLOPT_SSLCERT).
     package var certificate: String
-    /// A hash of what stands there, because a renewed certificate may have the same path.
+    /// A hash of the file's content, because a renewed certificate may have the same path.
     package var digest: String
-    /// Whether the certificate is PKCS #12, with its key, and not PEM.
+    /// Whether the certificate is PKCS #12, including its key, and not PEM.
     package var isPKCS12: Bool
-    /// The key's path in PEM (CURLOPT_SSLKEY); nil if the key is in the certificate's file.
+    /// The key's path in PEM (CURLOPT_SSLKEY); `nil` if the key is in the certificate's file.
     package var key: String?
-    /// CURLOPT_KEYPASSWD, a secret. Empty for none; unset, OpenSSL would ask at the terminal, on a loop's thread.
+    /// CURLOPT_KEYPASSWD, a secret. Empty for none: if it were unset, OpenSSL would ask at the terminal, on a loop's
+    /// thread.
     package var passphrase: String
 
     package init(
@@ -27,15 +28,15 @@ package struct TLSOptions: Sendable {
     case tls12 = "1.2"
     case tls13 = "1.3"
 
-    /// CURL_SSLVERSION_TLSv1_2 and its like.
+    /// CURL_SSLVERSION_TLSv1_2 and CURL_SSLVERSION_TLSv1_3.
     package var number: Int { self == .tls12 ? 6 : 7 }
 
     package static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// Shown to the origins of the requested addresses only.
+  /// Sent only to the origins of the requested URLs.
   package var identity: Identity?
-  /// Nil for libcurl's default.
+  /// `nil` for libcurl's default.
   package var oldest: Version?
   package var newest: Version?
   /// CURLOPT_PINNEDPUBLICKEY: `sha256//…;sha256//…` or a path.

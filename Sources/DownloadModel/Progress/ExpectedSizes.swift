@@ -1,6 +1,7 @@
 import Synchronization
 
-/// How many files have a size that their list, the index or the last run of the list gives, and these sizes together.
+/// The number of files whose size is known from their list, the index or the last run of the list, and their total
+/// size.
 package struct ExpectedSizes: Sendable, Equatable {
   package var files: Int
   package var bytes: Int64
@@ -10,7 +11,7 @@ package struct ExpectedSizes: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// What lists say of sizes may be anything, so the sum ends at the greatest number (HTTP rule 51).
+  /// Sizes in lists may be arbitrary, so the sum saturates at the largest number (HTTP rule 51).
   package mutating func add(_ size: Int64) {
     let (sum, isBeyond) = bytes.addingReportingOverflow(max(0, size))
     bytes = isBeyond ? .max : sum

@@ -1,15 +1,15 @@
-/// A host that takes no more files for now.
+/// A host that accepts no more files for now.
 package struct HostWait: Sendable, Equatable {
-  /// With its port, where that is not the scheme's.
+  /// With its port, if that is not the scheme's default.
   package var host: String
-  /// How many files it takes at a time.
+  /// Files that it accepts at a time.
   package var limit: Int
-  /// Whether its answers said so, and not the user.
+  /// Whether its answers set the limit, and not the user.
   package var isLearnt: Bool
   package var waiting: Int
-  /// Until it is asked again; nil where only the end of another file is waited for.
+  /// Time until its next request; `nil` if only the end of another file is awaited.
   package var pause: Duration?
-  /// Whether it said that it takes no more requests until then, and refused none.
+  /// Whether it announced that it accepts no more requests until then, without refusing one.
   package var isSpent: Bool
 
   package init(host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?, isSpent: Bool = false) {

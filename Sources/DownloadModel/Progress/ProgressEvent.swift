@@ -1,10 +1,10 @@
-/// Behind a reference, because each reader gets a copy.
+/// Indirect, because each reader gets a copy.
 package indirect enum ProgressEvent: Sendable {
   case began(DownloadRequest)
   case retry(DownloadRequest, NextAttempt, error: DownloadError)
-  /// Another process has the file; only the first such event of a run.
+  /// Another process is downloading the file; only the first such event of a run.
   case waitsForAnotherProcess(DownloadRequest, _ process: Int?)
-  /// Bytes that it had are dropped.
+  /// The bytes that it had are discarded.
   case restarted(DownloadRequest, RestartReason)
   case ended(DownloadRequest, Result<DownloadOutcome, DownloadError>)
   case rejected(Rejection)

@@ -1,13 +1,13 @@
 import Synchronization
 
-// Long because: what is counted, what is told and what readers get of it is one value under one lock.
+// Long because: counts, events and the samples of readers are one value under one lock.
 
-/// What happens in a run: transfers write to it, and several readers read it, each at its own pace. Each reader of
-/// events gets all of them after its arrival, once and in order: memory grows with what they have not taken.
-/// Without a reader, neither events nor files in flight are kept.
+/// The progress of a run: transfers write to it, and several readers read it, each at its own pace. A reader of events
+/// gets all events after its creation, once and in order; memory grows with those it has not taken. Without a reader,
+/// neither events nor files in flight are kept.
 package final class ProgressFeed: Sendable {
   package enum Detail: Sendable {
-    /// Files counted, and bytes received. The feed keeps nothing for such a reader.
+    /// Counts of files, and bytes received. The feed stores nothing for such a reader.
     case totals
     /// Also the files in flight.
     case files
@@ -17,7 +17,7 @@ package final class ProgressFeed: Sendable {
 
   package let counter = TransferCounter()
   private let state = Lock(State())
-  /// Whether a reader wants more than totals; read without the lock, so that otherwise a file costs nothing here.
+  /// Whether a reader needs more than totals. Read without the lock, so that a file costs nothing here otherwise.
   private let isRead = Atomic<Bool>(false)
 
   fileprivate struct State {
@@ -27,21 +27,22 @@ package final class ProgressFeed: Sendable {
     var active: [Int: ActiveDownload] = [:]
     var prompt: [String] = []
     var awaited: String?
-    /// Which ends are neither told nor counted before they are settled; and those of which that is so.
+    /// Which outcomes stay open, neither reported nor counted, until they are settled; and the open ones.
     var isUndecided: (@Sendable (DownloadOutcome) -> Bool)?
     var undecided: [Int: (request: DownloadRequest, outcome: DownloadOutcome)] = [:]
     var width: Int?
     var hasWaited = false
     var lookAtHosts: HostLook?
     var lookAtWatch: (@Sendable () -> WatchStatus)?
-    /// What each line of the watched lists came to last; nil unless the run watches its lists.
+    /// The last result of each line of the watched lists; `nil` unless the run watches its lists.
     var lines: [Int: (result: Result<DownloadOutcome, DownloadError>, kept: Int64)]?
-    /// Readers that want more than totals.
+    /// Readers that need more than totals.
     var readers = 0
     var log = EventLog()
 
-    /// Tells and counts what a file came to. A watched line asked about again keeps what it came to first if it was
-    /// found as it was, so that the summary still says that this run fetched it, or if the question was cut short.
+    /// Reports and counts the result of a file. A watched line that was checked again keeps its first result if the
+    /// file was unchanged, so that the summary still counts it as downloaded by this run, or if the check was
+    /// cancelled.
     mutating func end(
       _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
     ) {
@@ -57,8 +58,8 @@ package final class ProgressFeed: Sendable {
       tally.count(result, kept: kept)
     }
 
-    /// Leaves an end undecided, or, with nil for it, decides it.
-    /// - Returns: whether it was undecided before.
+    /// Leaves an end open; with `nil`, closes it.
+    /// - Returns: whether it was open before.
     @discardableResult
     mutating func leaveOpen(_ id: Int, _ end: (request: DownloadRequest, outcome: DownloadOutcome)?) -> Bool {
       let before = undecided.removeValue(forKey: id)
@@ -76,13 +77,13 @@ package final class ProgressFeed: Sendable {
   /// The list has `count` requests as far as it was read or counted; `complete` once its end was reached.
   package func listed(_ count: Int, complete: Bool) {
     state.withLock { state in
-      // What was counted ahead may have changed since.
+      // The list may have changed since it was counted ahead.
       state.tally.listed = max(complete ? 0 : state.tally.listed, count + state.added)
       state.tally.listIsComplete = state.tally.listIsComplete || complete
     }
   }
 
-  /// As many requests came while the run went on.
+  /// `count` requests were added during the run.
   package func add(_ count: Int) {
     state.withLock { state in
       state.added += count
@@ -90,16 +91,16 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// What the list is waited for; nil once more of it can be read.
+  /// The cause for which the list waits; `nil` once more of it can be read.
   package func awaits(_ text: String?) { state.withLock { $0.awaited = text } }
 
-  /// Takes sizes that are known of more files than before.
+  /// Accepts known sizes if they cover at least as many files as before.
   package func expect(_ sizes: ExpectedSizes) {
     state.withLock { if sizes.files > 0, sizes.files >= $0.tally.expected.files { $0.tally.expected = sizes } }
   }
 
-  /// A file begins; its transfers add to the meter.
-  /// - Parameter meter: of a file that begins its next attempt.
+  /// A file starts; its transfers add to the meter.
+  /// - Parameter meter: of a file that starts its next attempt.
   package func start(_ request: DownloadRequest, with meter: TransferMeter? = nil) -> TransferMeter {
     let meter = meter ?? TransferMeter(counter: counter)
     change { state in
@@ -115,7 +116,7 @@ package final class ProgressFeed: Sendable {
   }
 
   /// A file's host refused it for now: it is no longer in flight, and starts again later.
-  /// - Parameter next: nil for a file that only waits for its turn; that is no event.
+  /// - Parameter next: `nil` for a file that only waits for its turn; that is no event.
   package func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     change { state in
       state.active[request.id] = nil
@@ -127,7 +128,7 @@ package final class ProgressFeed: Sendable {
     change { $0.log.append(.restarted(request, reason)) }
   }
 
-  /// Another process has the file. One event a run, because that process may fetch the whole list.
+  /// Another process is downloading the file. One event a run, because that process may download the whole list.
   package func waits(_ request: DownloadRequest, forProcess process: Int?) {
     change { state in
       if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request, process)) }
@@ -135,7 +136,7 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// - Parameter kept: bytes of an unfinished file that wait for the next run.
+  /// - Parameter kept: bytes of an unfinished file that are kept for the next run.
   package func end(
     _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0
   ) {
@@ -149,20 +150,20 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// From now on ends of which that is true wait for `settle`.
+  /// From now on, matching outcomes stay open until `settle`.
   package func leaveOpen(_ isUndecided: @escaping @Sendable (DownloadOutcome) -> Bool) {
     state.withLock { $0.isUndecided = isUndecided }
   }
 
   package func settle(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     state.withLock { state in
-      // A watched line may have gone meanwhile.
+      // A watched line may have been removed meanwhile.
       guard state.leaveOpen(request.id, nil) else { return }
       state.end(request, result, 0)
     }
   }
 
-  /// No more decisions: undecided ends are reported as they are, and stay counted so.
+  /// Ends all decisions: open outcomes are reported unchanged, and stay counted as undecided.
   package func leaveUndecided() {
     state.withLock { state in
       for (_, (request, outcome)) in state.undecided.sorted(by: { $0.key < $1.key }) {
@@ -173,7 +174,7 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// A line that is not an address, or a list that broke off; it counts as a failure.
+  /// A line that is no URL, or a list that broke off; it counts as a failure.
   package func reject(_ rejection: Rejection) {
     state.withLock { state in
       state.tally.reject(mayPass: rejection.mayPass)
@@ -181,16 +182,16 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// Who says which hosts keep files waiting, and how many connections split files have beside their first.
+  /// Returns the hosts that keep files waiting, and the further connections of split files.
   package typealias HostLook = @Sendable () -> (waits: [HostWait], further: Int)
 
-  /// Asked for each sample of a reader of events; nil once the run is over.
+  /// Called for each sample of a reader of events; `nil` once the run is over.
   package func hosts(from look: HostLook?) { state.withLock { $0.lookAtHosts = look } }
 
   // MARK: Watching
 
-  /// From now on lines may come and go (`--watch`): what each of them came to is kept.
-  /// - Parameter look: what the run waits for; asked for each sample of a reader of events.
+  /// From now on lines may be added and removed (`--watch`): the result of each is kept.
+  /// - Parameter look: returns the state of watching; called for each sample of a reader of events.
   package func watch(_ look: @escaping @Sendable () -> WatchStatus) {
     state.withLock {
       $0.lines = [:]
@@ -205,7 +206,7 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// A line is in no watched list any more, and nothing of it is under way.
+  /// A line is no longer in any watched list, and has no transfer in flight.
   package func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
     state.withLock { state in
       let last = state.lines?.removeValue(forKey: request.id)
@@ -213,7 +214,7 @@ package final class ProgressFeed: Sendable {
       if let last { state.tally.count(last.result, kept: last.kept, by: -1) }
       if state.readers > 0 {
         state.active[request.id] = nil
-        // What never started is cancelled.
+        // A line that never started is cancelled.
         state.log.append(.watch(.removed(request, last == nil ? .waiting : was)))
       }
     }
@@ -226,12 +227,12 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// Lines to show below all others while a question waits for its answer; none once it is answered.
+  /// Lines to show below all others while a question waits for its answer; empty once it is answered.
   package func prompt(_ lines: [String]) { state.withLock { $0.prompt = lines } }
 
   package func width(_ count: Int) { state.withLock { $0.width = count } }
 
-  /// Changes what is kept for readers only.
+  /// Changes state that is kept only for readers.
   private func change(_ body: (inout State) -> Void) {
     guard isRead.load(ordering: .relaxed) else { return }
     state.withLock { if $0.readers > 0 { body(&$0) } }
@@ -241,7 +242,7 @@ package final class ProgressFeed: Sendable {
 
   package var tally: ProgressTally { state.withLock { $0.tally } }
 
-  /// A reader that takes samples whenever it wants to, from now on until it is released.
+  /// A reader that takes samples at any time, from now on until it is released.
   package func reader(of detail: Detail) -> ProgressReader {
     let share = state.withLock { state -> Int? in
       guard detail != .totals else { return nil }
@@ -253,7 +254,7 @@ package final class ProgressFeed: Sendable {
   }
 
   fileprivate func take(_ detail: Detail, _ share: Int?) -> ProgressSample {
-    // Outside of the lock, as it takes another one.
+    // Outside of the lock, because it takes another one.
     let (lookAtHosts, lookAtWatch) =
       detail == .events ? state.withLock { ($0.lookAtHosts, $0.lookAtWatch) } : (nil, nil)
     let hosts = lookAtHosts?()
@@ -278,8 +279,8 @@ package final class ProgressFeed: Sendable {
   }
 }
 
-/// What each reader of events has not taken yet. An array, since a loop over a dictionary's own indices holds a second
-/// reference to it: each event would copy all that wait.
+/// The events that each reader has not taken yet. An array, because a loop over a dictionary's own indices holds a
+/// second reference to it: each event would copy all that wait.
 private struct EventLog {
   private var readers: [(number: Int, waiting: [ProgressEvent])] = []
   private var joined = 0
@@ -305,7 +306,7 @@ private struct EventLog {
   }
 }
 
-/// The feed keeps its events until it takes them or is released.
+/// The feed keeps its events until the reader takes them or is released.
 package final class ProgressReader: Sendable {
   private let feed: ProgressFeed
   private let detail: ProgressFeed.Detail
@@ -326,6 +327,6 @@ package struct ActiveDownload: Sendable, Identifiable {
   package let id: Int
   package let address: Address
   package let meter: TransferMeter
-  /// Which one is asked; nil for its own address.
+  /// The mirror that is used; `nil` for the file's own URL.
   package var mirror: Address?
 }

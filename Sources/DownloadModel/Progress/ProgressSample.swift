@@ -3,22 +3,22 @@ import Synchronization
 /// The state of a run at one moment.
 package struct ProgressSample: Sendable {
   package var tally: ProgressTally
-  /// Body bytes received by the whole run so far, those of files in flight included.
+  /// Body bytes received by the whole run so far, including those of files in flight.
   package var received: Int64
-  /// In no order, without files that began while the feed had no reader; empty for a reader of totals.
+  /// Unordered, without files that started while the feed had no reader; empty for a reader of totals.
   package var active: [ActiveDownload] = []
   /// Since the reader's last sample.
   package var events: [ProgressEvent] = []
-  /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
+  /// The hosts that keep files waiting, the one with the most first; empty for a reader without events.
   package var hosts: [HostWait] = []
-  /// Connections of split files beside the first of each; 0 for a reader without events.
+  /// Further connections of split files, without the first of each; 0 for a reader without events.
   package var further = 0
-  /// Nil for a run that watches no lists, and for a reader without events.
+  /// `nil` for a run that watches no lists, and for a reader without events.
   package var watch: WatchStatus?
   package var prompt: [String] = []
-  /// How many files at a time the user chose during the run; nil if not.
+  /// Files at a time that the user chose during the run; `nil` if not.
   package var width: Int?
-  /// What the list is waited for, in words.
+  /// The cause for which the list waits, as a text.
   package var awaited: String?
 }
 

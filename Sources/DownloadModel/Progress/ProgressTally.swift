@@ -1,29 +1,30 @@
 import Synchronization
 
-/// Counts of files; the files themselves are not kept, so memory does not grow with the list.
+/// Counts of files. The files themselves are not stored, so memory does not grow with the list.
 package struct ProgressTally: Sendable, Equatable {
   package var listed = 0
   package var listIsComplete = false
-  /// What is known of the files before any of them is asked for.
+  /// Sizes known before the files are requested.
   package var expected = ExpectedSizes()
-  /// Files whose bodies came over the network, also those whose bytes were here already.
+  /// Files whose bodies were downloaded, including those whose bytes existed already.
   package var bodies = 0
-  /// The bytes of those that this run had to fetch: none of earlier runs, and none that came twice or for nothing.
+  /// The bytes of those files that this run had to download: without bytes of earlier runs, and without bytes received
+  /// twice or in vain.
   package var bodyBytes: Int64 = 0
-  /// Body bytes that finished files took from the network.
+  /// Body bytes that finished files received from the network.
   package var transferredBytes: Int64 = 0
   package var resumedBytes: Int64 = 0
-  /// Bytes of the finished files that this run fetched, copied, confirmed or left in place.
+  /// Bytes of the finished files that this run downloaded, copied, confirmed or left in place.
   package var finishedBytes: Int64 = 0
-  /// Files that were given a number, because their names were taken, and what the first of them are called.
+  /// Files that got a number because their names were taken, and the names of the first of them.
   package var numbered = 0
   package private(set) var numberedNames: [String] = []
-  /// What the first of `pages` are called.
+  /// The names of the first `pages`.
   package private(set) var pageNames: [String] = []
-  /// Bytes of unfinished files that wait for the next run.
+  /// Bytes of unfinished files that are kept for the next run.
   package var keptBytes: Int64 = 0
 
-  // How files ended: each counts once.
+  // Results of files: each file counts once.
   package var fetched = 0
   package var unchanged = 0
   package var fresh = 0
@@ -34,28 +35,28 @@ package struct ProgressTally: Sendable, Equatable {
   /// Complete files that wait for the user's decision.
   package var undecided = 0
 
-  // Remarks on them.
-  /// Of `fetched`, those whose bytes were here already.
+  // Remarks on the files.
+  /// Included in `fetched`: files whose bytes existed already.
   package var sameAsHere = 0
-  /// Of `fetched`, those that are empty because the server has nothing to send.
+  /// Included in `fetched`: empty files, because the server has nothing to send.
   package var withoutContent = 0
-  /// Those that were used although they are no longer fresh.
+  /// Files that were used although they are stale.
   package var stale = 0
   package var decoded = 0
   /// HTML under names of other types.
   package var pages = 0
   package var notCoded = 0
-  /// Of `failed`, those that a retry cannot help, and the lines that were no request.
+  /// Included in `failed`: failures that a retry cannot help, and lines that were no request.
   package var failedForGood = 0
   package var rejected = 0
-  /// Of `cancelled`, those that the user gave up while the run went on.
+  /// Included in `cancelled`: files that the user gave up during the run.
   package var givenUp = 0
   package var provenByDigest = 0
-  /// Of these, those by a checksum that finds no forgery.
+  /// Included in `provenByDigest`: files with a checksum that does not detect forgery.
   package var provenWeakly = 0
-  /// Files whose end only the closing connection marked.
+  /// Files whose end was marked only by the closing connection.
   package var unproven = 0
-  /// Those that the user had take the place of another file.
+  /// Files that replaced another file by the user's decision.
   package var replaced = 0
 
   package init() {}
@@ -64,13 +65,13 @@ package struct ProgressTally: Sendable, Equatable {
   package var asBefore: Int { unchanged + fresh + copied }
 
   package var done: Int { fetched + asBefore + skipped }
-  /// Requests that are no longer under way, and rejected lines, which never were.
+  /// Requests that are no longer in flight, and rejected lines, which never were.
   package var ended: Int { done + failed + cancelled + undecided }
 
-  /// Requests that never began, or were under way at the end.
+  /// Requests that never started, or were in flight at the end.
   package var notBegun: Int { max(0, listed - (ended - rejected)) }
 
-  /// - Parameter one: -1 takes back what was counted for a file that is not of the run any more.
+  /// - Parameter one: -1 undoes the count of a file that no longer belongs to the run.
   mutating func count(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0, by one: Int = 1) {
     switch result {
     case .success(let outcome): count(outcome, by: one)

@@ -1,13 +1,13 @@
-/// How many files went at a time, and why.
+/// How many files ran at a time, and why.
 package struct RunWidth: Sendable, Equatable {
   package var peak: Int
-  /// Nil where the user gave the number.
+  /// `nil` if the user set the number.
   package var lesson: WidthLesson?
-  /// The most at a time; more than `peak` where files were split.
+  /// The most connections at a time; more than `peak` if files were split.
   package var connections: Int
   /// The longest time that the run waited for a host that refused all its requests (429, 503).
   package var waited = Duration.zero
-  /// The time that all files together were in flight: one after the other, they take at most that long.
+  /// The total time of all files in flight: an upper bound for a sequential run.
   package var work = Duration.zero
 
   package init(peak: Int, lesson: WidthLesson?, connections: Int? = nil) {

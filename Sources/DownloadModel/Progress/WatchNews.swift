@@ -1,25 +1,25 @@
 package enum WatchNews: Sendable {
-  /// Stands for a list: what `dlm add`, or a pasted link, put in.
+  /// Stands for a list: the URLs of `dlm add`, or a pasted link.
   package static let added = "added URLs"
 
-  /// A list is not there, yet or any more; what it named goes on.
+  /// A list does not exist, yet or any more; its files continue.
   case missing(list: String, files: Int)
-  /// A list is there and cannot be read as one; what it named goes on.
+  /// A list exists and cannot be read; its files continue.
   case unreadable(Rejection, files: Int)
   case changed(Change)
-  /// A line is in its list no more.
+  /// A line was removed from its list.
   case removed(DownloadRequest, Removed)
   case asking(files: Int)
-  /// Everything listed has ended; the next event is a change of a list, or the next look.
+  /// Everything listed has ended; the next event is a change of a list, or the next check.
   case waiting(WatchStatus)
 
   package struct Change: Sendable, Equatable {
     package var list: String
     package var started: Int
     package var removed: Int
-    /// Lines of which something besides the address changed.
+    /// Lines that changed in something besides the URL.
     package var restarted: Int
-    /// Lines that were no addresses and are gone.
+    /// Lines that were no URLs and were removed.
     package var mended: Int
     package var files: Int
 
@@ -35,7 +35,7 @@ package enum WatchNews: Sendable {
     }
   }
 
-  /// How far a line had come that was removed.
+  /// The state of a line when it was removed.
   package enum Removed: String, Sendable {
     case waiting
     case running

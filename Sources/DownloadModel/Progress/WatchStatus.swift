@@ -1,8 +1,8 @@
-/// What a run that watches its lists waits for, at one moment.
+/// The state of a run that watches its lists, at one moment.
 package struct WatchStatus: Sendable, Equatable {
   package var lists: [String]
   package var files: Int
-  /// Until downloaded files are asked about again; nil if they are not.
+  /// Time until downloaded files are checked again; `nil` if they are not.
   package var nextLook: Duration?
 
   package init(lists: [String], files: Int, nextLook: Duration? = nil) {

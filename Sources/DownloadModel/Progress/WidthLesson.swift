@@ -1,15 +1,15 @@
 package enum WidthLesson: Sendable, Equatable {
-  /// Nothing: there were too few files, or they were over too soon.
+  /// No result: there were too few files, or they finished too soon.
   case nothing
   /// More at a time would have gained nothing in the time that was left.
   case littleWasLeft
-  /// As many at a time as were allowed brought more than half as many.
+  /// The highest allowed width was better than half of it.
   case allowed(gain: Double)
-  /// So many brought no more than the limit did.
+  /// The width `from` was no better than `limit`.
   case noGain(from: Int, limit: Int, gain: Double)
-  /// The last doubling brought so much more, and the run ended before the next.
+  /// The last doubling gained this factor, and the run ended before the next.
   case gained(Double)
-  /// Answers took so long that as many as are allowed were asked for before the first file had ended.
+  /// Answers took so long that the highest allowed number was requested before the first file had ended.
   case slowAnswers
   case broke
 }

@@ -1,16 +1,16 @@
 import CIDN
 
-/// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment. Credentials in it are
-/// sent, but `description` and `key` lack them, so that no message, log or index contains them. Or a file itself
-/// (`init(data:)`).
+/// A URL (RFC 3986) that dlm can download: absolute, `http` or `https`, without fragment. Its credentials are sent, but
+/// `description` and `key` omit them, so that no message, log or index contains them. Or a `data:` URL that contains
+/// the file (`init(data:)`).
 public struct Address: Sendable, Hashable, CustomStringConvertible {
   package enum Scheme: String, Sendable { case http, https, data }
 
-  /// What the transport sends: with credentials, percent-encoded, without fragment.
+  /// The text that the transport sends: with credentials, percent-encoded, without fragment.
   package var wireText: String { parts.wireText }
-  /// The address without credentials: for messages, logs and the index.
+  /// The URL without credentials: for messages, logs and the index.
   package var key: String { parts.key }
-  /// Which file it is: `key` without a signature in its query (`SignedQuery`, HTTP rule 30).
+  /// Identifies the file: `key` without a signature in its query (`SignedQuery`, HTTP rule 30).
   package var resource: String { parts.resource }
   package var resourceHash: Int { parts.resourceHash }
   package var scheme: Scheme { parts.scheme }
@@ -29,7 +29,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     /// The hashes of `wireText` and `resource`, computed once: a download is looked up by its address at several steps.
     let (hash, resourceHash): (Int, Int)
 
-    /// - Parameter bytes: the whole address, normalized; the ranges are places in it.
+    /// - Parameter bytes: the whole URL, normalized; the ranges are positions in it.
     init(_ scheme: Scheme, _ bytes: [UInt8], authority: Range<Int>, host: Range<Int>) {
       let removed = host.lowerBound - authority.lowerBound
       let key =
@@ -84,7 +84,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     parts = Parts(scheme, bytes, authority: authorityStart..<authorityEnd, host: hostStart..<hostEnd)
   }
 
-  /// An address that holds its file (RFC 2397), and that only the user or a list may name.
+  /// A URL that contains its file (RFC 2397); only the user or a list may name one.
   package init?(data text: String) {
     guard DataAddress(text) != nil else { return nil }
     let bytes = PercentEncoding.encoded(text.utf8) { $0 >= 0x80 }
@@ -92,14 +92,14 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     parts = Parts(.data, bytes, authority: end..<end, host: end..<end)
   }
 
-  /// What it holds; nil for an address of the web.
+  /// Its content; `nil` for http and https.
   package var data: DataAddress? { scheme == .data ? DataAddress(key) : nil }
 
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
     for index in range { bytes[index] = bytes[index].lowercased }
   }
 
-  /// - Returns: the scheme, and where its colon stands.
+  /// - Returns: the scheme, and the position of its colon.
   private static func scheme(_ bytes: [UInt8]) throws(Malformed) -> (Scheme, Int) {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8)
     else { throw .noScheme }
@@ -127,7 +127,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     return whole.firstIndex(of: "/").map { whole[$0...] } ?? ""
   }
 
-  /// As written, behind its question mark; nil if there is none.
+  /// As written, without its question mark; `nil` without a query.
   package var query: Substring? {
     parts.pathEnd < key.utf8.count ? piece(parts.pathEnd + 1, key.utf8.count) : nil
   }
@@ -141,7 +141,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     return wireText[start..<wire.index(start, offsetBy: wire.count - key.utf8.count)]
   }
 
-  /// Whether both ask for one file, perhaps with other credentials.
+  /// Whether both identify the same file, perhaps with other credentials.
   package func isSameResource(as other: Address) -> Bool {
     parts === other.parts || (resourceHash == other.resourceHash && resource == other.resource)
   }
@@ -159,7 +159,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     return key[utf8.index(utf8.startIndex, offsetBy: start)..<utf8.index(utf8.startIndex, offsetBy: end)]
   }
 
-  /// Why a text is not an address.
+  /// Why a text is not a URL.
   package enum Malformed: Error, Equatable, Sendable {
     case empty
     case controlCharacter
@@ -170,7 +170,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     /// The host is not in ASCII and cannot be converted (RFC 5891).
     case badInternationalHost
     case badPort
-    /// Of `data:`: its comma is missing, or its base64 is damaged.
+    /// For `data:`: its comma is missing, or its base64 is damaged.
     case badData
   }
 
@@ -217,7 +217,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     bytes.replaceSubrange(start..., with: PercentEncoding.encoded(bytes[start...], where: mustEncode))
   }
 
-  /// Equal when the wire form is: an answer for credentials never serves a request without them (RFC 9111 §4).
+  /// Equal if the wire form is equal: an answer for credentials never serves a request without them (RFC 9111 §4).
   public static func == (left: Address, right: Address) -> Bool {
     left.parts === right.parts || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
   }
@@ -228,7 +228,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   public var description: String { key }
 }
 
-/// A host's name in ASCII (RFC 5891, UTS #46), so that both spellings are one address; nil if it has none.
+/// A host's name in ASCII (RFC 5891, UTS #46), so that both spellings are one address; `nil` if it cannot be converted.
 /// - Parameter host: UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
 private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
   // A zero byte would end the C string early.
@@ -247,10 +247,10 @@ private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
 }
 
 extension UInt8 {
-  /// Whether it is a digit of ASCII.
+  /// Whether it is an ASCII digit.
   package var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-  /// Whether it is a letter or a digit of ASCII.
+  /// Whether it is an ASCII letter or digit.
   package var isLetterOrDigit: Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || isDigit
   }
@@ -258,11 +258,11 @@ extension UInt8 {
   /// Whether it is a blank, a tab or a carriage return.
   package var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r") }
 
-  /// The small letter for a large one of ASCII, else itself.
+  /// The lower-case letter of an upper-case ASCII letter, else itself.
   var lowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 }
 
 extension String {
-  /// The text that bytes of UTF-8 stand for; what is no UTF-8 becomes U+FFFD.
+  /// The text that UTF-8 bytes encode; invalid bytes become U+FFFD.
   @inlinable package init(utf8 bytes: some Collection<UInt8>) { self.init(decoding: bytes, as: UTF8.self) }
 }

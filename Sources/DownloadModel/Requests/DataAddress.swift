@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a `data:` address holds (RFC 2397): `data:[TYPE][;base64],DATA`.
+/// The content of a `data:` URL (RFC 2397): `data:[TYPE][;base64],DATA`.
 package struct DataAddress: Sendable {
   package let mediaType: String
   package let bytes: [UInt8]
@@ -22,7 +22,7 @@ package struct DataAddress: Sendable {
 
   package static func isMeant(_ text: some StringProtocol) -> Bool { text.prefix(5).lowercased() == "data:" }
 
-  /// `data`, with the usual ending of its type.
+  /// `data`, with the usual file extension of its type.
   package var fileName: String {
     let type = mediaType.split(separator: "/").last ?? ""
     let usual = ["plain": "txt", "jpeg": "jpg", "svg+xml": "svg", "mpeg": "mp3", "javascript": "js", "x-icon": "ico"]

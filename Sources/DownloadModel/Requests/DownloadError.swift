@@ -1,25 +1,25 @@
 import Glibc
 
-/// A failure of one download: what was being done, for which address or path, why, and whether trying again may help.
+/// A failure of one download: the activity, the URL or path, the cause, and whether a retry may help.
 @dynamicMemberLookup
 public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// A switch over it needs a default, since more may come.
+  /// A switch over it needs a default, because cases may be added.
   public enum Code: String, Sendable, CaseIterable {
     case cancelled, resolve, connect, tls, certificate, timeout, stalled, reset, redirect, status, range, disk, folder
     case conflict, digest, unproven, cache, transport
-    /// The user gave the file up for this run only.
+    /// The user gave up the file for this run only.
     case skipped
     case badAddress = "bad-address"
     case badResponse = "bad-response"
     case shortBody = "short-body"
     case longBody = "long-body"
     case diskFull = "disk-full"
-    /// The user's own certificate cannot be used, the server rejects it, or the server requires one.
+    /// The user's client certificate cannot be used, the server rejects it, or the server requires one.
     case clientCertificate = "client-certificate"
     case pinnedKey = "pinned-key"
     /// The request stayed unanswered while the host answered others, over as many connections as it has workers.
     case unanswered
-    /// A proxy refused for good, because of the login or its rules.
+    /// A proxy refused permanently, because of the login or its rules.
     case proxy
     /// Longer than the user allows (`--max-filesize`).
     case tooLarge = "too-large"
@@ -27,22 +27,22 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case tooSlow = "too-slow"
     /// The file took longer than the user allows (`--max-time`), over all its sources and attempts.
     case tookTooLong = "took-too-long"
-    /// Of another media type than the user allows (`--expect`).
+    /// The media type is none of those that the user allows (`--expect`).
     case wrongType = "wrong-type"
-    /// Of another length than its list declares.
+    /// The length differs from the one that the list declares.
     case wrongSize = "wrong-size"
     /// Too many files and connections are open, or memory is short: a problem of this machine, not of a server or disk.
     case resources
     /// A value of the library's configuration cannot be used.
     case configuration
-    /// The library's session is closed, or was while the download went on.
+    /// The library's session was closed before or during the download.
     case closed
   }
 
-  /// What the code alone does not say. A switch over it needs a default.
+  /// Details beyond the code. A switch over it needs a default, because cases may be added.
   public enum Cause: Sendable, Equatable {
     case curl(code: Int32, message: String)
-    /// With `.certificate`: what is wrong with the server's, and libcurl's words on it.
+    /// With `.certificate`: the fault of the server's certificate, and libcurl's message.
     case certificate(CertificateFault, message: String)
     case errno(Int32)
     case http(status: Int)
@@ -55,31 +55,31 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   public struct Fields: Sendable, Equatable {
     public let code: Code
     public let cause: Cause?
-    /// The address without credentials.
+    /// The URL without credentials.
     public fileprivate(set) var address: String?
-    /// The file or folder that the failure concerns; nil if none.
+    /// The file or folder that the failure concerns; `nil` if none.
     public let path: String?
-    /// What was being done: "connecting", "writing".
+    /// The activity that failed: "connecting", "writing".
     public let activity: String
-    /// Whether trying again may help (a temporary failure of HTTP rule 11).
+    /// Whether a retry may help (a temporary failure of HTTP rule 11).
     public let isTransient: Bool
-    /// Whether the request failed on a connection that had been used before and that the server closed meanwhile: no
-    /// failure of the file, and the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
+    /// Whether the request failed on a reused connection that the server had closed meanwhile: not a failure of the
+    /// file, so the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
     package let isStaleConnection: Bool
-    /// Whether a connection that was made for this request ended before any answer. If the host serves other requests
-    /// meanwhile, it accepts no more connections (HTTP rule 37). Or whether it throttles with its answer's status.
+    /// Whether a connection that was opened for this request ended before any answer, or the answer's status throttles.
+    /// If the host serves other requests meanwhile, it accepts no more connections (HTTP rule 37).
     package let wasTurnedAway: Bool
-    /// Set when a request was returned unanswered because the host answered others meanwhile (HTTP rule 38).
+    /// Set when a request was requeued unanswered because the host answered others meanwhile (HTTP rule 38).
     package let overtaken: Overtaken?
     /// How long the server asked clients to wait (RFC 9110 §10.2.3).
     public let retryAfter: Duration?
-    /// How many bytes of disk space the file lacks or still needs.
+    /// Bytes of disk space that are missing or still needed.
     public let neededBytes: Int64?
-    /// Whether an equal request, for which this one waited, met the failure, and counted it.
+    /// Whether an equal request, for which this one waited, had the failure, and counted it.
     package fileprivate(set) var isCoalesced = false
-    /// What was asked for beside the address, so that a list of what failed can say it when it is read again.
+    /// The request's options beside the URL, so that a list of failures can repeat them.
     package fileprivate(set) var wishes: DownloadRequest.Wishes?
-    /// Of a file with mirrors, how each address failed, this one too.
+    /// For a file with mirrors: the failure of each source, including this one.
     public fileprivate(set) var tried: [DownloadError] = []
   }
 
@@ -89,7 +89,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     /// The network loop that has a connection on which the host answers.
     package var loop: Int
     package var isIdle: Bool
-    /// How many connections the host answers, or takes, at a time, by loop; nil until that is known.
+    /// How many connections the host answers, or accepts, at a time, by loop; `nil` until that is known.
     package var answering: [Int]?
 
     package init(waited: Duration, loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
@@ -133,17 +133,18 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   public static func == (left: DownloadError, right: DownloadError) -> Bool { left.box.fields == right.box.fields }
 
-  /// Whether an errno means that this machine is short of something that is freed again later: descriptors, memory.
+  /// Whether an errno means a shortage of a resource that is freed again later: descriptors, memory.
   package static func isShortage(_ errno: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
 
-  /// Whether the disk itself refused a byte, so that no other file can be written either.
+  /// Whether the disk itself failed to store a byte, so that no other file can be written, either.
   package var stopsWriting: Bool {
     guard case .errno? = self.cause else { return false }
     return self.code == .diskFull || self.code == .disk && self.activity == "writing"
   }
 
-  /// Whether another source of the same file may do better: a mirror is another host, which needs no certificate of the
-  /// user's and which a proxy may allow. A failure of this machine, the user's limits and the file's name stay.
+  /// Whether another source of the same file may succeed: a mirror is another host, which needs no client certificate
+  /// and which a proxy may allow. Failures of this machine, the user's limits and the file's name are the same for
+  /// every source.
   package var isOfSource: Bool {
     switch self.code {
     case .resolve, .connect, .tls, .certificate, .clientCertificate, .pinnedKey, .proxy, .timeout, .stalled, .tooSlow,
@@ -154,7 +155,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     }
   }
 
-  /// Whether the next run may do better, at one of the file's addresses, and not only this one's next attempt.
+  /// Whether the next run may succeed with one of the file's sources.
   package var mayPass: Bool {
     self.isTransient || self.code == .tookTooLong || self.tried.contains(where: \.isTransient)
   }
@@ -171,7 +172,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   package func of(_ address: Address) -> DownloadError { changed { $0.address = address.key } }
 
-  /// The same failure with this address, unless it has one already.
+  /// The same failure with this address, unless it already has one.
   package func at(_ address: Address) -> DownloadError { box.fields.address == nil ? of(address) : self }
 
   package func of(_ request: DownloadRequest) -> DownloadError {
@@ -180,7 +181,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   package func after(_ tried: [DownloadError]) -> DownloadError { changed { $0.tried = tried } }
 
-  /// The same failure, for the coalesced requests that waited for the one that met it.
+  /// The same failure, for the coalesced requests that waited for the one that had it.
   package var coalesced: DownloadError { changed { $0.isCoalesced = true } }
 
   /// For logs.
@@ -189,7 +190,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     return [self.code.rawValue, self.activity, place, reason].filter { !$0.isEmpty }.joined(separator: ": ")
   }
 
-  /// The cause in words: "No space left on device". Empty if there is none.
+  /// The cause as a text: "No space left on device". Empty if there is none.
   public var reason: String {
     switch self.cause {
     case .curl(_, let message), .certificate(_, let message): message
@@ -202,9 +203,9 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   }
 }
 
-/// What is wrong with a server's certificate; each has a remedy of its own.
+/// The fault of a server's certificate; each has a remedy of its own.
 public enum CertificateFault: Sendable {
   case expired, notYetValid, otherHost, selfSigned, unknownIssuer, revoked, other
-  /// A list of revoked certificates, or the file of those to trust, cannot be used.
+  /// A list of revoked certificates, or the file of trusted authorities, cannot be used.
   case unknownRevocation, badAuthorities
 }

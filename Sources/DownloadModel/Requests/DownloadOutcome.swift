@@ -1,37 +1,38 @@
 import Synchronization
 
-/// How one file ended without a failure.
+/// The result of one file that did not fail.
 public struct DownloadOutcome: Sendable, Equatable {
-  /// How the file came to be there.
+  /// How the file was obtained.
   public enum Kind: String, Sendable, Equatable {
-    /// Its body came over the network, in full or from where an earlier run stopped.
+    /// Its body was downloaded, in full or from the end of a saved part.
     case fetched
-    /// The file was here already, and no body was transferred for this request.
+    /// The file existed already, and no body was transferred for this request.
     case unchanged
-    /// The file was here already, and its server had said for how long it need not be asked (RFC 9111 §4.2).
+    /// The file existed already, and its server had said how long no request is needed (RFC 9111 §4.2).
     case fresh
-    /// The same bytes were elsewhere on this disk and were copied.
+    /// The same bytes existed elsewhere on this disk and were copied.
     case copied
-    /// Something stood under its name and the user's policy says to leave it (`--on-conflict skip`).
+    /// Its name was taken, and the user's policy says to skip such files (`--on-conflict skip`).
     case skipped
   }
 
   /// Something unusual about a file that did not fail.
   public enum Remark: String, Sendable, Equatable {
-    /// The fetched bytes were here already, so the file that was here stays.
+    /// The downloaded bytes equal those of the existing file, which stays.
     case sameAsHere = "same-as-here"
     /// The server answered 204 (RFC 9110 §15.3.5): it has nothing to send, and the file is empty.
     case noContent = "no-content"
-    /// What was here is used although it is no longer fresh: the user or the server allows that, or its server could
-    /// not be asked (RFC 9111 §4.2.4, RFC 5861).
+    /// The existing file is used although it is stale: the user or the server allows that, or its server could not be
+    /// reached (RFC 9111 §4.2.4, RFC 5861).
     case stale
-    /// The server sent it in a content coding that dlm had not asked for (RFC 9110 §8.4); the coding was removed.
+    /// The server sent it in a content coding that dlm had not requested (RFC 9110 §8.4); the coding was removed.
     case decoded
-    /// It stays in the content coding in which the server sent it: its name or type says so, or dlm lacks the coding.
+    /// It stays in the content coding in which the server sent it: its name or type says so, or dlm does not support
+    /// the coding.
     case stillCoded = "still-coded"
-    /// The server calls it HTML, and its name is of another type: it may be a login or error page.
+    /// The server calls it HTML, but its name is of another type: it may be a login or error page.
     case page = "html"
-    /// Its server named a content coding, but the bytes are not in it; they are as they came.
+    /// Its server named a content coding, but the bytes are not in it; they are stored as received.
     case notCoded = "not-coded"
   }
 
@@ -45,13 +46,13 @@ public struct DownloadOutcome: Sendable, Equatable {
   public var transferred: Int64
   /// Bytes from an earlier, interrupted run.
   public var resumed: Int64
-  /// What proves that it is right; nil where nothing was fetched and nothing compared.
+  /// The proof that it is complete and correct; `nil` if nothing was downloaded and nothing compared.
   public var proof: Proof?
-  /// Of the checksum that it has; nil where none was compared in this run.
+  /// The algorithm of its checksum; `nil` if none was compared in this run.
   public var algorithm: ContentDigest.Algorithm?
-  /// The path that it should have had, where something else stood; `path` itself where it has replaced that since.
+  /// The intended path, if that name was taken; `path` itself if the file has replaced the other since.
   public var renamedFrom: String?
-  /// Whether it was given a number, because its name was taken: by a file of another address, or of the user's.
+  /// Whether it got a number because its name was taken: by a file of another URL, or by a file of the user's.
   package var isNumbered = false
   /// Content-Type of a file that was renamed, for a user who decides between the two files.
   package var mediaType: String?
@@ -71,14 +72,14 @@ public struct DownloadOutcome: Sendable, Equatable {
 
   package var hasReplaced: Bool { renamedFrom == path }
 
-  /// Of its bytes, those that this run had to fetch: none of earlier runs, and none that came twice or for nothing. Nil
-  /// for a file of which no body came.
+  /// The bytes of the file that this run had to download: without bytes of earlier runs, and without bytes received
+  /// twice or in vain. `nil` if no body was received.
   package var bodyBytes: Int64? { kind == .fetched || transferred > 0 ? size - resumed : nil }
 
   /// The last component of `path`: the name in the output folder.
   public var name: String { Self.lastSegment(path) }
 
-  /// The name that it should have had: that of `renamedFrom`, or its own.
+  /// The intended name: that of `renamedFrom`, or its own.
   package var wantedName: String { Self.lastSegment(renamedFrom ?? path) }
 
   /// By bytes, because a combining mark after the slash would form one `Character` with it.

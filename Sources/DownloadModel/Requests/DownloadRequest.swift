@@ -1,50 +1,50 @@
 import Synchronization
 
-/// One file that the user requested: a line of a list, or an address on the command line.
+/// One file that the user requested: a line of a list, or a URL on the command line.
 public struct DownloadRequest: Sendable, Identifiable {
   /// Position in the run, from 0: unique in the run, and in the order of the list.
   public var id: Int
   package let key: Key
-  /// How many different addresses before it in the list give the same name: the number that goes into its name.
+  /// How many different URLs before it in the list give the same name: the number that goes into its name.
   package var nameNumber = 0
-  /// Whether the address stood in the list before.
+  /// Whether an earlier line of the list has the same URL.
   package var isRepeat = false
   /// Whether it goes before others (`--first`, or the line's own `first=yes`).
   package let isFirst: Bool
-  /// No part of the key, which is kept longer.
+  /// Not part of the key, which is kept longer.
   package var pieces: PieceHashes?
-  /// What the answers of its own server name, once one of those mirrors or of the list's is asked.
+  /// The mirrors that its own server's answer named; set when a mirror is used.
   package private(set) var named: NamedMirrors?
-  /// Which of its addresses is asked: 0 for its own, else a mirror's place from 1 on.
+  /// Index of the source that is used: 0 for its own URL, else a mirror's position from 1.
   package private(set) var mirror: UInt16 = 0
-  /// -1 for unknown, because an optional would take twice the room in every request.
+  /// -1 for unknown, because an optional would take twice the space in every request.
   private let expected: Int64
 
-  /// Its own URL, whichever mirror is asked.
+  /// Its own URL, whichever mirror is used.
   public var address: Address { key.address }
-  /// The name that the user chose (`--output`); nil lets the server and the address decide (RFC 6266).
+  /// The name that the user chose (`--output`); `nil` lets the server and the URL decide (RFC 6266).
   package var outputName: String? { key.wishes?.outputName }
-  /// Below the run's own folder, without a slash at either end; nil for that folder itself.
+  /// Below the run's own folder, without a slash at either end; `nil` for that folder itself.
   package var folder: String? { key.wishes?.folder }
   package var checksum: ContentDigest? { key.wishes?.checksum }
-  /// What its list says of its length in bytes; a file of another length fails.
+  /// The length in bytes that its list declares; a file of another length fails.
   package var declaredSize: Int64? { key.wishes?.size }
   package var expectedTypes: ExpectedTypes? { key.wishes?.expectedTypes }
-  /// For this address's server only, beside those of the run.
+  /// Only for this URL's server, in addition to those of the run.
   package var headerLines: [String] { key.wishes?.headerLines ?? [] }
-  /// Other addresses of the same file, to be tried in this order.
+  /// Other URLs of the same file, in the order in which they are tried.
   package var mirrors: [Address] { (key.wishes?.mirrors ?? []) + (named?.mirrors ?? []) }
   package var isAtMirror: Bool { mirror > 0 }
-  /// The address that is asked for it.
+  /// The URL from which it is downloaded.
   package var source: Address { mirror == 0 ? address : mirrors[Int(mirror) - 1] }
   package var provenance: Provenance { key.provenance }
-  /// Who chose the URL that is asked. A mirror of another origin is a list's choice, also in a list of the user's: what
-  /// the user gave for a file's own server does not go there (HTTP rule 49).
+  /// Who chose the source's URL. A mirror of another origin is a list's choice, also in a list of the user's: the
+  /// user's secrets for the file's own server do not go there (HTTP rule 49).
   package var sourceProvenance: Provenance {
     isAtMirror && !source.isSameOrigin(as: address) ? .stranger : provenance
   }
-  /// Whether a list chose more than the file's URL: the mirror that is asked, or a third party's header lines. Then the
-  /// answer is not known to be that of the URL's owner (HTTP rules 47 and 48).
+  /// Whether a list chose more than the file's URL: the mirror that is used, or a third party's header lines. Then the
+  /// answer may not be that of the URL's owner (HTTP rules 47 and 48).
   package var isSteered: Bool { isAtMirror || provenance != .user && !headerLines.isEmpty }
 
   package init(
@@ -58,8 +58,8 @@ public struct DownloadRequest: Sendable, Identifiable {
     expected = expectedSize ?? -1
   }
 
-  /// The same file at its next address; nil if this is the last one.
-  /// - Parameter named: by the last answer. What a mirror's answer names does not count.
+  /// The same file with its next source; `nil` if this is the last one.
+  /// - Parameter named: by the last answer. Mirrors named by a mirror's answer are ignored.
   package func atNextSource(_ named: NamedMirrors?) -> DownloadRequest? {
     var next = self
     if !isAtMirror { next.named = named }
@@ -68,14 +68,14 @@ public struct DownloadRequest: Sendable, Identifiable {
     return next
   }
 
-  /// Its length in bytes, as far as that is known before it is asked; may be an estimate.
+  /// Its length in bytes, if known before the request; may be an estimate.
   package var expectedSize: Int64? { expected < 0 ? nil : expected }
 
-  /// Whether a file of that length may be the one that its list means.
+  /// Whether a file of that length matches the declared size.
   package func allows(size: Int64) -> Bool { declaredSize.map { $0 == size } ?? true }
 
-  /// Requests with equal keys ask for one file under one name, whatever credentials and signatures their addresses
-  /// have. Those with the same ones are coalesced; the others go one after the other.
+  /// Requests with equal keys ask for one file under one name, whatever credentials and signatures their URLs have.
+  /// Those with equal credentials and signatures are coalesced; the others run one after the other.
   package struct Key: Sendable, Hashable {
     package let address: Address
     package let wishes: Wishes?
@@ -92,14 +92,14 @@ public struct DownloadRequest: Sendable, Identifiable {
       return left.wishes === right.wishes || (left.wishes ?? .none).isOfSameFile(as: right.wishes ?? .none)
     }
 
-    /// Of the address alone, which stores its hash: the other fields rarely differ.
+    /// Only the address, which stores its hash: the other fields rarely differ.
     package func hash(into hasher: inout Hasher) { hasher.combine(address.resourceHash) }
   }
 
-  /// What most requests lack; behind one reference, because a request is passed on at each step.
+  /// Properties that most requests lack; behind one reference, because a request is passed on at each step.
   package final class Wishes: Sendable, Equatable {
     package let outputName, folder: String?
-    /// As the list says it, in bytes; nil where it gives an estimate or nothing.
+    /// In bytes, as the list declares it; `nil` if it gives an estimate or nothing.
     package let size: Int64?
     package let checksum: ContentDigest?
     package let expectedTypes: ExpectedTypes?
@@ -126,7 +126,7 @@ public struct DownloadRequest: Sendable, Identifiable {
 
     package static func == (left: Wishes, right: Wishes) -> Bool { left === right }
 
-    /// How the file is asked for makes no other file of it.
+    /// Sizes, types, header lines and mirrors do not make another file of it.
     fileprivate func isOfSameFile(as other: Wishes) -> Bool {
       ByteText.areSame(outputName, other.outputName) && ByteText.areSame(folder, other.folder)
         && checksum == other.checksum && provenance == other.provenance
@@ -140,7 +140,7 @@ package struct ExpectedTypes: Sendable, Equatable, CustomStringConvertible {
   package let types: [String]
   package var description: String { types.joined(separator: ",") }
 
-  /// - Parameter text: types, with commas between them; nil for anything else.
+  /// - Parameter text: types, separated by commas; `nil` for anything else.
   package init?(argument text: String) {
     types = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.name($0) }
     guard types.allSatisfy({ $0.wholeMatch(of: /[^\/ ]+\/[^\/ ]+/) != nil }) else { return nil }
@@ -156,11 +156,11 @@ package struct ExpectedTypes: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// A source over a lazy sequence that is in memory and never blocks, such as the addresses of a command line.
+/// A source over a lazy sequence that is in memory and never blocks, such as the URLs of a command line.
 package final class RequestList: RequestSource {
   private let rest: Lock<(iterator: AnyIterator<DownloadRequest>, left: Int?)>
 
-  /// The sequence is moved in, so that nothing else can still read from it.
+  /// The sequence is moved in, so that no other code can still read from it.
   package init(_ requests: sending some Sequence<DownloadRequest>, count: Int? = nil) {
     rest = Lock((AnyIterator(requests.makeIterator()), count))
   }

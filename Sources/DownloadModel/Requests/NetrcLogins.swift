@@ -1,8 +1,8 @@
-/// The logins of a netrc file, to distinguish the answers that different logins get; libcurl reads the file itself.
+/// The logins of a netrc file, to distinguish the answers that different logins get. libcurl reads the file itself.
 package struct NetrcLogins: Sendable {
-  /// By machine; nil for every other (`default`).
+  /// By machine; `nil` for all others (`default`).
   private var machines: [String?: String] = [:]
-  /// All entries, for an answer that came through redirects over other hosts. A secret.
+  /// All entries, for an answer that arrived through redirects over other hosts. A secret.
   package let all: String
 
   package init(_ text: [UInt8]) {
@@ -16,7 +16,7 @@ package struct NetrcLogins: Sendable {
   private static func entries(_ text: [UInt8]) -> [(machine: String?, words: [String])] {
     var entries: [(machine: String?, words: [String])] = []
     func add(_ word: String) { if !entries.isEmpty { entries[entries.count - 1].words.append(word) } }
-    // What the next token is a value of; empty for none.
+    // The keyword whose value the next token is; empty for none.
     var keyword = ""
     var isMacro = false
     for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
@@ -42,20 +42,20 @@ package struct NetrcLogins: Sendable {
     return entries
   }
 
-  /// What the file says for a host, as text that is different for different logins; nil for nothing. A secret.
-  /// - Parameter host: as in an address: lower case, an IPv6 address in brackets.
+  /// The file's entry for a host, as a text that differs for different logins; `nil` for none. A secret.
+  /// - Parameter host: as in a URL: lower case, an IPv6 address in brackets.
   package func login(for host: String) -> String? {
     machines[host.first == "[" ? String(host.dropFirst().dropLast()) : host] ?? machines[nil]
   }
 
-  /// Whether the file says something for a host.
-  /// - Parameter isHome: whether what it says for every host (`default`) counts too.
+  /// Whether the file has an entry for a host.
+  /// - Parameter isHome: whether the entry for every host (`default`) counts, too.
   package func hasLogin(for host: String, isHome: Bool) -> Bool {
     isHome ? login(for: host) != nil : login(for: host) != machines[nil]
   }
 
   /// Words between blanks. A word in double quotes may contain blanks, and a backslash in it makes the next character
-  /// literal. A word that begins with `#` makes the rest of the line a comment.
+  /// literal. A word that starts with `#` makes the rest of the line a comment.
   private static func tokens(_ line: ArraySlice<UInt8>) -> [String] {
     var tokens: [String] = []
     var rest = line

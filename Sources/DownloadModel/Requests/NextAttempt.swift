@@ -1,16 +1,16 @@
 import Glibc
 
-/// The next attempt after a temporary failure: when it begins, and which of how many it is.
+/// The next attempt after a temporary failure: when it starts, and its number.
 public struct NextAttempt: Sendable, Equatable {
-  /// Counts this file's attempts. At least 2, since the first was before any failure.
+  /// Number of this file's attempt. At least 2, because the first was before any failure.
   public var attempt: Int
-  /// Of `retries`, from 1: the file's own, or those of its host while that host serves no request.
+  /// Number of the retry out of `retries`, from 1: the file's own, or the host's while it serves no request.
   public var retry: Int
-  /// The download fails after this many retries without success; nil where something other than a number ends them.
+  /// The download fails after this many retries without success; `nil` if something other than a number ends them.
   public var retries: Int?
   /// Time from the failure to that attempt.
   public var delay: Duration
-  /// Set where it begins at another address of the file.
+  /// Set if it starts with another source of the file.
   public var source: Address?
 
   package init(attempt: Int, retry: Int, of retries: Int?, delay: Duration, at source: Address? = nil) {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What proves that a finished file is whole and right, from weak to strong (HTTP rule 24).
+/// The proof that a finished file is complete and correct, from weak to strong (HTTP rule 24).
 public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
-  /// Only the closing connection ended it; a body that was cut short looks the same (RFC 9112 §8).
+  /// Only the closing connection ended it; a truncated body looks the same (RFC 9112 §8).
   case nothing = "none"
   /// The protocol marked the end (last chunk, END_STREAM).
   case framing = "protocol"

@@ -1,11 +1,11 @@
 import Glibc
 
-/// What a proxy answered in the server's place, or why it did not.
+/// A proxy's answer in the server's place, or the reason why it gave none.
 public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
   public enum Answer: Sendable, Equatable {
     /// It requires a login, or another one: 407, tinyproxy's 401, or SOCKS5's own codes (RFC 1928 §3, RFC 1929).
     case login
-    /// Another status than 2xx for CONNECT (RFC 9110 §9.3.6).
+    /// A status other than 2xx for CONNECT (RFC 9110 §9.3.6).
     case status(Int)
     /// Its rules forbid the server (RFC 1928 §6, code 2).
     case forbidden
@@ -13,7 +13,7 @@ public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
     case unreachable(String)
     /// The proxy itself could not be reached; with the reason.
     case away(String)
-    /// What answered there is not a proxy of this kind; with the evidence.
+    /// The peer is not a proxy of this kind; with the evidence.
     case misunderstood(String)
     /// TLS with the proxy itself failed; with the reason.
     case insecure(String)

@@ -2,7 +2,7 @@
 package struct Rejection: Sendable, Equatable {
   /// The list's file, or "standard input".
   package var list: String
-  /// Counted from 1; nil when the failure is of the list itself.
+  /// Counted from 1; `nil` if the failure is of the list itself.
   package var line: Int?
   /// The line as written, shortened, with credentials removed.
   package var text: String
@@ -12,24 +12,24 @@ package struct Rejection: Sendable, Equatable {
     case malformed(Address.Malformed)
     case notUTF8
     case tooLong
-    /// A row, or what is to be made of it, is wrong.
+    /// A row, or its conversion to a request, is wrong.
     case row(String)
-    /// What stands behind the address is no option of a line.
+    /// The text behind the URL is no option of a line.
     case option(String)
-    /// An earlier line asks for the same file with other header lines.
+    /// An earlier line requests the same file with other header lines.
     case otherHeaders
-    /// A third party's list gives a header line, named here, that it may not have sent to that server.
+    /// A third-party list gives a header line, named here, that must not be sent to that server.
     case thirdPartyHeader(String)
-    /// What the list says of the file, as `name=value`, cannot be used.
+    /// A property of the file in the list, as `name=value`, cannot be used.
     case field(String)
     /// It is no line of that kind of list.
     case foreign(to: String)
     case unreadable(errno: Int32)
-    /// The list at an address could not be fetched.
+    /// The list at a URL could not be downloaded.
     case unfetched(DownloadError)
     /// The list's compressed data is damaged from that line on.
     case damaged(String)
-    /// It is no list at all, or not from there on.
+    /// It is no list, from the start or from there on.
     case noList(NoList)
   }
 
@@ -37,27 +37,27 @@ package struct Rejection: Sendable, Equatable {
     case binary
     /// HTML.
     case page
-    /// XML of another kind, by its root.
+    /// XML of another kind, identified by its root element.
     case markup(String)
-    /// Of a kind that is read with a library that is not installed.
+    /// A kind that needs a library that is not installed.
     case noLibrary(String, for: String)
-    /// Compressed so that it takes much memory to read.
+    /// Compressed so that reading it takes much memory.
     case heavy
-    /// A text, perhaps a list, in an encoding that is not UTF-8.
+    /// A text, perhaps a list, in UTF-16.
     case utf16
-    /// So many lines that are no addresses.
+    /// This many lines that are no URLs.
     case lines(Int)
-    /// `--accept` matches no link of a page; the first links to files are named.
+    /// `--accept` matches no link of a page; the value has the first links to files.
     case unmatched([String])
-    /// Its names or addresses are relative, and nothing says to what.
+    /// Its names or URLs are relative, and their base is unknown.
     case noBase
-    /// Its checksums are of an algorithm that dlm does not know.
+    /// Its checksums use an algorithm that dlm does not support.
     case checksums(String)
-    /// No field is the one that the option named, or that holds URLs; or several may be.
+    /// No field has the name in the option, or contains URLs; or several may.
     case field(String?, among: [String], option: String = "url-field")
   }
 
-  /// Whether it is of a list that the next run may get.
+  /// Whether the next run may be able to download its list.
   package var mayPass: Bool { if case .unfetched(let why) = reason { why.mayPass } else { false } }
 
   /// Whether the list itself could not be read to its end.

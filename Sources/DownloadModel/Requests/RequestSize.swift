@@ -1,7 +1,7 @@
-/// How much of a segment one request asks for. While much is missing it is never all, so that a transfer that becomes
-/// free can take what no other has asked for, and no connection is broken off with bytes on their way.
+/// How much of a segment one request asks for. While much is missing it is never all, so that a free transfer can take
+/// bytes that no other has requested, and no connection is closed with bytes in flight.
 package struct RequestSize: Sendable, Equatable {
-  /// The segment's missing bytes are divided by this: a half, a quarter.
+  /// The segment's missing bytes are divided by this: 2 for a half, 4 for a quarter.
   package var divisor: Int64
   /// In bytes. If less than twice as many are missing, one request asks for all of them.
   package var least: Int64
@@ -13,7 +13,7 @@ package struct RequestSize: Sendable, Equatable {
     self.least = max(Self.smallest, least)
   }
 
-  /// Offset behind the last byte to ask for.
+  /// Offset behind the last byte to request.
   package func end(from position: Int64, to end: Int64) -> Int64 {
     let size = max(least, (end - position) / divisor)
     return end - position - size < least ? end : position + size

@@ -3,7 +3,7 @@ import Synchronization
 /// The source of a run's requests, read no faster than they are needed. Several lanes may call `next()` at a time; each
 /// request is given to exactly one of them.
 public protocol RequestSource: Sendable {
-  /// The next request; nil at the end of the list, for every caller from then on, and for a cancelled task.
+  /// The next request; `nil` at the end of the list, for every caller from then on, and for a cancelled task.
   nonisolated(nonsending) func next() async -> DownloadRequest?
 
   /// The next request, if one is available without waiting.

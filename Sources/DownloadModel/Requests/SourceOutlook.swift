@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What a source can say of requests that it has not given yet.
+/// What a source knows about requests that it has not given yet.
 public struct SourceOutlook: Sendable, Equatable {
-  /// Whether `next` would give more, or the end, without waiting for whoever writes the list.
+  /// Whether `next` would return a request, or the end, without waiting for the list's writer.
   package var goesOn: Bool
-  /// Whether a request that goes first has been read.
+  /// Whether an urgent request has been read.
   package var hasFirst: Bool
-  /// How many requests it has; nil until its end has been read.
+  /// The number of remaining requests; `nil` until the end of the list has been read.
   package var left: Int?
 
   package init(goesOn: Bool = true, hasFirst: Bool = false, left: Int? = nil) {

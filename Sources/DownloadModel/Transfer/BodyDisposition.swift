@@ -2,12 +2,12 @@ import Synchronization
 
 package enum BodyDisposition: Sendable, Equatable {
   case write
-  /// The body is long, so that other transfers could fetch segments of it meanwhile.
+  /// The body is long, so that other transfers could download segments of it in parallel.
   case splittable
   /// Remove the content codings that the head names (RFC 9110 §8.4), all of which are known (`ContentCoding`).
   case decode
-  /// The body is not wanted: a short one is read and dropped, so that the connection can be kept.
+  /// The body is not needed: a short one is read and dropped, so that the connection can be kept.
   case drain
-  /// The rest is not wanted: the transfer ends without a failure.
+  /// The rest is not needed: the transfer ends without a failure.
   case enough
 }

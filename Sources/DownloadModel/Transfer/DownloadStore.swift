@@ -3,22 +3,23 @@
 package protocol DownloadStore: Sendable {
   associatedtype Download: DownloadTarget
 
-  /// Answers a request from memory or from disk, or begins its download. Equal requests at one time are coalesced: one
-  /// task fills the download, the others wait here; if it is cancelled, another goes on with the transfer in flight.
+  /// Answers a request from memory or from disk, or starts its download. Concurrent equal requests are coalesced: one
+  /// task fills the download, the others wait here; if it is cancelled, another continues with the transfer in flight.
   /// - Throws: `.cancelled` as soon as the calling task is; a failure of disk or index, or of the equal request.
   nonisolated(nonsending) func open(
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<Download>
 
-  /// Verifies a download that has all its bytes, gives it its final name, and remembers it.
-  /// - Returns: nil to fetch it once more: its checksum is wrong, or the file that the server vouched for is gone.
+  /// Verifies a complete download, gives it its final name, and records it.
+  /// - Returns: `nil` to download it once more: its checksum is wrong, or the file that the server confirmed no longer
+  ///   exists.
   /// - Throws: `.digest`, `.unproven`; `.disk`, `.diskFull`, `.folder`, `.conflict`. The download must then be closed.
   nonisolated(nonsending) func commit(_ download: Download) async throws(DownloadError) -> DownloadOutcome?
 
-  /// Ends a download that did not finish; keeps the part if it can be resumed. If its task was cancelled and equal
-  /// requests wait for it, one of them continues it.
+  /// Ends an unfinished download; keeps the part if it can be resumed. If its task was cancelled and equal requests
+  /// wait for it, one of them continues it.
   /// - Parameter comesAgain: whether the request is opened again later: then no older answer is looked for.
-  /// - Returns: an older answer that may be used instead (RFC 5861); nil for none: then the download failed.
+  /// - Returns: an older answer that may be used instead (RFC 5861); `nil` if there is none: then the download failed.
   nonisolated(nonsending) func close(
     _ download: Download, after error: DownloadError, comesAgain: Bool
   ) async -> DownloadOutcome?

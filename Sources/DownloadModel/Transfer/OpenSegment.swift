@@ -1,15 +1,15 @@
-/// A segment of a file, with the bytes that are still to arrive.
+/// A segment of a file with missing bytes.
 package struct OpenSegment: Sendable, Equatable, Identifiable {
   /// The number of the segment at the start of the file, which the download's own target fills.
   package static let first = 0
 
   package let id: Int
-  /// Offset in the file of the next byte to come.
+  /// Offset in the file of the next byte to arrive.
   package var position: Int64
   /// Offset behind the last byte.
   package var end: Int64
   package var isTaken: Bool
-  /// Offset behind the bytes that the current request must bring: another transfer can take what lies behind it. The
+  /// Offset behind the bytes that the current request must deliver: another transfer can take the bytes behind it. The
   /// first request of a file has no end, so for the first segment this is `position`.
   package var asked: Int64
 

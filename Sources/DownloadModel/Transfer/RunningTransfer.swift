@@ -1,4 +1,4 @@
-/// A transfer that goes on while other work is done: its body is arriving, or the sink kept it when its task was
+/// A transfer that continues while other work is done: its body is arriving, or the sink kept it when its task was
 /// cancelled (`ByteSink.keep`). One task at a time awaits it, or calls `cancel`.
 package final class RunningTransfer: Sendable {
   package typealias End = Result<TransferReceipt, DownloadError>
@@ -6,14 +6,14 @@ package final class RunningTransfer: Sendable {
   /// One call of `receipt`, so that a late cancellation cannot hit the task that awaits the transfer next.
   package struct Waiter: Sendable, Equatable { fileprivate let number: Int }
 
-  /// The address that answered, where redirects led to another, and the time from the start to the first byte.
+  /// The URL that answered, if redirects led to another, and the time from the start to the first byte.
   package typealias Answer = (address: String?, delay: Duration)
 
   private struct State {
     var answer: Answer?
     var end: End?
     var lastWaiter = 0
-    /// The last waiter from which the transfer was detached, as were all before it.
+    /// The last waiter from which the transfer was detached, as it was from all before it.
     var detached: (waiter: Waiter, error: DownloadError)?
   }
 
@@ -21,13 +21,13 @@ package final class RunningTransfer: Sendable {
   private let state = Waiters(State())
 
   /// - Parameter cancel: with a waiter, tells the transport that its task was cancelled, so that the sink may keep the
-  ///   transfer; with nil, ends the transfer. Called from any thread, also after the end.
+  ///   transfer; with `nil`, ends the transfer. Called from any thread, also after the end.
   package init(cancel: @escaping @Sendable (Waiter?) -> Void) { cancelTransfer = cancel }
 
-  /// Where redirects led to, without credentials; nil for nowhere, and until there is an answer.
+  /// The target of the redirects, without credentials; `nil` without redirects or before an answer.
   package var effectiveURL: String? { state.withLock { $0.answer?.address } }
 
-  /// From the start to the first byte of the answer, which another transfer would take at least; zero until then.
+  /// Time from the start to the first byte of the answer, a minimum for any other transfer; zero before an answer.
   package var delay: Duration { state.withLock { $0.answer?.delay ?? .zero } }
 
   /// Waits for the end, or returns the stored result of a transfer that has ended. Cancelling the task ends the

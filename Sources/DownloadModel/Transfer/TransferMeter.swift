@@ -1,18 +1,18 @@
 import Synchronization
 
-/// The live numbers of one file: transfers add to it and renderers sample it, and neither waits for the other.
+/// The live numbers of one file: transfers add to it and renderers sample it; neither waits for the other.
 package final class TransferMeter: Sendable {
-  /// What a file waits for, as long as no bytes come.
+  /// The current step of a file while no bytes arrive.
   package enum Phase: UInt8, Sendable {
-    /// Nothing was asked yet: for the disk, another request, or a connection.
+    /// No request was sent yet: it waits for the disk, another request, or a connection.
     case idle
-    /// The name of the host is looked up, or a connection is chosen.
+    /// The host's name is looked up, or a connection is chosen.
     case lookingUp
     case connecting
-    /// The request is sent, and not answered.
+    /// The request was sent, and is unanswered.
     case waiting
     case receiving
-    /// All of it is there, and is checked and put in its place.
+    /// The file is complete, and is verified and renamed.
     case checking
   }
 
@@ -33,17 +33,17 @@ package final class TransferMeter: Sendable {
 
   package init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
 
-  /// Bytes of the file that are there, those of earlier runs included.
+  /// Bytes of the file that exist, including those of earlier runs.
   package var position: Int64 { receivedBytes.load(ordering: .relaxed) }
-  /// The offset at which this attempt began: bytes before it do not count for the speed.
+  /// The offset at which this attempt started: bytes before it do not count for the speed.
   package var start: Int64 { startBytes.load(ordering: .relaxed) }
-  /// Length of the whole file; nil while unknown.
+  /// Length of the whole file; `nil` if unknown.
   package var total: Int64? {
     let value = totalBytes.load(ordering: .relaxed)
     return value < 0 ? nil : value
   }
 
-  /// Bytes of an unfinished file that wait for the next run; 0 while it is under way.
+  /// Bytes of an unfinished file that are kept for the next run; 0 while it is in flight.
   package var kept: Int64 { keptBytes.load(ordering: .relaxed) }
   package var phase: Phase { Phase(rawValue: currentPhase.load(ordering: .relaxed)) ?? .idle }
 
@@ -54,10 +54,10 @@ package final class TransferMeter: Sendable {
 
   package func enter(_ phase: Phase) { currentPhase.store(phase.rawValue, ordering: .relaxed) }
 
-  /// The file is put away unfinished, with so many bytes.
+  /// The file is saved unfinished, with this many bytes.
   package func keep(_ bytes: Int64) { keptBytes.store(bytes, ordering: .relaxed) }
 
-  /// An attempt begins at this offset. For a retry that is less than had arrived, so no byte counts twice.
+  /// An attempt starts at this offset. For a retry that is less than had arrived, so no byte counts twice.
   package func begin(at offset: Int64, total: Int64?) {
     receivedBytes.store(offset, ordering: .relaxed)
     startBytes.store(offset, ordering: .relaxed)
@@ -65,16 +65,16 @@ package final class TransferMeter: Sendable {
     enter(.receiving)
   }
 
-  /// - Parameter parts: which bytes are there, in the order of the file; nil if unknown without waiting.
-  ///   Must not hold what holds the meter.
+  /// - Parameter parts: returns the existing bytes, in the order of the file; `nil` if it would have to wait for them.
+  ///   Must not hold a reference to the owner of the meter.
   package func split(_ parts: @escaping @Sendable () -> [Range<Int64>]?) { split.withLock { $0.parts = parts } }
 
-  /// What earlier attempts of this run received of the file, and went on with from an earlier run; nil for nothing.
+  /// Bytes that earlier attempts of this run received, and resumed from an earlier run; `nil` for none.
   package var earlier: (received: Int64, resumed: Int64)? { split.withLock { $0.earlier } }
 
   package func carry(received: Int64, resumed: Int64) { split.withLock { $0.earlier = (received, resumed) } }
 
-  /// How the addresses of the file failed, in the order in which they were asked; none where it has only one.
+  /// The failures of the file's sources, in the order in which they were tried; empty if it has only one.
   package var tried: [DownloadError] { split.withLock { $0.tried } }
 
   /// - Parameter mirror: `DownloadRequest.mirror`.
@@ -82,15 +82,15 @@ package final class TransferMeter: Sendable {
     split.withLock { $0.tried = $0.tried.prefix(mirror) + [error] }
   }
 
-  /// What the last answer that names mirrors says.
+  /// The mirrors in the last answer that names any.
   package var named: NamedMirrors? { split.withLock { $0.named } }
 
   package func name(_ mirrors: NamedMirrors) { split.withLock { $0.named = mirrors } }
 
-  /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
+  /// The existing bytes of a split file, for a frame; `nil` for a file in one part, and if it would have to wait.
   package var parts: [Range<Int64>]? { split.withLock { $0.parts }() }
 
-  /// Subtracts bytes that were added but are not this segment's, such as those behind its end.
+  /// Subtracts bytes that were added but do not belong to this segment, such as those behind its end.
   package func subtract(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
 
   package func add(_ bytes: Int) {

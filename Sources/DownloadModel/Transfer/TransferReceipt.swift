@@ -6,7 +6,7 @@ package struct TransferReceipt: Sendable, Equatable {
   package var bodyBytes: Int64
   /// What the end of the body proves (RFC 9112 §6.3).
   package var proof: Proof
-  /// The address that answered, where redirects led to another one.
+  /// The URL that answered, if redirects led to another one.
   package var effectiveURL: String?
 
   package init(status: Int, bodyBytes: Int64, proof: Proof, effectiveURL: String? = nil) {

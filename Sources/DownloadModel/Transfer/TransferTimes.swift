@@ -1,13 +1,13 @@
-/// When one transfer did what, for reports: a request with the redirects that it followed.
+/// The times of one transfer, for reports: a request with the redirects that it followed.
 package struct TransferTimes: Sendable, Equatable {
-  /// Of the request, without credentials (`Address.key`).
+  /// The URL of the request, without credentials (`Address.key`).
   package var address: String
   /// On CLOCK_MONOTONIC, in nanoseconds.
   package var begin: UInt64
-  /// From the start until the host's address was known. This and the next two are nil on a connection that was there.
+  /// Time from the start until the host's address was known. This and the next two are `nil` on a reused connection.
   package var lookedUp: Duration?
   package var connected: Duration?
-  /// Until TLS was agreed on.
+  /// Until the TLS handshake was complete.
   package var secured: Duration?
   package var firstByte: Duration?
   /// Until the last byte, or the failure.
@@ -15,7 +15,7 @@ package struct TransferTimes: Sendable, Equatable {
   package var bytes: Int64 = 0
   package var connections = 0
   package var requests = 1
-  /// Nil without an answer.
+  /// `nil` without an answer.
   package var status: Int?
   package var hasFailed = false
   package var isSegment = false

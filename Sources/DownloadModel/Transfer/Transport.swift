@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Fetches one response and passes its body to a sink.
+/// Requests one response and passes its body to a sink.
 package protocol Transport: Sendable {
-  /// Begins one transfer. Returns when it has ended, or as soon as the sink has called its body `.splittable`; then the
-  /// task that began it must await it (`RunningTransfer.receipt`). Cancelling that task removes the transfer at once,
+  /// Starts one transfer. Returns when it has ended, or as soon as the sink has called its body `.splittable`; then the
+  /// task that started it must await it (`RunningTransfer.receipt`). Cancelling that task removes the transfer at once,
   /// unless the sink keeps it (`ByteSink.keep`).
   nonisolated(nonsending) func run(
     _ transfer: TransferRequest, into sink: any ByteSink
@@ -12,7 +12,7 @@ package protocol Transport: Sendable {
   /// Ends the transfers that fill a file, without asking the sink to keep them; false if there were none.
   func cancel(_ meter: TransferMeter) async -> Bool
 
-  /// Whether the user's limit on the bytes a second of all transfers holds them back: more of them bring nothing.
+  /// Whether the user's rate limit for all transfers slows them: more transfers gain nothing.
   var isAtLimit: Bool { get }
 }
 
@@ -36,11 +36,11 @@ package enum SinkDemand: Sendable, Equatable { case more, enough }
 /// The state of a transfer when `Transport.run` returns.
 package enum TransferStage: Sendable {
   case ended(TransferReceipt)
-  /// The sink called its body `.splittable`: the task that began the transfer must now await it.
+  /// The sink called its body `.splittable`: the task that started the transfer must now await it.
   case underWay(RunningTransfer)
 }
 
-/// A count of body bytes received, over all files of a run.
+/// The body bytes received over all files of a run.
 package final class TransferCounter: Sendable {
   private let bytes = Atomic<Int64>(0)
   package init() {}
