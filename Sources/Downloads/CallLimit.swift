@@ -4,8 +4,8 @@ import DownloadScheduling
 import FileReceiving
 import Synchronization
 
-/// Opens a session for a scope, and closes it at the end of that, also when it throws: no download outlives it.
-/// - Throws: what opening throws (`DownloadError`), and what `body` throws.
+/// Opens a session for a scope and closes it at the end, also when the scope throws: no download outlives it.
+/// - Throws: the errors of opening (`DownloadError`) and of `body`.
 public nonisolated(nonsending) func withDownloads<Value>(
   _ configuration: DownloadConfiguration, _ body: nonisolated(nonsending) (Downloads) async throws -> Value
 ) async throws -> Value {
@@ -20,14 +20,14 @@ public nonisolated(nonsending) func withDownloads<Value>(
   }
 }
 
-/// The same with the settings that most need.
+/// The same with the most common settings.
 public nonisolated(nonsending) func withDownloads<Value>(
   into directory: String, cacheFolder: String? = nil, _ body: nonisolated(nonsending) (Downloads) async throws -> Value
 ) async throws -> Value {
   try await withDownloads(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder), body)
 }
 
-/// Limits the single downloads of a session that go on at a time, of all hosts and of each; a list has its queue.
+/// Limits the parallel single downloads of a session, in total and for each host; a list has its own queue.
 final class CallLimit: Sendable {
   private struct State {
     var free: Int
@@ -42,8 +42,8 @@ final class CallLimit: Sendable {
     self.perHost = max(1, perHost ?? count)
   }
 
-  /// Suspends until a download of a host may begin.
-  /// - Returns: false for a task that is cancelled meanwhile; else `leave` must be called.
+  /// Suspends until a download from a host may start.
+  /// - Returns: false if the task was cancelled meanwhile; otherwise `leave` must be called.
   func enter(_ host: String) async -> Bool {
     await state.wait { [perHost] state in
       guard state.free > 0, state.underWay[host, default: 0] < perHost else { return nil }

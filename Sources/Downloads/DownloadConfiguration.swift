@@ -5,93 +5,93 @@ import DownloadScheduling
 import FileReceiving
 import SystemPackage
 
-/// The settings of a session. Nothing is read from the environment, a settings file or a command line.
+/// The settings of a session. Environment variables, settings files and command lines are not read.
 public struct DownloadConfiguration: Sendable {
-  /// What the cache answers, and when servers are asked.
+  /// When the cache answers, and when servers are asked.
   public enum Caching: Sendable, CaseIterable {
-    /// Ask about a file only once it is no longer fresh by its server's word (RFC 9111 §4); fetch it if it has changed.
+    /// Asks the server about a file only if the file is stale (RFC 9111 §4); downloads it if it has changed.
     case fresh
-    /// Ask about every file, and fetch what has changed.
+    /// Asks about every file, and downloads those that have changed.
     case revalidate
-    /// Fetch everything.
+    /// Downloads every file.
     case refresh
-    /// Answer from the disk, and ask no server.
+    /// Answers from the disk, without any request.
     case offline
   }
 
-  /// What becomes of another's file under the wanted name. With a cache folder, what this library wrote for the same
-  /// address, and nobody changed, is replaced in every case.
+  /// What happens to an unrelated file with the same name. With a cache folder, a file that this library downloaded
+  /// from the same URL, and that has not been edited since, is replaced in every case.
   public enum Conflicts: String, Sendable, CaseIterable {
-    /// The new file takes another name: `x.1.tar.gz`.
+    /// The new file gets another name: `x.1.tar.gz`.
     case rename
-    /// What stands there stays, and nothing is fetched.
+    /// The existing file stays, and the new one is skipped.
     case skip
     case overwrite
   }
 
-  /// The folder for finished files; made if it is missing.
+  /// The folder for finished files; created if it is missing.
   public var directory: String
-  /// The folder for what is known of earlier downloads; made if it is missing. Nil for none: a session then knows only
-  /// its own files, and answers a repeated address with them without asking.
+  /// The folder for the index of earlier downloads; created if it is missing. Without one (`nil`), a session knows only
+  /// its own files, and answers a repeated URL with them without a request.
   public var cacheFolder: String?
   /// When servers are asked about files that an earlier session downloaded.
   public var caching = Caching.fresh
   /// What happens if another file has the name.
   public var conflicts = Conflicts.rename
 
-  /// Most files at a time, of a list whose schedule gives no number, and of all single downloads together.
+  /// The most files at a time: of a list whose schedule gives no number, and of all single downloads together.
   public var jobs = 64
-  /// Most files of one host at a time, of a list, and of all single downloads together; nil for no limit of its own. A
-  /// host that refuses some gets fewer.
+  /// The most files of one host at a time: of a list, and of all single downloads together; `nil` for no extra limit. A
+  /// host that refuses requests gets fewer.
   public var perHost: Int?
-  /// Most connections that fetch pieces of one large file, of which as many are used as help; 1 for no pieces.
+  /// The most connections for segments of one large file; only as many as help are used. 1 disables splitting.
   public var segments = 32
-  /// Network loops, a thread each; one is enough for a few gigabits a second. With more, equal addresses of two calls
-  /// at the same time may be fetched twice.
+  /// Network loops, each with its own thread; one is enough for a few gigabits a second. With more, equal URLs of two
+  /// concurrent calls may be downloaded twice.
   public var loops = 1
 
-  /// Attempts after the first, for failures that are temporary.
+  /// Retries after the first attempt, for temporary failures.
   public var retries = 5
-  /// No retry begins later than this after the first attempt; nil for no limit.
+  /// No retry starts later than this after the first attempt; `nil` for no limit.
   public var retryMaxTime: Duration?
-  /// Most time for a connection, with TLS.
+  /// The timeout for connecting, including TLS.
   public var connectTimeout = Duration.seconds(10)
-  /// A transfer has stalled if no byte comes for this time.
+  /// A transfer has stalled if no byte arrives for this time.
   public var stallTimeout = Duration.seconds(30)
-  /// Bytes a second over everything; nil for no limit.
+  /// Limit in bytes a second for all transfers together; `nil` for no limit.
   public var rateLimit: Int64?
 
-  /// `Name: value`, sent with every request to the origin of its address, and not where that redirects. All origins of
-  /// a list get them, secrets too.
+  /// `Name: value`, sent with every request to the origin of its URL, but not to the target of a redirect. All origins
+  /// of a list receive them, secrets included.
   public var headerLines: [String] = []
   /// The value of `User-Agent`.
   public var userAgent = "Downloads"
-  /// `[scheme://][user:password@]host[:port]`; nil for none. Variables such as `http_proxy` are not read.
+  /// `[scheme://][user:password@]host[:port]`; `nil` for none. Variables such as `http_proxy` are not read.
   public var proxy: String?
-  /// Certificates to trust, a file in PEM; nil for the system's.
+  /// A PEM file of trusted certificates; `nil` for the system's.
   public var certificates: String?
-  /// Whether to ask for HTTP/2 over TLS.
+  /// Whether to request HTTP/2 over TLS.
   public var usesHTTP2 = false
 
-  /// Checksums by file name, a text as `sha256sum` and its kin write it.
+  /// Checksums by file name, in the format of `sha256sum` and similar programs.
   public var checksums: String?
-  /// The least proof that lets a file have its name.
+  /// The weakest proof with which a file gets its name.
   public var requiredProof = Proof.nothing
-  /// A longer file fails, in bytes; nil for any length.
+  /// In bytes: a longer file fails; `nil` for no limit.
   public var maxFileSize: Int64?
-  /// Whether a file is on the disk itself, name and all, before it counts as finished.
+  /// Whether a file and its name must be on the disk itself before it counts as finished.
   public var syncs = false
   /// Whether files get the server's Last-Modified as their time.
   public var usesRemoteTime = false
   /// Whether a server may choose a file's name (RFC 6266).
   public var usesContentDisposition = true
 
-  /// The defaults; nothing is opened or created yet.
+  /// The defaults. Opens and creates nothing.
   public init(directory: String, cacheFolder: String? = nil) {
     (self.directory, self.cacheFolder) = (directory, cacheFolder)
   }
 
-  // MARK: In the terms of the rooms below
+  // MARK: Conversion for the lower layers
 
   func transport() throws(DownloadError) -> TransportOptions {
     var options = TransportOptions(userAgent: try Self.checked(userAgent, "the user agent"))
@@ -135,7 +135,7 @@ public struct DownloadConfiguration: Sendable {
     return checked
   }
 
-  /// Names only the field, because the value may be a secret.
+  /// Errors name only the field, because the value may be a secret.
   private static func checkedLine(_ line: String) throws(DownloadError) -> String {
     // By scalars, because a combining mark after the colon forms one `Character` with it.
     let name = line.unicodeScalars.prefix { $0 != ":" }
@@ -147,7 +147,7 @@ public struct DownloadConfiguration: Sendable {
     return try checked(line, "the header line \(field)")
   }
 
-  /// A line end in it would start another header line (RFC 9110 §5.5).
+  /// A line end would start another header line (RFC 9110 §5.5).
   private static func checked(_ text: String, _ what: String) throws(DownloadError) -> String {
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
       throw refusal("\(what) has a control character")
@@ -168,7 +168,7 @@ extension DownloadConfiguration {
     var plan = RunPlan(
       schedule.strategy, concurrency, ceiling: max(1, perHost ?? max(width, Self.mostPerHost)), retry: retry)
     if schedule.width == nil { plan.adaptive = AdaptiveConcurrency(ceiling: width) }
-    // A strategy of the program's own may draw as many requests as its width says before it downloads the first.
+    // A program's own strategy may take as many requests as its width before it downloads the first.
     if schedule.isWhole { plan.opening = .max }
     if let perHost { plan.opening = perHost }
     return plan

@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// Shows the progress of one single download, and pauses it. Make one for each download, give it to
+/// Reports the progress of one single download, and pauses it. Make one for each download, pass it to
 /// `Downloads.download`, and use it from any task.
 ///
 ///     let control = DownloadControl()
@@ -8,8 +8,8 @@ import DownloadModel
 ///     for await progress in control.progress { print(progress.fraction ?? 0) }
 ///     print(try await file.path)
 public final class DownloadControl: Sendable {
-  /// The download's progress, for one reader. It ends when the download ends, after the file's full length if that is a
-  /// success. Coalesced: a reader that is slower than the interval gets the latest numbers.
+  /// The download's progress, for one reader. It ends with the download; after success, its last element has the file's
+  /// full length. Coalesced: a reader that is slower than the interval gets the latest numbers.
   public let progress: AsyncStream<DownloadProgress>
   private let updates: AsyncStream<DownloadProgress>.Continuation
   private let interval: Duration
@@ -21,23 +21,23 @@ public final class DownloadControl: Sendable {
     interval = progressInterval
   }
 
-  /// Whether `pause` was called, and `resume` not since.
+  /// Whether `pause` was called without a later `resume`.
   public var isPaused: Bool { paused.withLock { $0 } }
 
-  /// Ends the transfer and its connection, and saves the part; the call of `download` waits for `resume`. Others may
-  /// download meanwhile, and no time limit counts. Before the download starts, it keeps that from starting; after its
-  /// end, it does nothing.
+  /// Ends the transfer and its connection, and saves the part; the call of `download` waits for `resume`. Other
+  /// downloads may run meanwhile, and no time limit counts. Called before the download starts, it delays the start;
+  /// after its end, it does nothing.
   public func pause() { paused.withLock { $0 = true } }
 
-  /// Has the download go on where it stopped; from the beginning if its server cannot send a range, or has another
-  /// version of the file by now.
+  /// Continues the download where it stopped; from the beginning if its server cannot send a range, or now has another
+  /// version of the file.
   public func resume() { paused.withLock { $0 = false } }
 
   /// Ends the progress.
   func end() { updates.finish() }
 
   /// Runs the download, again after each pause.
-  /// - Returns: nil for a task that was cancelled before the download ended.
+  /// - Returns: `nil` for a task that was cancelled before the download ended.
   func run(
     _ item: DownloadItem, _ attempt: @escaping @Sendable (ProgressFeed) async -> DownloadResult
   ) async -> DownloadResult? {
@@ -51,7 +51,7 @@ public final class DownloadControl: Sendable {
     return nil
   }
 
-  /// - Returns: nil for a download that a pause, or the task's cancellation, ended.
+  /// - Returns: `nil` for a download that was ended by a pause or by the task's cancellation.
   private func runUntilPaused(
     _ item: DownloadItem, _ attempt: @escaping @Sendable (ProgressFeed) async -> DownloadResult
   ) async -> DownloadResult? {

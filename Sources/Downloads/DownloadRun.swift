@@ -7,17 +7,17 @@ import Synchronization
 
 /// One run over network loops: a queue, a downloader on each loop, and the lanes of a strategy.
 package final class DownloadRun: Sendable {
-  /// What steers a run while it goes on.
+  /// Controls of a run that is in progress.
   private struct Running {
     let queue: RequestQueue
     let downloaders: [Downloader]
     let news: Downloader.News
-    /// Takes the share of one more lane.
+    /// Receives the share of one more lane.
     let addLane: AsyncStream<Int>.Continuation
   }
 
   private struct State {
-    /// Nil before and after the run.
+    /// `nil` before and after the run.
     var running: Running?
     var isPaused = false
   }
@@ -29,7 +29,7 @@ package final class DownloadRun: Sendable {
   private let clock = PausableClock()
   private let state = Lock(State())
 
-  /// - Parameter store: takes what the transfers bring; nil for the loops' own.
+  /// - Parameter store: stores the received bytes; `nil` for the loops' own caches.
   package init(_ plan: RunPlan, over loops: NetworkLoops, feed: ProgressFeed, store: (any DownloadStore)? = nil) {
     var plan = plan
     plan.widths = Array(plan.widths.prefix(loops.all.count))
@@ -46,7 +46,7 @@ package final class DownloadRun: Sendable {
     let queue = queue(over: source)
     scopes?.attach(queue) { news.onEnd($0, .failure(.cancelled)) }
     feed.hosts(from: { [plan] in (queue.waits, plan.sharesConnections ? 0 : queue.further) })
-    // The queue holds the feed's counter, so the feed must not go on holding the queue.
+    // The queue holds the feed's counter, so the feed must not keep holding the queue.
     defer { feed.hosts(from: nil) }
     await queue.run { shares in
       let downloaders = loops.map { downloader(on: $0, news) }
@@ -75,7 +75,7 @@ package final class DownloadRun: Sendable {
     news.onEnd(request, result)
   }
 
-  /// Runs the strategy's lanes, and beside them, as plain loops, those that are added until the strategy has ended.
+  /// Runs the strategy's lanes. Lanes that are added before the strategy ends run beside it, as plain loops.
   private func runLanes(
     and added: AsyncStream<Int>, _ lane: @escaping @Sendable (_ share: Int, _ width: Int) -> Lane
   ) async {
@@ -110,9 +110,9 @@ package final class DownloadRun: Sendable {
       clock: clock, random: { Double.random(in: 0..<1) }, segments: plan.segments, news: news)
   }
 
-  // MARK: While it runs
+  // MARK: During the run
 
-  /// Holds the run, or lets it go on: meanwhile no file begins, no byte is sent or received, and no time limit counts.
+  /// Pauses or resumes the run: while paused, no file starts, no byte is sent or received, and no time limit counts.
   package func pause(_ isPaused: Bool) {
     for loop in loops { loop.transport.hold(isPaused) }
     clock.pause(isPaused)
@@ -123,11 +123,11 @@ package final class DownloadRun: Sendable {
     running?.queue.pause(isPaused)
   }
 
-  /// Begins no more files, and ends with those under way.
+  /// Starts no more files, and ends with those in flight.
   package func endSoon() { state.withLock { $0.running }?.queue.endSoon() }
 
-  /// Takes requests as if they stood at the end of the list; their numbers are greater than all of its.
-  /// - Parameter keepers: how many more there are that may yet add some, for which the run goes on.
+  /// Adds requests as if they were at the end of the list; their numbers are greater than all of its.
+  /// - Parameter keepers: the change in the number of callers that may still add requests and so keep the run open.
   /// - Returns: false before and after the run.
   package func add(_ requests: [DownloadRequest], keepers: Int = 0) -> Bool {
     guard state.withLock({ $0.running })?.queue.add(requests, keepers: keepers) == true else { return false }
@@ -135,8 +135,8 @@ package final class DownloadRun: Sendable {
     return true
   }
 
-  /// Takes one file at a time more, or one less.
-  /// - Returns: how many; nil before and after the run.
+  /// Changes the number of files at a time.
+  /// - Returns: the new number; `nil` before and after the run.
   package func widen(by change: Int) -> Int? {
     guard let running = state.withLock({ $0.running }) else { return nil }
     let (count, newLane) = running.queue.widen(by: change, most: Self.mostLanes)
@@ -145,10 +145,10 @@ package final class DownloadRun: Sendable {
     return count
   }
 
-  /// More files at a time are of no use to anybody.
+  /// A higher number of files at a time is useless.
   private static let mostLanes = 512
 
-  /// Gives one file up for this run, and keeps its downloaded part.
+  /// Gives up one file for this run, and keeps its downloaded part.
   package func skip(_ id: Int, _ meter: TransferMeter) async {
     guard let running = state.withLock({ $0.running }) else { return }
     for request in running.queue.withdraw([id]) { return end(request, .skipped, running.news, kept: meter.kept) }

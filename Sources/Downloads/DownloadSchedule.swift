@@ -4,10 +4,10 @@ import DownloadModel
 public import DownloadScheduling
 import FileReceiving
 
-/// A strategy, and how many files at a time it may have under way.
+/// A strategy, and how many files it may download at a time.
 public struct DownloadSchedule: Sendable {
   let strategy: any DownloadStrategy
-  /// Nil for as many as help, `DownloadConfiguration.jobs` at most.
+  /// `nil` for as many as help, at most `DownloadConfiguration.jobs`.
   let width: Int?
   /// Whether the strategy is run once, over all of the list.
   let isWhole: Bool
@@ -21,15 +21,16 @@ public struct DownloadSchedule: Sendable {
   /// One file after the other over one connection, never in segments.
   public static let sequential = DownloadSchedule(SequentialStrategy(), 1, mode: .sequential)
 
-  /// `width` lanes, at least 1, made with `async let`; nil for as many as help (`DownloadConfiguration.jobs`).
+  /// `width` lanes, at least 1, made with `async let`; `nil` for as many as help (`DownloadConfiguration.jobs`).
   public static func asyncLet(width: Int? = nil) -> Self { Self(AsyncLetStrategy(), width) }
 
-  /// A task a file, `width` at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
+  /// One task for each file, `width` at a time, at least 1; `nil` for as many as help (`DownloadConfiguration.jobs`).
   public static func taskGroup(width: Int? = nil) -> Self { Self(TaskGroupStrategy(), width) }
 
-  /// A strategy of the program's own, run once over the whole list, on one loop; it keeps to `width` files at a time.
+  /// A program's own strategy, run once over the whole list, on one loop; it must not exceed `width` files at a time.
   ///
-  /// It must download each request that it draws, once, before `run` returns: the list ends only when all that was
-  /// drawn has ended. What it still has then fails as `skipped`; what it leaves in the source has no outcome.
+  /// It must download each request that it takes, once, before `run` returns: the list ends only when all requests that
+  /// it took have ended. A request that was not downloaded fails as `skipped`; requests left in the source have no
+  /// outcome.
   public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self { Self(strategy, width, isWhole: true) }
 }

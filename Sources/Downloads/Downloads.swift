@@ -13,8 +13,8 @@ import SystemPackage
 ///     await downloads.close()
 ///
 /// `withDownloads` closes the session at the end of its scope. Any number of tasks may use it: they share connections,
-/// the rate limit and what is known of files; equal addresses under way are fetched once. It writes to no standard
-/// stream, and has the process ignore SIGPIPE, as every program with sockets must.
+/// the rate limit and the knowledge about files; equal URLs in flight are downloaded once. It writes to no standard
+/// stream, and makes the process ignore SIGPIPE, as every program with sockets must.
 public final class Downloads: Sendable {
   private struct State {
     var isClosed = false
@@ -32,8 +32,8 @@ public final class Downloads: Sendable {
   private let state = Lock(State())
 
   /// Opens a session.
-  /// - Throws: `.configuration` for a value that cannot be used; `.folder` when files cannot go where they should;
-  ///   `.transport` or `.resources` when there is no network loop.
+  /// - Throws: `.configuration` for an invalid value; `.folder` if the folder for files cannot be used; `.transport` or
+  ///   `.resources` if no network loop could be started.
   public init(_ configuration: DownloadConfiguration) async throws(DownloadError) {
     let names = NameNumbers()
     loops = try await NetworkLoops(
@@ -42,7 +42,7 @@ public final class Downloads: Sendable {
     (self.configuration, self.names) = (configuration, names)
   }
 
-  /// Opens a session with the settings that most need (`DownloadConfiguration`).
+  /// Opens a session with the most common settings (`DownloadConfiguration`).
   /// - Throws: as the other initialiser.
   public convenience init(into directory: String, cacheFolder: String? = nil) async throws(DownloadError) {
     try await self.init(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder))
@@ -51,17 +51,17 @@ public final class Downloads: Sendable {
   /// Closes a session that is still open.
   deinit {
     guard !state.withLock({ $0.isClosed }) else { return }
-    // Its own task, because a deinitialiser cannot wait.
+    // Unstructured, because a deinitialiser cannot wait.
     Task { [loops] in await loops.close() }
   }
 
   // MARK: One file
 
-  /// Downloads one file, or finds it as it was; waits while `jobs` or `perHost` allow no further such call.
+  /// Downloads one file, or confirms the existing one; waits while `jobs` or `perHost` allow no further call.
   ///
   /// Cancelling the task ends the download at once, and keeps what can be resumed.
   /// - Parameter control: for its progress, and to pause it.
-  /// - Throws: why it failed; `.badAddress` or `.configuration` for an item that cannot be used; `.cancelled`;
+  /// - Throws: the failure of the download; `.badAddress` or `.configuration` for an invalid item; `.cancelled`;
   ///   `.closed`.
   public func download(
     _ item: DownloadItem, control: DownloadControl? = nil
@@ -85,8 +85,8 @@ public final class Downloads: Sendable {
     return try result.get()
   }
 
-  /// The same for an address.
-  /// - Parameter name: of the file in the session's folder; nil for the one that the server or the address gives.
+  /// The same for a URL.
+  /// - Parameter name: of the file in the session's folder; `nil` for the one that the server or the URL gives.
   public func download(
     _ address: String, as name: String? = nil, checksum: ContentDigest? = nil, control: DownloadControl? = nil
   ) async throws(DownloadError) -> DownloadedFile {
@@ -108,12 +108,12 @@ public final class Downloads: Sendable {
 
   // MARK: A list
 
-  /// Downloads a list, and tells what happens to its files. Nothing begins before it is iterated.
+  /// Downloads a list, and reports the events of its files. Nothing starts before it is iterated.
   /// - Parameters:
-  ///   - items: drawn as they are needed; taking the next one must not block. If one of a collection `isFirst`, up to
-  ///     65,536 are drawn ahead.
+  ///   - items: taken as they are needed; taking the next one must not block. If an item of a collection `isFirst`, up
+  ///     to 65,536 are read ahead.
   ///   - strategy: in which order, and how many at a time.
-  ///   - progressInterval: how often files under way are looked at; nil for outcomes alone.
+  ///   - progressInterval: the interval of progress events; `nil` for outcomes only.
   public func download(
     _ items: some Sequence<DownloadItem> & Sendable, strategy: DownloadSchedule = .taskGroup(),
     progressInterval: Duration? = .milliseconds(100)
@@ -124,7 +124,7 @@ public final class Downloads: Sendable {
     }
   }
 
-  /// The same for addresses.
+  /// The same for URLs.
   public func download(
     _ addresses: some Sequence<String> & Sendable, strategy: DownloadSchedule = .taskGroup(),
     progressInterval: Duration? = .milliseconds(100)
@@ -155,7 +155,7 @@ public final class Downloads: Sendable {
     _ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?, looksAhead: Bool
   ) async {
     await askAnew()
-    // A single loop knows its own files without being told.
+    // A single loop already knows its own files.
     if loops.all.count > 1 { await loops.writeRows() }
     let feed = ProgressFeed()
     var plan = configuration.plan(schedule, loops: loops.all.count)
@@ -177,12 +177,12 @@ public final class Downloads: Sendable {
     call.finish()
   }
 
-  /// Has a call ask servers by its own rules, and not be answered from what the call before it found.
+  /// Makes a call ask servers by its own rules, instead of reusing the answers of the previous call.
   private func askAnew() async { if configuration.cacheFolder != nil { await loops.askAnew() } }
 
   // MARK: The cache
 
-  /// Forgets what is known of earlier downloads. No downloaded file is touched, and what is under way goes on.
+  /// Deletes the index of earlier downloads. No downloaded file is touched, and downloads in flight continue.
   /// - Throws: `.cache`, `.disk` or `.folder`, with the path.
   public func clearCache() async throws(DownloadError) {
     await loops.askAnew()
@@ -203,8 +203,8 @@ public final class Downloads: Sendable {
 
   // MARK: The end
 
-  /// Ends what is under way, writes what is known of finished files, and closes the connections, once.
-  /// - Returns: what went wrong with the cache, and failed no download.
+  /// Ends downloads in flight, writes the index of finished files, and closes the connections, once.
+  /// - Returns: problems with the cache that failed no download.
   @discardableResult
   public func close() async -> [DownloadWarning] {
     let calls = state.withLock { state -> [Close]? in
@@ -218,8 +218,8 @@ public final class Downloads: Sendable {
     return await loops.close().map { DownloadWarning($0) }
   }
 
-  /// Begins work that the session's `close` ends and waits for.
-  /// - Returns: nil if the session is closed.
+  /// Starts work that the session's `close` ends and waits for.
+  /// - Returns: `nil` if the session is closed.
   private func begin<Value: Sendable>(
     _ work: @escaping @Sendable () async -> Value, close: @escaping @Sendable () -> Void = {}
   ) -> Task<Value, Never>? {
@@ -227,7 +227,7 @@ public final class Downloads: Sendable {
       guard !state.isClosed else { return nil }
       state.lastCall += 1
       let number = state.lastCall
-      // Its own task, which `close` can cancel and await.
+      // Unstructured: `close` can cancel and await it.
       let task = Task {
         defer { self.state.withLock { $0.calls[number] = nil } }
         return await work()
@@ -242,18 +242,18 @@ public final class Downloads: Sendable {
   }
 }
 
-// MARK: Names of the rooms below
+// MARK: Names of the lower layers
 
-// A user of this library sees only these of them. With the upcoming feature MemberImportVisibility a program also
-// imports DownloadModel to use their members, and DownloadScheduling to write a strategy.
+// A user of this library sees only these of the lower layers' names. With the upcoming feature MemberImportVisibility a
+// program also imports DownloadModel to use their members, and DownloadScheduling to write a strategy.
 
-/// How one file ended without a failure: its path, its size, and what proves that it is right.
+/// The result of one file that did not fail: its path, its size, and the proof that it is correct.
 public typealias DownloadedFile = DownloadOutcome
 
 /// A failure of one download, or of the session: its code, cause, address and path.
 public typealias DownloadError = DownloadModel.DownloadError
 
-/// What proves that a file is right: a checksum, the length that its server said, or nothing.
+/// The proof that a file is correct: a checksum, the length that its server gave, or nothing.
 public typealias Proof = DownloadModel.Proof
 
 /// A checksum: `ContentDigest("sha256:…")`, or the digits alone.
@@ -265,7 +265,7 @@ public typealias NextAttempt = DownloadModel.NextAttempt
 /// A way to run a list: in which order, and how many at a time. A program's own type may conform to it.
 public typealias DownloadStrategy = DownloadScheduling.DownloadStrategy
 
-/// What a strategy draws from: each request is given once.
+/// The source from which a strategy takes requests: each request is given once.
 public typealias RequestSource = DownloadModel.RequestSource
 
 /// One file of a list, as a strategy sees it.

@@ -2,27 +2,27 @@ import DownloadModel
 import FileReceiving
 import Synchronization
 
-/// One iteration of a list: the source of its run, and a stream of what happens to its files. With a lock and not an
-/// actor, because loops tell of each file and must not wait for a reader.
+/// One iteration of a list: the source of its run, and a stream of its files' events. It has a lock and is not an
+/// actor, because loops report each file and must not wait for a reader.
 final class ListCall: RequestSource {
-  /// Unread events after which no further file begins.
+  /// Unread events after which no further file starts.
   private static let mostUnread = 1024
 
   private struct State {
-    /// Files that were drawn and have not ended.
+    /// Files that were taken and have not ended.
     var open: [Int: Open] = [:]
-    /// What was not read yet, but for progress: first `leaving`, from its end, and then `arrived`.
+    /// Unread events, without progress: first `leaving`, from its end, and then `arrived`.
     var leaving: [DownloadEvent] = []
     var arrived: [DownloadEvent] = []
     var progress: [Int: DownloadProgress] = [:]
     var isStopped = false
-    /// Why the rest of the list does not come.
+    /// Why the rest of the list is not downloaded.
     var error: DownloadError?
     var isOver = false
 
     var unread: Int { leaving.count + arrived.count }
 
-    /// Tells once that a file has begun; nil if it has ended.
+    /// Reports once that a file has started; `nil` if it has ended.
     mutating func begin(_ index: Int) -> Open? {
       if let file = open[index], file.position == nil {
         arrived.append(.began(index: index, file.item))
@@ -31,8 +31,8 @@ final class ListCall: RequestSource {
       return open[index]
     }
 
-    /// Outcomes before progress, whose files have not ended.
-    /// - Returns: nil if there is nothing yet; an inner nil at the end, whose error is given once.
+    /// Returns outcomes before progress, whose files have not ended.
+    /// - Returns: `nil` if there is no event yet; an inner `nil` at the end, whose error is returned once.
     mutating func takeEvent() -> Result<DownloadEvent?, DownloadError>? {
       if leaving.isEmpty { (leaving, arrived) = (arrived.reversed(), []) }
       if let event = leaving.popLast() { return .success(event) }
@@ -45,7 +45,7 @@ final class ListCall: RequestSource {
 
   private struct Open {
     let item: DownloadItem
-    /// The last reported one; nil before `began`.
+    /// The last reported position; `nil` before `began`.
     var position: Int64?
   }
 
@@ -80,7 +80,7 @@ final class ListCall: RequestSource {
   }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
-    // It wakes when half of the events are read, and not at each.
+    // It resumes when half of the events are read, and not at each.
     while await state.wait({ $0.isStopped || $0.unread < Self.mostUnread / 2 ? true : nil }) != nil {
       let request = takeAtOnce()
       if request != nil || state.withLock({ $0.isStopped }) { return request }
@@ -92,7 +92,7 @@ final class ListCall: RequestSource {
     SourceOutlook(goesOn: state.withLock { $0.isStopped || $0.unread < Self.mostUnread })
   }
 
-  /// Draws nothing more, for this reason if there was none before.
+  /// Takes no more items; `error` is the reason unless there is an earlier one.
   func stop(_ error: DownloadError) {
     state.withLock { state in
       if state.isOver { return }
@@ -101,7 +101,8 @@ final class ListCall: RequestSource {
     }
   }
 
-  /// The run has ended: after what is unread, the sequence ends. What a strategy drew and did not download was skipped.
+  /// The run has ended: after the unread events, the sequence ends. Requests that a strategy took and did not download
+  /// were skipped.
   func finish() {
     state.withLock { state in
       state.isOver = true
@@ -125,7 +126,7 @@ final class ListCall: RequestSource {
         state.arrived.append(.finished(index: request.id, file.item, outcome))
       case .failure(let error):
         state.arrived.append(.failed(index: request.id, file.item, error))
-        // No other file could be written either.
+        // No other file could be written, either.
         if error.stopsWriting, !state.isStopped { (state.isStopped, state.error) = (true, error) }
       }
     }
@@ -140,7 +141,7 @@ final class ListCall: RequestSource {
 
   func look(_ reader: ProgressReader) {
     state.withLock { state in
-      // Within the lock: a file that has ended is not in the sample, and one that is there has not ended.
+      // Under the lock: a file that has ended is not in the sample, and one in the sample has not ended.
       for active in reader.take().active {
         let (position, total) = (active.meter.position, active.meter.total)
         guard let file = state.begin(active.id), position != file.position else { continue }
@@ -152,7 +153,7 @@ final class ListCall: RequestSource {
 
   // MARK: For the reader
 
-  /// Suspends until there is an event, or the end; nil for a cancelled task.
+  /// Suspends until there is an event, or the end; `nil` for a cancelled task.
   nonisolated(nonsending) func event() async -> Result<DownloadEvent?, DownloadError>? {
     await state.wait { $0.takeEvent() }
   }
@@ -161,8 +162,8 @@ final class ListCall: RequestSource {
 }
 
 extension DownloadRequest {
-  /// - Throws: `.badAddress`, with the URL but for its login; `.configuration` for a header line, or a mirror over http
-  ///   that would undo the URL's https (HTTP rule 48).
+  /// - Throws: `.badAddress`, with the URL but without its login; `.configuration` for a header line, or for an http
+  ///   mirror that would undo the URL's https (HTTP rule 48).
   init(_ item: DownloadItem, _ id: Int, _ names: NameNumbers) throws(DownloadError) {
     let address = try Self.address(item.address)
     self.init(id: id, address: address, wishes: try Self.wishes(item, address), isFirst: item.isFirst)

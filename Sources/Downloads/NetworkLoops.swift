@@ -6,9 +6,9 @@ package import FileReceiving
 import Synchronization
 
 /// Network loops, each with its thread and a store on it: a run, or a session of this library, opens them first and
-/// closes them last. Only in this file do the rooms of level 1 meet.
+/// closes them last. Only this file connects the transport with the cache.
 package struct NetworkLoops: Sendable {
-  /// What works on a loop's thread. Nothing that happens to a file leaves it.
+  /// The objects of one loop's thread. All work on a file stays on it.
   struct Loop: Sendable {
     let transport: CurlTransport
     let cache: DownloadCache
@@ -20,8 +20,8 @@ package struct NetworkLoops: Sendable {
 
   /// - Parameters:
   ///   - transport: without cookies and group, which all loops share.
-  ///   - cookies: those of earlier runs, lines of Netscape's format; nil where none are kept between runs.
-  /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
+  ///   - cookies: those of earlier runs, lines of Netscape's format; `nil` if none are kept between runs.
+  /// - Throws: `.folder` if the folder for files cannot be used, `.transport` if no network loop could be started.
   package init(
     _ count: Int, transport: TransportOptions, cache: CacheConfiguration, cookies: [String]? = nil
   ) async throws(DownloadError) {
@@ -50,17 +50,17 @@ package struct NetworkLoops: Sendable {
     (all, self.jar) = (loops, jar)
   }
 
-  /// What is known of the transfers that fill a file, the one that began it first.
+  /// Details of the transfers in flight for a file, the oldest first.
   package func details(of meter: TransferMeter) async -> [TransferDetails] {
     var details: [TransferDetails] = []
     for loop in all { details += await loop.transport.details(of: meter) }
     return details
   }
 
-  /// Has the next request for each file look at the disk again, and ask its server.
+  /// Makes the next request for each file check the disk again, and ask its server.
   package func askAnew() async { for loop in all { await loop.cache.askAnew() } }
 
-  /// Writes what the loops learnt of finished files, so that each of them knows the files of the others.
+  /// Writes the loops' records of finished files, so that each loop knows the files of the others.
   func writeRows() async { for loop in all { await loop.cache.writeRows() } }
 
   package func carryOut(
@@ -69,14 +69,14 @@ package struct NetworkLoops: Sendable {
     try await all[0].cache.carryOut(decision, on: outcome, of: request)
   }
 
-  /// The cookies at the start and by now, lines of Netscape's format; nil if there are none. Secrets.
+  /// The cookies at the start and now, lines of Netscape's format; `nil` if there are none. Secrets.
   package func cookies() throws(DownloadError) -> (before: [String], after: [String])? {
     jar.holdsCookies ? (firstCookies, try jar.lines()) : nil
   }
 
-  /// Writes what the cache learnt, and ends the connections; gives what went wrong with the cache.
+  /// Writes the cache's index, and closes the connections; returns the cache's warnings.
   package func close() async -> [CacheWarning] {
-    // Side by side, because each takes a few changes of thread.
+    // In parallel, because each takes a few changes of thread.
     await withTaskGroup { group in
       for loop in all {
         group.addTask {

@@ -5,24 +5,24 @@ package import DownloadScheduling
 import FileReceiving
 import Synchronization
 
-/// The values that make one run: from a command line's settings, or from those of this library.
+/// The values that define one run: from a command line's settings, or from those of this library.
 package struct RunPlan: Sendable {
   package var strategy: any DownloadStrategy
-  /// Files at a time on each loop; as many loops are used as there are widths.
+  /// Files at a time on each loop; one width for each loop that is used.
   package var widths: [Int]
-  /// Most transfers of one large file at a time.
+  /// The most transfers of one large file at a time.
   package var segments: Int
-  /// Nil for as many files at a time as there are lanes.
+  /// `nil` for as many files at a time as there are lanes.
   package var adaptive: AdaptiveConcurrency?
-  /// Most files of one host at a time.
+  /// The most files of one host at a time.
   package var ceiling: Int
   /// Ceilings of hosts that are shared out among processes, by host and port.
   package var lowered: [String: Int] = [:]
-  /// Most requests at a time to an unknown host (HTTP rule 56).
+  /// The most requests at a time to an unknown host (HTTP rule 56).
   package var opening = RunPlan.fewAtFirst
   package var retry: RetryPolicy
   package var order = RequestOrder.list
-  /// Whether the list is read ahead for urgent requests from the beginning.
+  /// Whether the list is read ahead for urgent requests from the start.
   package var looksAhead = false
   /// Whether transfers share connections (HTTP/2), so that their number is unknown.
   package var sharesConnections = false

@@ -43,7 +43,7 @@ package final class RequestQueue: Sendable {
   ///   - isBackground: whether it leaves hosts to all processes in the foreground.
   ///   - connections: connections of each share to a host, idle ones included; called like `received`.
   ///   - limitConnections: receives how many connections to a host each share may keep, `nil` for no limit; called like
-  ///   `received`.
+  ///     `received`.
   package init(
     _ source: any RequestSource, ceiling: Int, lowered: [String: Int] = [:], opening: Int = .max,
     widths: [Int] = [.max],
