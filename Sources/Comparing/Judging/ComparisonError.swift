@@ -1,9 +1,9 @@
 package import DownloadModel
 
 package enum ComparisonError: Error, Sendable, Equatable {
-  /// With what had been measured by then.
+  /// With the measurements so far.
   case cancelled([RunMeasurement])
-  /// A run downloaded something else, or not all of it: times are comparable only when the work was the same.
+  /// A run downloaded other files, or not all of them: times are comparable only for equal work.
   case invalid(ComparisonPlan.Step, Objection)
   case broken(ComparisonPlan.Step, DownloadError)
 

@@ -1,13 +1,14 @@
 import DownloadModel
 
-/// Which mode runs when: interleaved, the order moving on by one each round, so that a network that gets faster favours
-/// none. After as many rounds as there are modes the order is drawn anew, so that none always follows the same other.
+/// The order of runs: modes are interleaved, and the order rotates by one each round, so that a network that gets
+/// faster favours no mode. After as many rounds as there are modes, the order is shuffled, so that no mode always
+/// follows the same other.
 package struct ComparisonPlan: Sendable, Equatable {
   package struct Step: Sendable, Hashable {
     package let mode: ComparedMode
-    /// From 1, among the warm-up rounds or among the others.
+    /// From 1, counted separately for warm-up rounds and the others.
     package let round: Int
-    /// Its time is not counted; its files must be right all the same.
+    /// Its time is not counted, but its files must be correct.
     package let isWarmUp: Bool
 
     package init(mode: ComparedMode, round: Int, isWarmUp: Bool = false) {
@@ -20,7 +21,7 @@ package struct ComparisonPlan: Sendable, Equatable {
   package let modes: [ComparedMode]
   package let steps: [Step]
 
-  /// - Parameter seed: of the order; nil for that of `modes`.
+  /// - Parameter seed: of the shuffle; `nil` for the order of `modes`.
   package init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
     self.modes = modes.distinct
     var draw = seed.map(SeededGenerator.init)

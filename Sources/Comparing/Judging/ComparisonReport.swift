@@ -1,16 +1,16 @@
 package import DownloadModel
 import TerminalProgress
 
-/// What a comparison found; the front door makes the words of it.
+/// The results of a comparison as data; the command turns them into text.
 package struct ComparisonReport: Sendable, Equatable {
-  /// A mode each, sequential first, then by their names in the order of `DownloadMode.allCases`, then by width.
+  /// One result for each mode, sequential first, then in the order of `DownloadMode.allCases`, then by width.
   package let results: [ModeResult]
-  /// nil with fewer than two modes.
+  /// `nil` with fewer than two modes.
   package let conclusion: Conclusion?
-  /// Least and most bytes that a run moved over the network, when they differ by more than a hundredth: a cache helped
-  /// one, or another fetched something twice, and the times are not of equal work.
+  /// The fewest and most bytes of a run, if they differ by more than a hundredth: a cache helped one run, or another
+  /// downloaded bytes twice, so the times are not of equal work.
   package let unequalBytes: ClosedRange<Int64>?
-  /// Files that failed, and are no part of any of these runs.
+  /// Files that failed, and were skipped in all of these runs.
   package let leftOut: [DownloadError]
 
   /// - Parameter measurements: in any order.
@@ -22,13 +22,13 @@ package struct ComparisonReport: Sendable, Equatable {
     let bytes = measurements.map(\.bytes)
     let least = bytes.min() ?? 0
     let most = bytes.max() ?? 0
-    // Below a hundredth it is what the connections of a split file read too much.
+    // Differences below a hundredth are bytes that connections of a split file read beyond their segments.
     unequalBytes = most - least > least / 100 ? least...most : nil
   }
 
   package func result(of mode: ComparedMode) -> ModeResult? { results.first { $0.mode == mode } }
 
-  /// How many times as fast `mode` is as `reference`; nil when either was not measured.
+  /// How many times as fast `mode` is as `reference`; `nil` if either was not measured.
   package func speed(of mode: ComparedMode, against reference: ComparedMode) -> RelativeSpeed? {
     guard let own = result(of: mode), let other = result(of: reference) else { return nil }
     return RelativeSpeed(of: own, against: other)

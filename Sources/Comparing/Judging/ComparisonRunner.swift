@@ -3,13 +3,13 @@ package import DownloadModel
 /// Carries out a plan: one run at a time, because two at once would measure each other.
 package struct ComparisonRunner: Sendable {
   /// Runs a mode once over the whole list, into an empty folder, with an empty cache and no open connection, so that no
-  /// run profits from another. What is thrown kept the run from being made; files that fail are in the observation.
-  /// - Parameter leftOut: the addresses that are no part of it, without credentials.
+  /// run profits from another. It throws if the run could not be made; files that fail are in the observation.
+  /// - Parameter leftOut: the URLs to skip, without credentials.
   package typealias Execute =
     @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> RunObservation
 
   package enum News: Sendable {
-    /// A valid run has ended, a warm-up too; with what has been measured so far.
+    /// A valid run has ended, a warm-up included; with the measurements so far.
     case ran(ComparisonPlan.Step, RunObservation, measured: [RunMeasurement])
     /// These files failed. The comparison starts over without them.
     case leftOut([DownloadError])
@@ -18,18 +18,18 @@ package struct ComparisonRunner: Sendable {
   private let plan: ComparisonPlan
   private let isStrict: Bool
   private let onNews: @Sendable (News) -> Void
-  /// Files that fail in every other run would never come to an end.
+  /// A limit, because files that fail in every other run would restart the comparison forever.
   private static let mostBeginnings = 4
 
-  /// - Parameter isStrict: whether a file that fails ends the comparison. Else the comparison begins anew without it,
-  ///   because times of a list of which some fail are not times of the rest.
+  /// - Parameter isStrict: whether a file that fails ends the comparison. Otherwise the comparison starts over without
+  ///   it, because times of a list with failures are not times of the other files.
   package init(plan: ComparisonPlan, isStrict: Bool = true, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
     self.plan = plan
     self.isStrict = isStrict
     self.onNews = onNews
   }
 
-  /// Runs the whole plan, until a run makes it worthless or the task is cancelled.
+  /// Runs the whole plan, until a run invalidates it or the task is cancelled.
   package func compare(execute: Execute) async throws(ComparisonError) -> ComparisonReport {
     var leftOut: [DownloadError] = []
     var beginnings = 1
@@ -43,7 +43,7 @@ package struct ComparisonRunner: Sendable {
     }
   }
 
-  /// - Returns: what was measured, and the files without which it must begin anew.
+  /// - Returns: the measurements, and the files without which it must start over.
   private func carryOut(
     without leftOut: [DownloadError], mayBeginAnew: Bool, _ execute: Execute
   ) async throws(ComparisonError) -> ([RunMeasurement], failures: [DownloadError]) {
@@ -56,7 +56,7 @@ package struct ComparisonRunner: Sendable {
       do { run = try await execute(step, addresses) } catch {
         throw error.code == .cancelled ? .cancelled(measurements) : .broken(step, error)
       }
-      // A cancelled run may look whole or broken; it is neither slow nor wrong, it was stopped.
+      // A cancelled run may look complete or broken; it is neither slow nor wrong.
       if Task.isCancelled { throw .cancelled(measurements) }
       if !run.failures.isEmpty, run.measurement.files > 0, mayBeginAnew { return (measurements, run.failures) }
       if let reason = Self.objection(to: run, first) { throw .invalid(step, reason) }
@@ -77,10 +77,10 @@ package struct ComparisonRunner: Sendable {
   }
 }
 
-/// How the files of one run differ from those of another.
+/// A difference between the files of two runs.
 package enum ContentDifference: Sendable, Equatable {
   case bytes(address: String)
-  /// The other run had it.
+  /// Only the other run had it.
   case missing(address: String)
   /// The other run did not have it.
   case unexpected(address: String)

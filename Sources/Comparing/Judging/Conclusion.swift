@@ -3,36 +3,36 @@ import TerminalProgress
 
 /// "parallel is 5.2 ± 0.3 times as fast as sequential", as data.
 package struct Conclusion: Sendable, Equatable {
-  /// The mode with the smallest median time; where other medians tie with it, the one with the smallest mean.
+  /// The mode with the smallest median time; if other medians tie with it, the one of them with the smallest mean.
   package let winner: ComparedMode
-  /// What it is compared with: sequential, or, when that won, the next fastest.
+  /// The mode it is compared with: sequential, or, if that won, the next fastest.
   package let reference: ComparedMode
-  /// Modes that are as fast as the winner, as far as these runs can tell.
+  /// Modes that are as fast as the winner, as far as these runs show.
   package let equals: [ComparedMode]
   package let speed: RelativeSpeed
   package let certainty: Certainty
 
   package enum Certainty: String, Sendable {
-    /// The factor is above 1 by more than two standard deviations, which chance alone hardly does, or all runs of the
-    /// one were before all of the other.
+    /// The factor is above 1 by more than two standard deviations, which is unlikely to be chance, or all runs of the
+    /// one were faster than all of the other.
     case clear
-    /// A factor below 1.05, which is shown as 1.0: there is no winner, however sure the difference is.
+    /// A factor below 1.05, which is shown as 1.0: there is no winner, even if the difference is certain.
     case tie
     /// The difference is no larger than the scatter of the runs: there is no winner.
     case withinScatter = "within-scatter"
-    /// A mode ran only once, so nothing is known of its scatter.
+    /// A mode ran only once, so its scatter is unknown.
     case unknown
-    /// The winner took less than twenty milliseconds: nothing can be said of such times.
+    /// The winner took less than twenty milliseconds, too short for a conclusion.
     case tooShort = "too-short"
 
-    /// Below this factor two times are called equal.
+    /// Below this factor two times count as equal.
     package static let leastFactor = 1.05
 
     var hasNoWinner: Bool { self != .clear && self != .unknown }
 
     init(_ speed: RelativeSpeed, _ fast: SampleSummary, against slow: SampleSummary) {
-      // However much the runs scatter, there is a winner if its slowest was well before the other's fastest, or all but
-      // its odd ones half as fast again.
+      // Despite scatter, there is a winner if its slowest run was well before the other's fastest, or if the other's
+      // fastest took half as long again as all but the winner's outliers.
       let areApart = slow.minimum > min(fast.maximum * Self.leastFactor, fast.usualMaximum * 1.5)
       if speed.factor < Self.leastFactor {
         self = .tie
@@ -44,7 +44,7 @@ package struct Conclusion: Sendable, Equatable {
     }
   }
 
-  /// nil with fewer than two modes, or with times of zero.
+  /// `nil` with fewer than two modes, or with times of zero.
   init?(_ results: [ModeResult]) {
     func certainty(of fast: ModeResult, _ slow: ModeResult) -> Certainty? {
       RelativeSpeed(of: fast, against: slow).map { Certainty($0, fast.times, against: slow.times) }

@@ -1,9 +1,9 @@
 import DownloadModel
 
-/// What came for each request, and not under each name, because names may depend on the order of the answers.
+/// The downloaded bytes by request, and not by name, because names may depend on the order of the answers.
 package struct ContentManifest: Sendable {
-  /// By the position of the request in the list: its address without credentials, and a digest in a form that the
-  /// caller chooses; compared, never read.
+  /// By the position of the request in the list: its URL without credentials, and a digest in a form that the caller
+  /// chooses; it is only compared.
   private let files: [Int: (address: String, digest: String)]
 
   package init(files: [Int: (address: String, digest: String)]) { self.files = files }

@@ -1,21 +1,21 @@
 import DownloadModel
 import TerminalProgress
 
-/// Why the modes came out as they did, as far as their runs show it.
+/// Reasons for the results of the modes, as far as their runs show them.
 package enum Explanation: Sendable, Equatable {
-  /// One after the other, this part of the files' time was waiting, and the rest was receiving at the rate of one
-  /// connection. Side by side, files wait together, and each connection brings its own.
+  /// Sequentially, this fraction of the files' time is spent waiting, and the rest receiving at the rate of one
+  /// connection. In parallel, the waits overlap, and each connection adds its own rate.
   case sideBySide(waiting: Double, bytesPerConnection: Double)
-  /// More files at a time bring no more bytes: the line, or the server, gives so many a second.
+  /// More files at a time receive no more bytes: the network or the server limits the rate.
   case sharedLine(bytesPerSecond: Double)
-  /// More files at a time wait longer for their answers: the server answers about so many at a time.
+  /// More files at a time wait longer for their answers: the server answers about this many at a time.
   case busyServer(answers: Int)
-  /// Side by side, a file waits so much longer for its connection, on average: the server takes few at a time.
+  /// In parallel, a file waits this much longer for its connection, on average: the server accepts few at a time.
   case slowConnecting(perFile: Duration)
-  /// A host was found to take no more connections at a time.
+  /// A host was found to accept no more connections at a time.
   case hostLimit(host: String, connections: Int)
 
-  /// - Returns: what gains, then what limits; empty where the runs do not show it.
+  /// - Returns: the cause of the gain, then its limit; empty if the runs do not show them.
   package static func all(_ report: ComparisonReport) -> [Explanation] {
     guard let conclusion = report.conclusion, let narrow = report.result(of: .sequential),
       let wide = report.results.filter({ $0.mode != .sequential }).min(by: { $0.times.median < $1.times.median }),
@@ -34,7 +34,7 @@ package enum Explanation: Sendable, Equatable {
     return all
   }
 
-  /// What keeps many from being as many times as fast as one.
+  /// The reason why `many` gains less than its number of files at a time.
   private static func limit(_ one: Facts, _ many: Facts, _ wide: ModeResult) -> Explanation? {
     let gain = one.wall / many.wall
     guard many.mostAtOnce > 1 else { return nil }
@@ -54,9 +54,9 @@ package enum Explanation: Sendable, Equatable {
     let wall: Duration
     let files: Int
     let mostAtOnce: Int
-    /// Of a file, on average.
+    /// Average of a file.
     let (receiving, perFile): (Duration, Duration)
-    /// By whether a connection was made for them.
+    /// By whether a connection was opened for them.
     private let transfers: [Bool: [TransferTimes]]
     let waitingShare: Double
     let bytesPerConnection: Double
@@ -79,8 +79,8 @@ package enum Explanation: Sendable, Equatable {
       bytesPerConnection = seconds > 0 ? Double(timelines.reduce(0) { $0 + $1.bytes }) / seconds : 0
     }
 
-    /// How much longer a file takes than if each answer took as long as in the other run. First answers of connections
-    /// are compared with first answers: they take longer on any server, and many connections have many of them.
+    /// The extra time of a file compared with the answer times of the other run. First answers of connections are
+    /// compared with first answers: they take longer on any server, and many connections have many of them.
     func excess(over other: Facts, _ time: (TransferTimes) -> Duration) -> Duration {
       transfers.reduce(.zero) { sum, group in
         let others = other.transfers[group.key] ?? []

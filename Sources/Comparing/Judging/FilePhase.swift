@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// What a file does at a time.
+/// The activity of a file at a time.
 package enum FilePhase: String, Sendable, CaseIterable {
   /// It waits for its turn, or between two attempts.
   case queued
@@ -9,6 +9,6 @@ package enum FilePhase: String, Sendable, CaseIterable {
   case securing = "tls"
   case waiting
   case receiving
-  /// All of it is there, and is checked and put in its place.
+  /// It is complete, and is verified and renamed.
   case finishing
 }

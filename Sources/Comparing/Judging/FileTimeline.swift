@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// The way of one file through a run: a row of the waterfall.
+/// The phases of one file in a run: a row of the waterfall.
 package struct FileTimeline: Sendable, Equatable {
   package struct Span: Sendable, Equatable {
     package let phase: FilePhase
@@ -11,7 +11,7 @@ package struct FileTimeline: Sendable, Equatable {
   }
 
   package let address: String
-  /// One behind the other, from the start of the run to the end of the file.
+  /// Consecutive, from the start of the run to the end of the file.
   package private(set) var spans: [Span] = []
   package let bytes: Int64
   package let hasFailed: Bool
@@ -19,7 +19,8 @@ package struct FileTimeline: Sendable, Equatable {
   package var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
   package var end: Duration { spans.last?.end ?? .zero }
 
-  /// Every file of a run, in the order in which they began, without further segments: they come while it is received.
+  /// Every file of a run, in the order in which they started. Further segments are omitted: they run while the file is
+  /// received.
   package static func all(_ details: RunDetails) -> [FileTimeline] {
     let byAddress = Dictionary(grouping: details.transfers, by: \.times.address)
     return byAddress.map { address, transfers in
@@ -41,7 +42,7 @@ package struct FileTimeline: Sendable, Equatable {
       add(.waiting, until: begin + (times.firstByte ?? times.end))
       if times.firstByte != nil { add(.receiving, until: transfer.end) }
     }
-    // Bytes that other transfers bring of it come until the end.
+    // Bytes that other transfers receive for it arrive until the end.
     add(.finishing, until: end)
   }
 

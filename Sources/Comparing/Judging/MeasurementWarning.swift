@@ -3,11 +3,11 @@ import TerminalProgress
 
 /// A reason to trust the numbers of a mode less.
 package enum MeasurementWarning: Sendable, Equatable {
-  /// Fewer than three runs: no scatter to speak of.
+  /// Fewer than three runs, too few to measure scatter.
   case fewRuns(Int)
-  /// The spread, as a part of the median, is above a tenth. With the run that lies farthest from the median.
+  /// The spread, as a fraction of the median, is above a tenth. With the run that lies farthest from the median.
   case uneven(SampleSummary, round: Int)
-  /// The median is under twenty milliseconds: starting up weighs more than downloading.
+  /// The median is under twenty milliseconds: starting up takes longer than downloading.
   case tooShort(Duration)
   /// A run spent more than a twentieth of its time waiting for a host that refused all requests (429, 503).
   case waited(Duration, round: Int)
@@ -26,6 +26,6 @@ package enum MeasurementWarning: Sendable, Equatable {
     ].compactMap(\.self)
   }
 
-  /// Below it connecting, threads and the clock are a good part of what is measured.
+  /// In shorter runs, connecting, threads and the clock are a large part of the measured time.
   static let shortestRun = Duration.milliseconds(20)
 }

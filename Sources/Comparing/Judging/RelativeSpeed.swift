@@ -1,14 +1,14 @@
 import DownloadModel
 import TerminalProgress
 
-/// How many times as fast one thing is as another.
+/// How many times as fast one mode is as another.
 package struct RelativeSpeed: Sendable, Equatable {
   /// Ratio of the median times: above 1 is faster.
   package let factor: Double
-  /// One standard deviation of the ratios of the rounds; nil with fewer than two.
+  /// One standard deviation of the ratios of the rounds; `nil` with fewer than two.
   package let deviation: Double?
 
-  /// `5.2 ± 0.3`, or `5.2` of one run; with two decimals where one would say little: `0.48 ± 0.02`.
+  /// `5.2 ± 0.3`, or `5.2` for one run; with two decimals if one would say little: `0.48 ± 0.02`.
   package var text: String {
     let parts = factor < 0.95 || deviation.map { $0 < 0.05 } == true ? 100 : 10
     return Quantity.decimal(factor, parts) + (deviation.map { " ± \(Quantity.decimal(max($0, 0.01), parts))" } ?? "")
@@ -16,8 +16,8 @@ package struct RelativeSpeed: Sendable, Equatable {
 }
 
 extension RelativeSpeed {
-  /// No odd run moves the medians. The scatter is that of the rounds, since a network that gets faster is as fast for
-  /// both runs of a round. nil when a median is no time at all.
+  /// Outliers do not change the medians. The scatter is computed for each round, because a network that gets faster is
+  /// equally fast for both runs of a round. `nil` if a median is zero.
   init?(of own: ModeResult, against other: ModeResult) {
     guard own.times.median > .zero, other.times.median > .zero else { return nil }
     factor = other.times.median / own.times.median

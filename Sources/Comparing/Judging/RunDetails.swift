@@ -1,23 +1,24 @@
 package import DownloadModel
 
-/// What is known of a run beside its time.
+/// The measurements of a run beside its time.
 package struct RunDetails: Sendable, Equatable {
-  /// Those that ended.
+  /// The transfers that ended.
   package var transfers: [Transfer] = []
-  /// When each file stood under its name, since the start of the run, by its address without credentials.
+  /// When each file got its name, since the start of the run, by its URL without credentials.
   package var ends: [String: Duration] = [:]
-  /// How many bytes of each file were fetched, by its address: transfers also bring some twice, or for nothing.
+  /// Downloaded bytes of each file, by its URL. Transfers may receive more, because they read some bytes twice or in
+  /// vain.
   package var bytes: [String: Int64] = [:]
-  /// All threads of the process.
+  /// Of all threads of the process.
   package var processorTime = Duration.zero
-  /// Bytes of the process at their peak; nil where the kernel does not tell.
+  /// The peak of the process in bytes; `nil` if the kernel does not report it.
   package var peakMemory: Int64?
   package var retries = 0
-  /// For a host that refused all requests.
+  /// Time that the run waited for a host that refused all requests.
   package var waited = Duration.zero
-  /// Files under way at a time, at most.
+  /// The most files in flight at a time.
   package var mostAtOnce = 0
-  /// How many connections hosts were found to take, where they take fewer than were asked of them.
+  /// The connections that hosts were found to accept, if that is fewer than requested.
   package var hostLimits: [String: Int] = [:]
 
   package init() {}
@@ -37,10 +38,10 @@ package struct RunDetails: Sendable, Equatable {
   package var connections: Int { transfers.reduce(0) { $0 + $1.times.connections } }
   package var requests: Int { transfers.reduce(0) { $0 + $1.times.requests } }
 
-  /// The median time from the start of a transfer to its first byte; nil without an answer.
+  /// The median time from the start of a transfer to its first byte; `nil` without an answer.
   package var timeToFirstByte: Duration? { SampleSummary(transfers.compactMap(\.times.firstByte))?.median }
 
-  /// - Parameter start: of the run, in nanoseconds of the clock of the transfers.
+  /// - Parameter start: of the run, in nanoseconds on the clock of the transfers.
   package init(transfers: [TransferTimes], since start: UInt64, ends: [String: Duration] = [:]) {
     self.transfers = transfers.map { Transfer($0, since: start) }.sorted { $0.begin < $1.begin }
     self.ends = ends

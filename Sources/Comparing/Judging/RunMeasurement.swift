@@ -7,7 +7,7 @@ package struct RunMeasurement: Sendable, Equatable {
   package let round: Int
   package let wall: Duration
   package let files: Int
-  /// Body bytes that came over the network.
+  /// Body bytes received from the network.
   package let bytes: Int64
   package let details: RunDetails
 

@@ -1,10 +1,9 @@
 package import DownloadModel
 
 package struct RunObservation: Sendable {
-  /// Its time is from before the first request to after the last file stood under its name, without hashing and
-  /// clearing up.
+  /// Its time is from before the first request until the last file has its name, without hashing and cleaning up.
   package let measurement: RunMeasurement
-  /// Each with its address.
+  /// Each with its URL.
   package let failures: [DownloadError]
   package let manifest: ContentManifest
 

@@ -1,20 +1,20 @@
 import DownloadModel
 import TerminalProgress
 
-/// What the times of one mode say.
+/// Statistics of the times of one mode.
 package struct SampleSummary: Sendable, Equatable {
   package let count: Int
   package let minimum: Duration
   package let maximum: Duration
-  /// The slowest but for odd ones: one run in four, and one of three. Of fewer, all count.
+  /// The slowest run without outliers: one run in four, and one of three. With fewer runs, all count.
   let usualMaximum: Duration
   /// The middle time, or the mean of the two middle ones.
   package let median: Duration
   package let mean: Duration
-  /// Of the sample (divided by n − 1); nil for a single run.
+  /// Of the sample (divided by n − 1); `nil` for a single run.
   package let standardDeviation: Duration?
 
-  /// - Parameter samples: in any order; nil comes of none.
+  /// - Parameter samples: in any order; empty gives `nil`.
   package init?(_ samples: [Duration]) {
     let sorted = samples.sorted()
     guard let first = sorted.first, let last = sorted.last else { return nil }
@@ -31,12 +31,12 @@ package struct SampleSummary: Sendable, Equatable {
     standardDeviation = count > 1 ? .seconds((squares / Double(count - 1)).squareRoot()) : nil
   }
 
-  /// Half the way from the fastest to the slowest run, as a part of the median: 0.1 is ±10 %.
+  /// Half the difference between the fastest and slowest run, as a fraction of the median: 0.1 is ±10 %.
   package var spread: Double { median > .zero ? (maximum - minimum) / 2 / median : 0 }
 
-  /// `± 4 %`; nil for a single run.
+  /// `± 4 %`; `nil` for a single run.
   package var spreadText: String? { count > 1 ? "± \(Int(min(spread * 100, 1e6).rounded())) %" : nil }
 
-  /// More, and a mode's runs are not alike.
+  /// Whether the runs of a mode differ too much.
   package var isUneven: Bool { spread > 0.10 }
 }

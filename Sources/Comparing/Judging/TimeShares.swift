@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// Sums over all files, so that files side by side count each.
+/// Sums of the phases over all files; files that run in parallel all count.
 package struct TimeShares: Sendable, Equatable {
   package private(set) var times: [FilePhase: Duration] = [:]
 
@@ -10,6 +10,6 @@ package struct TimeShares: Sendable, Equatable {
 
   package subscript(phase: FilePhase) -> Duration { times[phase] ?? .zero }
 
-  /// All but the queue: what the files took themselves.
+  /// All phases but the queue: the time of the files themselves.
   var ofFiles: Duration { times.reduce(.zero) { $0 + ($1.key == .queued ? .zero : $1.value) } }
 }

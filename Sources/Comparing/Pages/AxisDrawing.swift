@@ -1,8 +1,8 @@
-/// The lines and labels of a time axis, under a drawing of some height.
+/// The lines and labels of a time axis, under a drawing of a given height.
 struct AxisDrawing {
   let axis: TimeAxis
   let height: Double
-  /// That of its mode alone, which the page can show instead.
+  /// The axis of this mode alone, which the page can show instead.
   var alone: TimeAxis?
   var ticks = 3
   var isLabelled = true
@@ -19,7 +19,7 @@ struct AxisDrawing {
       let x = axis.percentage(tick.time)
       let line = "<line class=\"grid\" x1=\"\(x)\" x2=\"\(x)\" y2=\"\(Markup.number(height))\"/>"
       guard isLabelled else { return line }
-      // Near the edges a label stands beside its line, so that none is cut off, in a narrow column either.
+      // Near the edges a label is beside its line, so that it is not cut off, even in a narrow column.
       let part = tick.time / axis.end
       let anchor = part == 0 ? "" : part > 0.88 ? " end" : " middle"
       return line + "<text class=\"soft\(anchor)\" x=\"\(x)\" y=\"\(Markup.number(height + 15))\">\(tick.label)</text>"

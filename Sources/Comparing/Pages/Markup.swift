@@ -2,19 +2,19 @@ import DownloadModel
 import TerminalProgress
 
 enum Markup {
-  /// Text from outside for a place between tags or in a quoted attribute. By scalars, because a quote and a combining
-  /// mark are one Character, which is no quote.
+  /// Escapes text from outside for a place between tags or in a quoted attribute. By scalars, because a quote and a
+  /// combining mark are one Character, which is no quote.
   static func text(_ text: some StringProtocol) -> String {
     replacing(["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
   }
 
-  /// Text without secrets and without what hides from the eye. XML 1.0 §2.2 knows no U+FFFE and U+FFFF either.
+  /// Text without secrets and without invisible characters. XML 1.0 §2.2 also forbids U+FFFE and U+FFFF.
   static func clean(_ text: some StringProtocol) -> String {
     let text = TerminalText.sanitized(text)
     return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value & 0xFFFE != 0xFFFE }))
   }
 
-  /// JSON for the inside of a script element, which `</script` and `<!--` would end or change.
+  /// JSON for a script element, which `</script` and `<!--` would end or change.
   static func script(_ json: JSONValue) -> String {
     replacing(["<": "\\u003c", ">": "\\u003e", "&": "\\u0026"], in: json.text)
   }
@@ -28,7 +28,7 @@ enum Markup {
     return markup
   }
 
-  /// With two decimals at most: `12`, `0.5`, `3.25`; what is less than nothing, or no number, is 0.
+  /// With two decimals at most: `12`, `0.5`, `3.25`; 0 for negative values and for values that are no number.
   static func number(_ value: Double) -> String {
     var text = Quantity.decimal(value.isFinite ? value : 0, 100)[...]
     while text.last == "0" { text.removeLast() }

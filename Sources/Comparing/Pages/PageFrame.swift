@@ -74,7 +74,7 @@ enum PageFrame {
 
     """
 
-  /// Says which file a row is, to the pointer and to the arrow keys, and marks the same file in the other modes.
+  /// Shows the file of a row under the pointer or chosen by the arrow keys, and marks the same file in the other modes.
   static let script = """
     (() => {
       const data = JSON.parse(document.getElementById("rows").textContent);
@@ -191,8 +191,8 @@ extension FilePhase {
     }
   }
 
-  /// The part of a row's height that it fills, and its least in pixels: where files are many, their rows are lower than
-  /// a pixel, and would fade.
+  /// The fraction of a row's height that it fills, and its minimum in pixels: with many files, rows are lower than a
+  /// pixel and would fade.
   var height: (part: Double, least: Double) {
     switch self {
     case .queued: (0.08, 0.2)

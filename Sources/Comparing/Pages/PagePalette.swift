@@ -1,7 +1,7 @@
 /// The colours of a scheme, as `#rrggbb`, by their names in the style sheet. On the paper each graphic has a contrast
-/// of 3:1 at least, each text of 4.5:1 (WCAG 2.2, 1.4.3 and 1.4.11), and phases that follow each other differ in
-/// lightness or in height too. `shade` is behind what stands out a little, `line` only divides, and `muted` is for the
-/// bars of modes that did not win.
+/// of at least 3:1, each text of 4.5:1 (WCAG 2.2, 1.4.3 and 1.4.11), and consecutive phases also differ in lightness or
+/// in height. `shade` is the background of highlighted parts, `line` only divides, and `muted` is for the bars of modes
+/// that did not win.
 enum PagePalette {
   static let light = [
     "paper": "#ffffff", "shade": "#f5f6f8", "ink": "#1b1f27", "soft": "#596170", "line": "#dfe3e8",

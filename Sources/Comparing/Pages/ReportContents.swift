@@ -1,9 +1,9 @@
 import TerminalProgress
 
-/// What all forms of a report show, worked out once.
+/// The content that all forms of a report show, computed once.
 struct ReportContents {
   let modes: [Mode]
-  /// The baseline of the others' speed; nil if nothing is compared.
+  /// The baseline of the others' speed; `nil` if nothing is compared.
   let baseline: ComparedMode?
   let axis: TimeAxis
   let report: ComparisonReport
@@ -19,7 +19,7 @@ struct ReportContents {
 
     var name: String { result.mode.name }
     var details: RunDetails { run.details }
-    /// Until the last of its files was done, or the run.
+    /// Until the end of the last file, or of the run.
     var axis: TimeAxis { TimeAxis(end: files.reduce(run.wall) { max($0, $1.end) }) }
     var isDetailed: Bool { !details.transfers.isEmpty }
     /// `214 ms · 5.2 ± 0.3 ×`
@@ -28,7 +28,7 @@ struct ReportContents {
       return Quantity.measurement(result.times.median) + (factor.map { " · \($0) ×" } ?? "")
     }
 
-    /// On average; nil for none.
+    /// Average time of a phase; `nil` if no file had it.
     func perFile(_ phase: FilePhase) -> String? {
       shares.times[phase].map { Markup.milliseconds($0 / max(1, files.count)) }
     }
@@ -62,7 +62,7 @@ struct ReportContents {
 
   // MARK: The table
 
-  /// A row a measure, with a value a mode.
+  /// One row for each measure, with one value for each mode.
   var measures: [(name: String, values: [String])] {
     func all(_ name: String, _ value: (Mode) -> String?) -> (name: String, values: [String]) {
       (name, modes.map { value($0) ?? "–" })
@@ -83,7 +83,7 @@ struct ReportContents {
       detail("Retries") { Quantity.count($0.retries) },
       all("Files at once, at most") { $0.details.mostAtOnce > 0 ? Quantity.count($0.details.mostAtOnce) : nil },
     ]
-    // What a file waits for its turn is the mode's, and its end is hardly any time.
+    // Omitted: the time in the queue depends on the mode, and finishing takes hardly any time.
     let phases = [FilePhase.lookingUp, .connecting, .securing, .waiting, .receiving]
     return measures.compactMap(\.self)
       + phases.map { phase in all("Per file: \(phase.name)") { $0.perFile(phase) } }
@@ -103,7 +103,7 @@ struct ReportContents {
     return "\(work), \(runs)\(isComparison ? " a mode" : "")"
   }
 
-  /// What readers of the numbers cannot guess.
+  /// Definitions that readers of the numbers need.
   var definitions: [String] {
     [
       hasSeveralRuns ? "Spread: half the range between fastest and slowest run, as a part of the median." : nil,

@@ -1,17 +1,17 @@
 import DownloadModel
 
-/// What a page says that is not in its report. Each text may come from outside.
+/// The texts of a page that are not in its report. Each may come from outside.
 package struct ReportFacts: Sendable {
   package var list: String
   /// As typed.
   package var command: String
   /// ISO 8601.
   package var date: String
-  /// The judgement in one sentence.
+  /// The conclusion in one sentence.
   package var headline: String
-  /// Reasons to trust the numbers less, a sentence each.
+  /// Reasons to trust the numbers less, one sentence each.
   package var notes: [String]
-  /// What it was measured on: kernel, cores, versions.
+  /// The environment of the measurement: kernel, cores, versions.
   package var machine: [(name: String, value: String)]
 
   package init(

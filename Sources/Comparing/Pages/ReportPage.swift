@@ -1,6 +1,6 @@
 import TerminalProgress
 
-/// What is put into the page is markup already (`Markup.text`).
+/// The HTML page of a report. All inserted texts are markup already (`Markup.text`).
 struct ReportPage {
   let contents: ReportContents
   let facts: ReportFacts
@@ -108,7 +108,7 @@ struct ReportPage {
     }
   }
 
-  /// A mode's curve below its title, as high as the highest of all modes.
+  /// A mode's curve below its title, with the scale of the highest curve of all modes.
   private func curve(
     _ id: String, _ title: String, of index: Int, in curves: [RunCurve], words: (Double) -> String, unit: String = ""
   ) -> String {
@@ -164,7 +164,7 @@ struct ReportPage {
       command + (machine.isEmpty ? "" : "<dl>\(machine.joined())</dl>\n") + definitions.joined())
   }
 
-  /// - Parameter body: lines, each with its end.
+  /// - Parameter body: lines, each with its line end.
   private static func section(_ name: String, _ title: String, _ body: String) -> String {
     """
     <section class="\(name)" aria-labelledby="h-\(name)">

@@ -1,12 +1,12 @@
 package import DownloadModel
 
 /// A report of a comparison, or of a single run, in all its forms. A page needs no network and no script. All texts
-/// lose their secrets here (`Redaction`), and in the forms for people what hides from the eye.
+/// lose their secrets here (`Redaction`), and the forms for people also lose invisible characters.
 package struct ReportPages: Sendable {
   private let contents: ReportContents
   private let facts: ReportFacts
 
-  /// - Parameter report: with a single mode and run, the pages show that one, and compare nothing.
+  /// - Parameter report: with a single mode and run, the pages show that run, and compare nothing.
   package init(_ report: ComparisonReport, _ facts: ReportFacts) {
     contents = ReportContents(report)
     self.facts = facts
@@ -15,7 +15,7 @@ package struct ReportPages: Sendable {
   /// One HTML page with all drawings and tables.
   package var html: String { ReportPage(contents: contents, facts: facts).html }
 
-  /// One document of RFC 8259, without an end of line. Fields may be added; what is not known is null.
+  /// One JSON document (RFC 8259), without a final line end. Fields may be added; unknown values are null.
   ///
   /// - `version`: 1, until a field changes its meaning.
   /// - `list`, `command`, `date`, `headline`, `notes`, `machine` (`name`, `value`): the facts.
@@ -23,8 +23,8 @@ package struct ReportPages: Sendable {
   ///   (`clear`, `tie`, `within-scatter`, `unknown`, `too-short`).
   /// - `modes`: each with `name`, `mode`, `jobs`; `median`, `mean`, `minimum`, `maximum`, `standardDeviation`; `spread`
   ///   (a part of the median), `speed` (against sequential, or else the conclusion's reference), `bytesPerSecond`;
-  ///   `runs`; `medianRound`, the round of the run that stands for the mode; and of that one `files`: `url`, `bytes`,
-  ///   `failed` and `spans` (`phase`, `begin`, `end`).
+  ///   `runs`; `medianRound`, the round of the run that represents the mode; and, for that run, `files`: `url`,
+  ///   `bytes`, `failed` and `spans` (`phase`, `begin`, `end`).
   /// - `runs`: each with `round`, `wall`, `files`, `bytes`, `firstByte` (median), `cpu`, `peakMemory`, `connections`,
   ///   `requests`, `retries`, `mostAtOnce`, and `phases`, the sums over all files.
   ///
@@ -32,7 +32,7 @@ package struct ReportPages: Sendable {
   /// those of spans since the start of the run; all sizes are bytes.
   package var json: String { value.text }
 
-  /// The same, as part of another.
+  /// The same, as part of another document.
   package var value: JSONValue {
     JSONValue([
       "version": 1, "list": text(facts.list), "command": text(facts.command), "date": text(facts.date),
@@ -117,8 +117,8 @@ package struct ReportPages: Sendable {
     return ([line(head), rule] + rows.map(line)).joined(separator: "\n")
   }
 
-  /// What Markdown would take for its own, with a backslash (CommonMark 0.31 §2.4). Where a line begins, some
-  /// characters mean more than within it, and `1. ` begins a list.
+  /// Escapes Markdown's special characters with a backslash (CommonMark 0.31 §2.4). Some are special only at the start
+  /// of a line, where `1. ` also starts a list.
   static func escaped(_ text: String) -> String {
     let scalars = Array(Markup.clean(text).unicodeScalars)
     let digits = scalars.prefix { ("0"..."9").contains($0) }.count

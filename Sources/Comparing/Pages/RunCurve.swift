@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// What a run did over its time, in equal pieces of the time axis.
+/// A quantity of a run over time, in equal pieces of the time axis.
 struct RunCurve: Equatable {
   static let pieces = 160
 
@@ -8,7 +8,7 @@ struct RunCurve: Equatable {
 
   var peak: Double { values.max() ?? 0 }
 
-  /// Bytes a second. Those of a transfer are spread evenly from its first byte to its end, where it has such a time.
+  /// Bytes a second. The bytes of a transfer are spread evenly from its first byte to its end.
   static func throughput(_ transfers: [RunDetails.Transfer], on axis: TimeAxis) -> RunCurve {
     var curve = RunCurve()
     for transfer in transfers where transfer.times.bytes > 0 {
@@ -18,7 +18,7 @@ struct RunCurve: Equatable {
     return curve
   }
 
-  /// How many files were looked up, waited for, received and so on, on average over each piece.
+  /// The number of files that were looked up, waiting, received and so on, averaged over each piece.
   static func filesAtWork(_ files: [FileTimeline], on axis: TimeAxis) -> RunCurve {
     var curve = RunCurve()
     for span in files.lazy.flatMap(\.spans) where span.phase != .queued {
@@ -27,7 +27,7 @@ struct RunCurve: Equatable {
     return curve
   }
 
-  /// Spreads an amount evenly over a time; over no time at all it is one piece's.
+  /// Spreads an amount evenly over a time; an empty time adds it to one piece.
   private mutating func spread(_ amount: Double, from begin: Duration, to end: Duration, on axis: TimeAxis) {
     let rate = amount / (axis.end / .seconds(1) / Double(Self.pieces))
     let first = max(0, begin / axis.end * Double(Self.pieces))
@@ -42,7 +42,8 @@ struct RunCurve: Equatable {
     }
   }
 
-  /// A step a piece, up to the last that is not nothing: the axis is `TimeAxis.units` wide, `top` 1,000 units high.
+  /// One step for each piece, up to the last that is above zero: the axis is `TimeAxis.units` wide, `top` 1,000 units
+  /// high.
   func path(top: Double) -> String {
     let height = 1000
     let scale = top > 0 ? Double(height) / top : 0
@@ -59,7 +60,7 @@ struct RunCurve: Equatable {
   }
 
   func markup(on axis: AxisDrawing, top: Double, label: String) -> String {
-    // The label stands above the highest value.
+    // The label is above the highest value.
     let headroom = 18.0
     return axis.markup
       + "<line class=\"grid\" x2=\"100%\" y1=\"\(Markup.number(headroom))\" y2=\"\(Markup.number(headroom))\"/>"

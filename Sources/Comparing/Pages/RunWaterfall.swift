@@ -1,7 +1,8 @@
 import DownloadModel
 
-/// A row a file, in the order in which they began, on a time axis. The shapes are a path a phase, in units that the
-/// page stretches to its width, so that a thousand files take some tens of KiB, and text never shrinks.
+/// One row for each file, in the order in which they started, on a time axis. The shapes are one path for each phase,
+/// in units that the page stretches to its width, so that a thousand files take some tens of KiB, and text never
+/// shrinks.
 struct RunWaterfall {
   /// In pixels.
   static let axisHeight = 20.0
@@ -12,18 +13,18 @@ struct RunWaterfall {
   /// The axis of this run alone, which the page can show instead.
   var alone: TimeAxis?
 
-  /// Rows of 12 to 16 pixels for few files, with their names, and the lower the more there are: 480 pixels for most
-  /// runs, 750 at most.
+  /// Rows of 12 to 16 pixels for few files, with their names, and lower rows for more: 480 pixels for most runs, at
+  /// most 750.
   static func rowHeight(_ files: Int) -> Double {
     let count = Double(max(1, files))
     return files <= mostNames ? max(12, min(16, 480 / count)) : max(480 / count, min(3, 750 / count))
   }
 
-  /// More would not stand one below the other.
+  /// More names would overlap.
   private static let mostNames = 62
   static let nameCells = 20
 
-  /// The files' names beside their rows; empty where the rows are too low for them.
+  /// The files' names beside their rows; empty if the rows are too low for them.
   func names(_ names: [String: String]) -> String {
     guard files.count <= Self.mostNames else { return "" }
     let height = Markup.number(Self.rowHeight(files.count))
@@ -33,10 +34,10 @@ struct RunWaterfall {
 
   var height: Double { Self.rowHeight(files.count) * Double(max(1, files.count)) }
 
-  /// A four-hundredth of the run, which is a pixel where it is the longest, or else a thousandth of the axis.
+  /// A four-hundredth of the run, which is a pixel if it is the longest, or else a thousandth of the axis.
   private var leastLength: Int { max(TimeAxis.units / 1000, axis.place(files.map(\.end).max() ?? .zero) / 400) }
 
-  /// The data of a phase's path, `m120 5h34m-12 10h7`: each span relative to the end of the one before; empty for none.
+  /// The data of a phase's path, `m120 5h34m-12 10h7`: each span relative to the end of the one before; may be empty.
   func path(_ phase: FilePhase) -> String {
     let leastLength = leastLength
     var path = ""
@@ -44,7 +45,7 @@ struct RunWaterfall {
     var y = 0
     for (row, file) in files.enumerated() {
       for span in file.spans where span.phase == phase {
-        // So that no file vanishes on a long axis, its longest work is drawn long enough to be seen.
+        // On a long axis, a file's longest work is drawn long enough to be visible.
         let least = span == Self.longestWork(of: file) ? leastLength : 1
         let begin = min(axis.place(span.begin), TimeAxis.units - least)
         let length = max(least, axis.place(span.end) - begin)

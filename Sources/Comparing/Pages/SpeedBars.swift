@@ -1,6 +1,6 @@
 import TerminalProgress
 
-/// A bar a mode as long as its median time, and below it a dot for each run, and a line from the fastest to the
+/// One bar for each mode, as long as its median time; below it a dot for each run, and a line from the fastest to the
 /// slowest.
 struct SpeedBars {
   static let barHeight = 62.0
@@ -37,7 +37,7 @@ struct SpeedBars {
     return markup
   }
 
-  /// The same in words, for those who do not see it.
+  /// The same as text, for screen readers.
   var words: String {
     modes.map { mode in
       let times = mode.result.times

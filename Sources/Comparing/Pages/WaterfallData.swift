@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// What the page's script says of a row: numbers between blanks, and each address once for all modes, without their
-/// common beginning, because a thousand files in three modes have three thousand rows.
+/// The page script's data of a row: numbers between blanks, and each URL once for all modes, without their common
+/// prefix, because a thousand files in three modes have three thousand rows.
 struct WaterfallData {
   let contents: ReportContents
 
@@ -9,13 +9,13 @@ struct WaterfallData {
     let addresses = Set(contents.modes.flatMap { $0.files.map(\.address) }).sorted()
     let places = Dictionary(uniqueKeysWithValues: zip(addresses, addresses.indices))
     let shown = addresses.map { Markup.clean($0).unicodeScalars }
-    // Where the first and the last are alike, all are.
+    // The common prefix of the first and the last is common to all.
     let ends = [shown.min { $0.lexicographicallyPrecedes($1) }, shown.max { $0.lexicographicallyPrecedes($1) }]
     let first = ends[0] ?? .init()
     let last = ends[1] ?? .init()
     let same = zip(first, last).prefix { $0 == $1 }.count
     return JSONValue([
-      // How much of the axis that the drawings share each mode takes.
+      // The part of the shared axis that each mode takes.
       "widths": contents.modes.map { $0.axis.end / contents.axis.end * Double(TimeAxis.units) },
       "prefix": String(String.UnicodeScalarView(first.prefix(same))),
       "names": shown.map { String(String.UnicodeScalarView($0.dropFirst(same))) },
@@ -26,7 +26,7 @@ struct WaterfallData {
     ])
   }
 
-  /// The name's number, the milliseconds of each phase, with nothing for none, and "x" for a failure: `3 40   9.5`.
+  /// The name's number, the milliseconds of each phase, empty for none, and "x" for a failure: `3 40   9.5`.
   private static func row(_ file: FileTimeline, name: Int) -> String {
     let times = TimeShares([file]).times
     let fields = FilePhase.allCases.map { phase in
