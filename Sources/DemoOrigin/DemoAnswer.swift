@@ -1,10 +1,10 @@
 import DownloadModel
 
-/// What the origin will send: status, fields and which bytes of which file.
+/// An answer of the origin: status, fields, and a range of a file.
 struct DemoAnswer: Equatable {
   var status: Int
   var fields: [String: String]
-  /// nil when nothing follows the head.
+  /// `nil` if no body follows the head.
   var body: Body?
 
   struct Body: Equatable {
@@ -12,7 +12,7 @@ struct DemoAnswer: Equatable {
     let range: Range<Int>
   }
 
-  /// Decides about a request; `now`, in seconds since 1970, is for the Date field.
+  /// Answers a request; `now`, in seconds since 1970, is for the Date field.
   init(to request: DemoRequest, files: [String: DemoFile], now: Int64) {
     status = 200
     fields = ["Date": HTTPDate.text(now)]
@@ -34,12 +34,12 @@ struct DemoAnswer: Equatable {
     let lastModified = HTTPDate.text(file.lastModified)
     fields["ETag"] = file.entityTag
     fields["Last-Modified"] = lastModified
-    // Else a cache may guess weeks of freshness (RFC 9111 §4.2.2), and a second run would show no 304.
+    // Otherwise a cache may guess weeks of freshness (RFC 9111 §4.2.2), and a second run would show no 304.
     fields["Cache-Control"] = "no-cache"
     fields["Accept-Ranges"] = "bytes"
     let tags = request.fields["if-none-match"]
     let date = request.fields["if-modified-since"]
-    // With its quotes, a tag is no part of another. Only the very date that was sent counts, as nginx has it.
+    // With its quotes, a tag is no part of another. A date must equal Last-Modified exactly, as in nginx.
     if tags.map({ $0 == "*" || $0.contains(file.entityTag) }) ?? (date == lastModified) {
       status = 304
       // The length that a 200 would have had: another number is forbidden (RFC 9110 §8.6).

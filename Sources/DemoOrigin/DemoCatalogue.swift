@@ -6,15 +6,15 @@ package struct DemoCatalogue: Sendable, Equatable {
 
   package init(files: [DemoFile]) { self.files = files }
 
-  /// Length of all files together, in bytes.
+  /// Total size of all files in bytes.
   package var totalBytes: Int { files.reduce(0) { $0 + $1.size } }
 
-  /// Three dozen files of mixed size, 7.4 MB: 3.3 s one after the other at 40 ms a request and 4 MB/s a connection. As
-  /// none takes more than a quarter of a second and large ones are not last, sixteen at a time need a tenth.
+  /// Three dozen files of mixed size, 7.4 MB: 3.3 s sequentially at 40 ms a request and 4 MB/s a connection. Because no
+  /// file takes more than a quarter of a second and large ones are not last, sixteen at a time need a tenth.
   package static let standard = DemoCatalogue(
     files: entries.enumerated().map { DemoFile(path: $1.path, size: $1.size, seed: UInt64($0 + 1)) })
 
-  /// So many files of one length: `/500x4096/0001.bin` and so on.
+  /// `count` files of one length: `/500x4096/0001.bin` and so on.
   package static func equal(_ count: Int, of size: Int) -> [DemoFile] {
     (1...max(1, count)).map { number in
       let digits = String(number)

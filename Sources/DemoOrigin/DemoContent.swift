@@ -1,13 +1,13 @@
 import DownloadModel
 
-/// Pseudo-random bytes. Each follows from the seed and its own offset (SplitMix64 as a counter), so a range costs only
-/// its length, nothing is kept, and a copy can be verified.
+/// Pseudorandom bytes. Each byte depends only on the seed and its own offset (SplitMix64 as a counter). So the cost of
+/// a range is its length, nothing is stored, and a copy can be verified.
 struct DemoContent: Equatable {
   let seed: UInt64
 
   /// The bytes of `range`; offsets are not negative.
   func bytes(in range: Range<Int>) -> [UInt8] {
-    // Mixed once, so that seeds 1, 2, 3 do not give the same words one step apart.
+    // Mixed once; otherwise seeds 1, 2, 3 would give the same words, shifted by one.
     let key = SeededGenerator.mix(seed)
     let first = range.lowerBound / 8
     let words = (first..<(range.upperBound + 7) / 8).map {

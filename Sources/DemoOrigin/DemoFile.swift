@@ -1,8 +1,8 @@
 import DownloadModel
 
-/// One file of the demonstration origin. Its bytes follow from the seed; nothing is stored.
+/// One file of the demonstration origin. Its bytes are computed from the seed; nothing is stored.
 package struct DemoFile: Sendable, Equatable {
-  /// Absolute path as it stands in an address, percent-encoded where needed: `/archives/site.tar.gz`.
+  /// Absolute path as in a URL, percent-encoded where needed: `/archives/site.tar.gz`.
   package let path: String
   /// Length in bytes.
   package let size: Int
@@ -14,7 +14,7 @@ package struct DemoFile: Sendable, Equatable {
     self.seed = seed
   }
 
-  /// A strong entity tag with its quotes (RFC 9110 §8.8.3): the bytes follow from seed and length alone.
+  /// A strong entity tag with its quotes (RFC 9110 §8.8.3): the bytes depend only on seed and length.
   package var entityTag: String { "\"\(String(seed, radix: 16))-\(String(size, radix: 16))\"" }
 
   /// Seconds since 1970: a minute of a day in 2024 for each seed, old enough for a strong date (RFC 9110 §8.8.2.2).

@@ -7,16 +7,16 @@ package actor DemoOrigin {
   package nonisolated let catalogue: DemoCatalogue
   private let conduct: DemoServer.Conduct
   private let port: UInt16
-  /// A thread of its own, since the server waits for its sockets.
+  /// A thread of its own, because the server blocks in poll.
   private let queue = DispatchQueue(label: "dlm.demo-origin")
   private var server: DemoServer?
 
   /// - Parameters:
   ///   - latency: time from a request to the first byte of its answer.
-  ///   - bytesPerSecondPerConnection: how fast a body goes out on one connection; nil for no limit.
-  ///   - loss: the part of all packets that is lost, from 0 to 1; each costs its body the latency once more.
-  ///   - workers: how many requests are answered at a time; nil for any number.
-  ///   - port: 0 for any that is free.
+  ///   - bytesPerSecondPerConnection: the rate of a body on one connection; `nil` for no limit.
+  ///   - loss: the fraction of packets that are lost, from 0 to 1; each delays its body by the latency.
+  ///   - workers: how many requests are answered at a time; `nil` for no limit.
+  ///   - port: 0 for any free port.
   package init(
     catalogue: DemoCatalogue = .standard, latency: Duration = .milliseconds(40),
     bytesPerSecondPerConnection: Int? = 4_000_000, loss: Double = 0, workers: Int? = nil, port: UInt16 = 0
@@ -41,7 +41,7 @@ package actor DemoOrigin {
     return server.port
   }
 
-  /// Closes every connection, whatever it is doing, and returns when nothing is served.
+  /// Closes every connection, whatever it is doing, and returns when no request is served.
   package func stop() async {
     guard let server else { return }
     server.stop()
@@ -49,7 +49,7 @@ package actor DemoOrigin {
     if self.server === server { self.server = nil }
   }
 
-  /// Runs `body` with the addresses of the files, and stops the origin however `body` ends.
+  /// Runs `body` with the URLs of the files, and stops the origin however `body` ends.
   package nonisolated func serving<Value: Sendable>(
     _ body: @Sendable (_ addresses: [String]) async throws -> Value
   ) async throws -> Value {
@@ -64,15 +64,15 @@ package actor DemoOrigin {
     }
   }
 
-  /// Every file's address, in the catalogue's order; none while the origin does not run.
+  /// The URL of every file, in the catalogue's order; empty while the origin is stopped.
   package var addresses: [String] {
     guard let server else { return [] }
     return catalogue.files.map { "http://127.0.0.1:\(server.port)\($0.path)" }
   }
 }
 
-/// Why an origin does not run.
+/// Why an origin cannot start.
 package enum DemoOriginError: Error, Equatable, Sendable {
-  /// No socket on the loopback interface could be had; the system's reason.
+  /// No socket on the loopback interface is available; with the system's reason.
   case cannotListen(String)
 }

@@ -1,11 +1,11 @@
 import DownloadModel
 
-/// What the origin reads of a request.
+/// The parts of a request that the origin uses.
 struct DemoRequest: Equatable {
   var method = "GET"
   /// Percent-encoded, without query.
   var path: String
-  /// By names in lower case.
+  /// By lower-case names.
   var fields: [String: String] = [:]
 
   /// Whether the client asked for the connection to end with the answer (RFC 9112 §9.6).
@@ -16,7 +16,7 @@ struct DemoRequest: Equatable {
 }
 
 extension DemoRequest {
-  /// From a head without the empty line that ends it; nil for what is no request.
+  /// From a head without the empty line that ends it; `nil` if it is no request.
   init?(head: some Collection<UInt8>) {
     let lines = String(utf8: head).split(separator: "\r\n")
     guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.") else {

@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
 
-/// One thread that waits for all its sockets, and for the moments in which answers and their pieces are due. HTTP/1.1
-/// as an origin of files needs it: heads up to 64 KiB, no bodies of requests.
+/// One thread that waits for all its sockets, and for the times at which answers and their chunks are due. It supports
+/// the HTTP/1.1 of an origin of files: heads up to 64 KiB, no request bodies.
 final class DemoServer: Sendable {
   struct Conduct {
     let files: [String: DemoFile]
-    /// From a request, or from where it gets its worker, to the first byte of its answer.
+    /// From a request, or from the assignment of a worker, to the first byte of the answer.
     let latency: Duration
     let schedule: PacingSchedule
-    /// How many requests are answered at a time, in the order in which they came; nil for any number.
+    /// How many requests are answered at a time, in the order of arrival; `nil` for no limit.
     let workers: Int?
   }
 
@@ -18,7 +18,7 @@ final class DemoServer: Sendable {
   fileprivate let listener: Int32
   fileprivate let wakeUp: (read: Int32, write: Int32)
 
-  /// Listens on 127.0.0.1; port 0 stands for any that is free.
+  /// Listens on 127.0.0.1; port 0 means any free port.
   init(port: UInt16, _ conduct: Conduct) throws(DemoOriginError) {
     self.conduct = conduct
     func failure() -> DemoOriginError { .cannotListen(String(cString: strerror(errno))) }
@@ -32,7 +32,8 @@ final class DemoServer: Sendable {
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
     Self.turnOn(SOL_SOCKET, SO_REUSEADDR, of: listener)
-    // Else a short body waits for the acknowledgement of its head, held back 40 ms by clients. Connections inherit it.
+    // Otherwise a short body waits for the acknowledgement of its head, which clients delay by 40 ms. Connections
+    // inherit it.
     Self.turnOn(Int32(IPPROTO_TCP), TCP_NODELAY, of: listener)
     let isListening = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -50,7 +51,7 @@ final class DemoServer: Sendable {
     wakeUp = (ends[0], ends[1])
   }
 
-  /// It never waits, and no program that is started gets it.
+  /// Makes it non-blocking, and not inherited by child processes.
   fileprivate static func prepare(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -63,10 +64,10 @@ final class DemoServer: Sendable {
 
   deinit { for descriptor in [listener, wakeUp.read, wakeUp.write] { close(descriptor) } }
 
-  /// Has `run` return, whatever it is doing. From any thread.
+  /// Makes `run` return, whatever it is doing. May be called from any thread.
   func stop() {
     var byte: UInt8 = 0
-    // A full pipe says the same already.
+    // A full pipe already wakes the thread.
     _ = write(wakeUp.write, &byte, 1)
   }
 
@@ -77,14 +78,14 @@ final class DemoServer: Sendable {
   }
 }
 
-/// The connections of a server. They belong to the one thread that runs them.
+/// The connections of a server. Confined to the one thread that runs them.
 private struct DemoConnections {
   private typealias Moment = ContinuousClock.Instant
 
   private final class Connection {
     let descriptor: Int32
     var input: [UInt8] = []
-    /// Nil while a request is read.
+    /// `nil` while a request is read.
     var reply: Reply?
     var isClosed = false
 
@@ -94,11 +95,11 @@ private struct DemoConnections {
 
   private struct Reply {
     let answer: DemoAnswer
-    /// When its first byte is due; nil while no worker is free.
+    /// When its first byte is due; `nil` while no worker is free.
     var start: Moment?
-    /// Made, and not taken by the socket yet.
+    /// Produced, but not yet accepted by the socket.
     var bytes: ArraySlice<UInt8>
-    /// Of the body, how many bytes were made.
+    /// Bytes of the body that were produced.
     var made = 0
   }
 
@@ -106,7 +107,7 @@ private struct DemoConnections {
 
   let server: DemoServer
   private var connections: [Connection] = []
-  /// Those whose requests wait for a worker, in the order in which they came.
+  /// Connections whose requests wait for a worker, in the order of arrival.
   private var waiting: [Connection] = []
   private var busy = 0
   private var conduct: DemoServer.Conduct { server.conduct }
@@ -126,14 +127,14 @@ private struct DemoConnections {
     }
   }
 
-  /// - Returns: false if nothing can be waited for.
+  /// - Returns: false if poll fails.
   private func wait(for polled: inout [pollfd], until moment: Moment?) -> Bool {
     let (seconds, attoseconds) = moment.map { max(.zero, $0 - .now) }?.components ?? (3600, 0)
     let timeout = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
     return dlm_poll(&polled, UInt(polled.count), timeout) >= 0 || errno == EINTR
   }
 
-  /// What a connection waits for: its socket, or a moment, or neither, as another is to end first.
+  /// The event for which a connection waits: its socket, a time, or neither while another connection has the worker.
   private func wish(_ connection: Connection) -> (events: Int16, due: Moment?) {
     guard let reply = connection.reply else { return (Int16(POLLIN), nil) }
     guard let due = due(reply) else { return (0, nil) }
@@ -152,7 +153,7 @@ private struct DemoConnections {
   // MARK: A connection
 
   private mutating func serve(_ connection: Connection, ready: Int16) {
-    // The client has gone; while it is read from, reading says so.
+    // The client has closed; while the connection is read, the read reports that.
     if ready & Int16(POLLERR | POLLHUP | POLLNVAL) != 0, ready & Int16(POLLIN) == 0 { return end(connection) }
     if ready & Int16(POLLIN) != 0 { receive(connection) }
     if let due = connection.reply.flatMap(due), due <= .now { send(connection) }
@@ -167,7 +168,7 @@ private struct DemoConnections {
     readRequest(connection)
   }
 
-  /// Takes the next request, if it is there as a whole.
+  /// Takes the next request if it is complete.
   private mutating func readRequest(_ connection: Connection) {
     guard let end = connection.input.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
     guard let request = DemoRequest(head: connection.input[..<end.lowerBound]) else { return self.end(connection) }
@@ -186,7 +187,7 @@ private struct DemoConnections {
     connection.reply?.start = .now + conduct.latency
   }
 
-  /// When the next bytes may go; nil while no worker is free.
+  /// When the next bytes may be sent; `nil` while no worker is free.
   private func due(_ reply: Reply) -> Moment? {
     guard reply.bytes.isEmpty else { return reply.start }
     return reply.start.map { $0 + (conduct.schedule.due(after: reply.made + nextCount(reply)) ?? .zero) }
@@ -196,7 +197,7 @@ private struct DemoConnections {
     min(conduct.schedule.chunkSize, (reply.answer.body?.range.count ?? 0) - reply.made)
   }
 
-  /// Sends what is due, as far as the socket takes it.
+  /// Sends the bytes that are due, as far as the socket accepts them.
   private mutating func send(_ connection: Connection) {
     while var reply = connection.reply {
       if reply.bytes.isEmpty {
@@ -220,10 +221,10 @@ private struct DemoConnections {
   private mutating func finish(_ connection: Connection) {
     let isLast = connection.reply?.answer.fields["Connection"] == "close"
     leaveWorker(connection)
-    // What the client has not read yet must reach it, so the end comes before the close.
+    // Unread bytes must still reach the client, so the stream is shut down before the close.
     if isLast { shutdown(connection.descriptor, Int32(SHUT_WR)) }
     connection.isClosed = isLast
-    // It may have sent the next request already.
+    // The client may have sent the next request already.
     if !isLast { readRequest(connection) }
   }
 
@@ -233,7 +234,7 @@ private struct DemoConnections {
     connection.isClosed = true
   }
 
-  /// A worker is free, where the connection had one: the one that waits longest gets it.
+  /// Frees the connection's worker, if it has one, for the connection that has waited longest.
   private mutating func leaveWorker(_ connection: Connection) {
     defer { connection.reply = nil }
     guard connection.reply?.start != nil else { return }
@@ -243,11 +244,12 @@ private struct DemoConnections {
 }
 
 /// When the bytes of one body are due on a connection of limited bandwidth. Deadlines count from the start of the body,
-/// so that a late wake-up makes one chunk late and leaves the whole on time.
+/// so a late wake-up delays one chunk but not the whole body.
 struct PacingSchedule: Equatable {
-  /// nil: as fast as the socket takes them.
+  /// `nil`: as fast as the socket accepts them.
   let bytesPerSecond: Int?
-  /// The part of packets that is lost, 0 to 1; each costs its body a round trip, as a fast retransmit (RFC 5681 §3.2).
+  /// The fraction of packets that are lost, 0 to 1; each delays its body by a round trip, like a fast retransmit (RFC
+  /// 5681 §3.2).
   let loss: Double
   let roundTrip: Duration
 
@@ -258,16 +260,16 @@ struct PacingSchedule: Equatable {
     self.roundTrip = roundTrip
   }
 
-  /// Bytes of a packet on Ethernet, with its options (RFC 7323).
+  /// Payload bytes of a packet on Ethernet, with its options (RFC 7323).
   private static let packet = 1448
   private static let largestChunk = 64 << 10
 
-  /// Bytes sent at a time: a hundredth of a second's worth looks like a stream, and costs few wake-ups.
+  /// Bytes sent at a time: those of a hundredth of a second look like a stream, and need few wake-ups.
   var chunkSize: Int { bytesPerSecond.map { min(max(1, $0 / 100), Self.largestChunk) } ?? Self.largestChunk }
 
-  /// How long after the body's start the first `count` bytes have gone through; nil if at once.
+  /// Time from the body's start until the first `count` bytes are sent; `nil` if at once.
   func due(after count: Int) -> Duration? {
-    // Evenly, and the same for each run: what is compared must not depend on luck.
+    // Evenly, and equal for each run: a comparison must not depend on luck.
     let lost = (Double(count) / Double(Self.packet) * loss).rounded(.down)
     let waited = roundTrip * Int(lost)
     guard let bytesPerSecond else { return lost > 0 ? waited : nil }
