@@ -1,26 +1,26 @@
 import DownloadModel
 import Glibc
 
-/// The speed of the last seconds.
+/// The speed over the last seconds.
 struct RateEstimate {
-  /// Before it, a guess at the end is worth nothing.
+  /// An estimate of the remaining time is useless before this.
   static let settlingTime = Duration.seconds(2)
 
-  /// How many half seconds the shown rate is of.
+  /// The shown rate covers this many half seconds.
   private static let shown = 6
 
-  /// Time without a byte that makes a stall.
+  /// Time without a byte that counts as a stall.
   static let stallTime = Duration.seconds(5)
 
-  /// The last moment before there were bytes: waiting for a first answer says nothing about speed.
+  /// The last time before the first bytes: the wait for a first answer says nothing about speed.
   private var start: Duration
   private var latest: Duration
   private var frames = 0
-  /// Bytes that came without time having passed.
+  /// Bytes that arrived while no time had passed.
   private var pending: Int64 = 0
-  /// The bytes of the last twenty half seconds, each in the place of its number.
+  /// The bytes of the last twenty half seconds, each at the index of its number.
   private var pieces = InlineArray<20, Int64>(repeating: 0)
-  /// The number of the last one in which bytes came.
+  /// The number of the last half second in which bytes arrived.
   private var piece = 0
 
   init(start: Duration) {
@@ -28,10 +28,10 @@ struct RateEstimate {
     latest = start
   }
 
-  /// Grows with every second frame in which bytes came: ten steps a second at most.
+  /// Grows with every second frame in which bytes arrived: at most ten steps a second.
   var step: Int { frames / 2 }
 
-  /// Takes bytes that arrived since the last call, in the last frame.
+  /// Adds the bytes that arrived in the last frame.
   mutating func add(bytes: Int64, at now: Duration) {
     guard bytes > 0 else {
       if frames == 0 {
@@ -51,12 +51,12 @@ struct RateEstimate {
     piece = number
   }
 
-  /// Of the half second that has this moment in it, or at its end.
+  /// The number of the half second that contains this time, or ends at it.
   private func number(at now: Duration) -> Int {
     max(0, Int(((now - start) / .milliseconds(500) - 1e-6).rounded(.up)) - 1)
   }
 
-  /// Bytes a second, over so many half seconds.
+  /// Bytes a second, over this many half seconds.
   func rate(at now: Duration, over count: Int = shown) -> Double {
     let age = (now - start).inSeconds
     guard age > 0 else { return 0 }
@@ -71,8 +71,8 @@ struct RateEstimate {
 
   func isStill(at now: Duration) -> Bool { now - latest >= Self.stallTime }
 
-  /// Time until `remaining` bytes are there, at the rate of the last third of the time, but of 3 to 10 seconds, so that
-  /// it neither jumps nor sticks; nil before that has settled and while nothing moves.
+  /// Time until `remaining` bytes are received, at the rate of the last third of the time, but of 3 to 10 seconds, so
+  /// that it neither jumps nor sticks; `nil` before the rate has settled and during a stall.
   func timeLeft(remaining: Int64, at now: Duration) -> Duration? {
     guard now - start >= Self.settlingTime, !isStill(at: now), remaining >= 0 else { return nil }
     let third = Int((latest - start) / .milliseconds(1500))

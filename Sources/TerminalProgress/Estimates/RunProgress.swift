@@ -2,39 +2,39 @@ package import DownloadModel
 import Glibc
 import HeapModule
 
-/// What the whole run amounts to at one moment.
+/// The totals of the whole run at one moment.
 struct RunProgress: Equatable {
   let tally: ProgressTally
-  /// Bytes of files that exist, unfinished ones included; an attempt that failed takes its bytes back.
+  /// Bytes of files that exist, unfinished ones included; decreases when an attempt has failed.
   let bytes: Int64
-  /// Bytes of all files together, an estimate while sizes are unknown; nil before the end of the list, or without any
+  /// Bytes of all files together, an estimate while sizes are unknown; `nil` before the end of the list, or without any
   /// size.
   let totalBytes: Int64?
-  /// Bytes of this total that are missing.
+  /// The missing bytes of this total.
   let remaining: Int64
-  /// Of these, those of each file under way.
+  /// The missing bytes of each file in flight.
   private let rests: [Double]
-  /// The sizes of files, which those to come are supposed to be like.
+  /// The sizes of files; those to come are assumed to be similar.
   private let sizes: [Double]
-  /// Files, listed so far, whose size no server has given yet: with them, what is above is an estimate.
+  /// Listed files whose size no server has given yet; if there are any, the totals above are estimates.
   let unknownSizes: Int
-  /// Requests of the list that have not begun.
+  /// Requests of the list that have not started.
   let queued: Int
   let running: Int
-  /// Active files without a byte so far.
+  /// Files in flight without a byte so far.
   fileprivate let unanswered: Int
-  /// From 0 to 1: of the bytes, or of the files where no size is known; nil before the end of the list, and for a
-  /// single file of unknown size.
+  /// From 0 to 1, by bytes, or by files if no size is known; `nil` before the end of the list, and for a single file of
+  /// unknown size.
   fileprivate(set) var fraction: Double?
 
-  /// - Parameter trend: of the files that are done.
+  /// - Parameter trend: of the finished files.
   init(_ tally: ProgressTally, active: [FileProgress], trend: SizeTrend = SizeTrend()) {
     self.tally = tally
     running = active.count
     let ended = max(0, tally.ended - tally.rejected)
     queued = max(0, tally.listed - ended - running)
     bytes = active.reduce(tally.finishedBytes) { $0 + $1.position }
-    // Servers may claim any size, so that sums may be too large; that must not end the program.
+    // Servers may claim any size, so sums may be too large; that must not crash the program.
     let totals = active.compactMap(\.total).map(Double.init)
     let known = totals.reduce(Double(tally.finishedBytes), +)
     let unsized = active.filter { $0.total == nil }.map { Double($0.position) }
@@ -44,7 +44,7 @@ struct RunProgress: Equatable {
     let guesses = Self.guesses(at: unsized, among: sizes)
     let begun = Double(done + running)
     let mean = (known + guesses.reduce(0, +)) / max(1, begun)
-    // In parallel, small files end first: no trend shows before many have ended.
+    // In parallel, small files end first: a trend is visible only after many have ended.
     let isInOrder = running < 2 || done > 16 * running
     let next = isInOrder ? trend.mean(ofNext: queued, after: totals, else: mean) : mean
     let lost = Double(ended - done)
@@ -52,9 +52,9 @@ struct RunProgress: Equatable {
     unknownSizes = unsized.count + queued
     let unknown = Double(unknownSizes)
     let expected = tally.expected
-    // Lists, the index or the last run have said it; other files are like those.
+    // Sizes from lists, the index or the last run; other files are assumed to be similar.
     let said = Double(expected.bytes) * max(1, Double(tally.listed) / Double(max(1, expected.files)))
-    // Else the files have grown, and it says nothing.
+    // Otherwise the files have grown, and the expected sizes say nothing.
     if said > known { guessed = (said - known) * unknown / max(1, unknown + lost) }
     let whole = max(bytes, Int64(min(known + (unknownSizes > 0 ? guessed : 0), 1e18)))
     let isSized = done + running > unsized.count || expected.files > 0
@@ -68,7 +68,7 @@ struct RunProgress: Equatable {
     }
   }
 
-  /// Whether nothing is under way or to come, as far as is known.
+  /// Whether nothing is in flight or queued, as far as is known.
   var isIdle: Bool { running == 0 && queued == 0 }
 
   /// A file of unknown size counts as the mean of the larger files; without any, as 1.5 times its received bytes.
@@ -80,9 +80,9 @@ struct RunProgress: Equatable {
     }
   }
 
-  /// How many times longer the run takes where each place, a file that runs and those that follow it there, has a speed
-  /// of its own, than where all share one: what the fullest place has, by the mean. Files that have not begun come to
-  /// the place that is free first, and are as large as those before them.
+  /// How many times longer the run takes if each lane (a file in flight and those that follow it there) has its own
+  /// speed, compared with a shared speed: the fullest lane divided by the mean. Files that have not started go to the
+  /// lane that is free first, and are as large as those before them.
   var imbalance: Double {
     guard !rests.isEmpty, remaining > 0 else { return 1 }
     let waiting = Double(remaining) - rests.reduce(0, +)
@@ -98,9 +98,9 @@ struct RunProgress: Equatable {
   }
 }
 
-/// What the total line needs to remember from frame to frame.
+/// The total line's state from frame to frame.
 struct RunTotal {
-  /// How far the bar goes back only where an estimate was refuted: means change a little with each file.
+  /// The bar goes back by no less than this, and only if an estimate was wrong: means change a little with each file.
   private static let leastStepBack = 0.05
 
   private var rate = RateEstimate(start: .zero)
@@ -110,8 +110,8 @@ struct RunTotal {
   private var moved: Int64 = 0
   private var fraction = 0.0
 
-  /// - Parameter longest: the longest time that one of the files still takes; nil where none is known.
-  /// - Parameter wait: until a host or a file is asked again.
+  /// - Parameter longest: the longest remaining time of a file; `nil` if none is known.
+  /// - Parameter wait: time until a host or a file is retried.
   mutating func update(
     _ sample: ProgressSample, active: [FileProgress]? = nil, longest: Duration? = nil, wait: Duration = .zero,
     hasStalled: Bool = false, isPaused: Bool = false, at now: Duration
@@ -125,7 +125,7 @@ struct RunTotal {
       fraction = next > fraction - Self.leastStepBack ? max(next, fraction) : next
       progress.fraction = fraction
     }
-    // What was here already counts as moved, but not what earlier runs had of unfinished files.
+    // Existing files count as progress, but not the bytes of unfinished files from earlier runs.
     let sum = received + tally.finishedBytes - tally.transferredBytes - tally.resumedBytes
     if isPaused || pace == nil { pace = RunPace(start: now) } else { pace?.add(bytes: sum - moved, progress, at: now) }
     moved = sum
@@ -139,7 +139,7 @@ struct RunTotal {
 /// The progress of a run, by the rule of the total line; for other processes.
 package struct RunOutlook: Sendable {
   private var total = RunTotal()
-  /// How much is done, from 0 to 1; nil while unknown.
+  /// From 0 to 1; `nil` while unknown.
   package private(set) var fraction: Double?
   package private(set) var timeLeft: Duration?
 
@@ -153,20 +153,20 @@ package struct RunOutlook: Sendable {
   }
 }
 
-/// How fast a run comes to its end, and how evenly.
+/// How fast a run proceeds, and how evenly.
 struct RunPace {
   private static let interval = Duration.milliseconds(500)
 
   private var rate: RateEstimate
-  /// By now, and by the end of the last interval. Work is the time that all files together were under way.
+  /// At present, and at the end of the last interval. Work is the total time of all files in flight.
   private var latest, mark: (time: Duration, bytes: Int64, work: Duration)
-  /// Of the logarithms of the number of files and of the rate.
+  /// Fitted to the logarithms of the number of files and of the rate.
   private var sharing = FittedLine()
   private var imbalance = 1.0
   /// Files that have ended.
   private var ends: RateEstimate
   private var ended = 0
-  /// The times that files were under way, and of these those before their first bytes: of the last 10 s above all.
+  /// The times that files were in flight, and the part of it before their first bytes, weighted to the last 10 s.
   private var underWay = 0.0
   private var unanswered = 0.0
 
@@ -177,9 +177,9 @@ struct RunPace {
     mark = (start, 0, .zero)
   }
 
-  /// - Parameter bytes: moved since the last call.
+  /// - Parameter bytes: progress since the last call.
   mutating func add(bytes: Int64, _ progress: RunProgress, at now: Duration) {
-    // A stall that is over says nothing.
+    // A finished stall says nothing about the speed.
     if bytes > 0, rate.isStill(at: now) { rate = RateEstimate(start: now) }
     rate.add(bytes: bytes, at: now)
     ends.add(bytes: Int64(progress.tally.ended - ended), at: now)
@@ -191,7 +191,7 @@ struct RunPace {
     let time = now - mark.time
     guard time >= Self.interval else { return }
     imbalance = progress.imbalance
-    // At first connections begin, which says nothing either.
+    // At first connections are opened, which says nothing, either.
     let files = (latest.work - mark.work) / time
     let bytes = latest.bytes - mark.bytes
     if rate.age(at: now) > .seconds(1), files >= 0.5, bytes > 0 {
@@ -200,15 +200,15 @@ struct RunPace {
     mark = latest
   }
 
-  /// Bytes take the time of bytes, and first bytes that of files: of each as much as the files under way wait for it.
-  /// Nil before it has settled, and in a stall.
-  /// - Parameter longest: how long one of the files still takes at its own speed.
+  /// Missing bytes take time by the byte rate, and first bytes by the file rate, weighted by how much files in flight
+  /// wait for each. `nil` before the rate has settled, and in a stall.
+  /// - Parameter longest: the longest remaining time of a file at its own speed.
   func timeLeft(_ progress: RunProgress, longest: Duration, at now: Duration) -> Duration? {
     let files = progress.queued + progress.unanswered
-    // Files alone count where there is nothing to know of their bytes.
+    // Only files count if no sizes are known.
     guard progress.totalBytes != nil else { return ended > 0 ? now * (Double(files) / Double(ended)) : nil }
     guard var even = rate.timeLeft(remaining: progress.remaining, at: now) else { return nil }
-    // The run ends with its last file, whose speed says nothing of those that have ended.
+    // The run ends with its last file, whose speed does not depend on those that have ended.
     if progress.running == 1, progress.queued == 0, longest > .zero { return longest }
     if files > 0, underWay > 0, let byFiles = ends.timeLeft(remaining: Int64(files), at: now) {
       let share = unanswered / underWay
@@ -217,9 +217,9 @@ struct RunPace {
     return even * pow(max(imbalance, longest / max(even, .milliseconds(1))), exponent)
   }
 
-  /// How the speed of a run goes with the number of its files. It is 0 where they share what there is, 1 where each has
-  /// a speed of its own. Until the number has changed, it is the less the steadier the speed: the sum of what servers
-  /// grant their connections varies more than a line that is full.
+  /// How the speed of a run depends on the number of its files: 0 if they share a fixed rate, 1 if each has its own
+  /// speed. Until the number has changed, a steadier speed gives a lower value: the sum of the rates that servers grant
+  /// to connections varies more than a full link.
   private var exponent: Double {
     guard sharing.count > 1 else { return 0.5 }
     let noise = sharing.rest / sharing.count

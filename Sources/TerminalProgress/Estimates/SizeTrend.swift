@@ -1,8 +1,8 @@
 import DownloadModel
 import Glibc
 
-/// The sizes of finished files in the order of their ends, as the means of equally many: few numbers show where the
-/// sizes of a long list go.
+/// The sizes of finished files in the order of their ends, as means over groups of equal size: few numbers show the
+/// trend of a long list.
 struct SizeTrend: Equatable {
   private static let most = 64
 
@@ -13,7 +13,7 @@ struct SizeTrend: Equatable {
 
   init(_ sizes: [Double] = []) { means = sizes }
 
-  /// Takes the files that are done since the last call.
+  /// Adds the files that finished since the last call.
   mutating func take(_ tally: ProgressTally) {
     let newFiles = tally.done - files
     let newBytes = tally.finishedBytes - bytes
@@ -29,18 +29,18 @@ struct SizeTrend: Equatable {
     }
   }
 
-  /// The mean size of the next `count` files: `mean`, or, where sizes fall or rise by more than chance has them do,
-  /// that of the middle one, if they go on so for at most twice what has been seen of it.
+  /// The mean size of the next `count` files: `mean`, or, if sizes fall or rise significantly, the size of the middle
+  /// one, if the trend continues for at most twice the observed length.
   /// - Parameter more: the sizes of files that follow the finished ones.
   func mean(ofNext count: Int, after more: [Double], else mean: Double) -> Double {
     var line = FittedLine()
     let sizes = means + more
-    // Files of one frame have their mean, and are one. Roots make falls of any steepness straight enough.
+    // Files of one frame have the same mean, and count as one. Roots make declines of any steepness straight enough.
     for (size, next) in zip(sizes, sizes.dropFirst() + [0]) where size != next {
       line.add(line.count, pow(max(0, size), 0.25))
     }
     guard line.count > 3, pow(line.common, 2) > 16 * line.spread * line.rest / (line.count - 2) else { return mean }
-    // From the middle of the line to its end, and on to the middle of what is to come.
+    // From the middle of the line to its end, and on to the middle of the remaining files.
     let slope = line.common / line.spread
     let last = line.y / line.count + slope * line.count / 2
     let ahead = min(Double(count / filesEach) / 2, line.count)

@@ -1,9 +1,9 @@
 package import DownloadModel
 
-/// Progress as JSON lines for programs; the summary is the last one, also of an interrupted run. As logs keep them, a
-/// `url` is without what signs it (`Redaction`): `id`, the place in the list from 0, says which it is.
+/// Progress as JSON lines for programs; the last line is the summary, also for an interrupted run. Because logs store
+/// the lines, a `url` lacks its signature (`Redaction`); `id`, the position in the list from 0, identifies the file.
 struct JSONLog: ProgressLog {
-  /// Files under way that a progress line names.
+  /// Files in flight that a progress line lists.
   private static let named = 16
 
   private let words: ProgressMessages
@@ -127,7 +127,8 @@ struct JSONLog: ProgressLog {
     return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
   }
 
-  /// `received` and `size` are of the files done or under way; what came twice or for nothing is in `transferred` only.
+  /// `received` and `size` cover the files that are done or in flight; bytes received twice or in vain are only in
+  /// `transferred`.
   private func counts(_ sample: ProgressSample) -> JSONFields {
     let tally = sample.tally
     var received = tally.finishedBytes
@@ -153,7 +154,7 @@ struct JSONLog: ProgressLog {
 }
 
 extension ProgressMessages {
-  /// A run's JSON summary line, with its end; `more` stands only here.
+  /// A run's JSON summary line, with its line end; `more` has additional fields.
   package func summary(
     _ tally: ProgressTally, transferred: Int64, elapsed: Duration, more: JSONFields
   ) -> String {

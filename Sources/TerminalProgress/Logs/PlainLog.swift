@@ -1,9 +1,10 @@
 import DownloadModel
 
-/// Progress as lines for a log, a pipe or a screen reader: words for signs, and a line for each change that matters.
+/// Progress as lines for a log, a pipe or a screen reader: words instead of signs, and a line for each change that
+/// matters.
 struct PlainLog: ProgressLog {
   private static let summaryInterval = Duration.seconds(10)
-  /// How often a run in which nothing moves says that it is still there.
+  /// The interval of progress lines while nothing changes.
   private static let quietInterval = Duration.seconds(60)
 
   private let isColored: Bool
@@ -11,7 +12,7 @@ struct PlainLog: ProgressLog {
   private var total = RunTotal()
   private var latestSummary = Duration.zero
   private var summarized: RunProgress?
-  /// While watched files are asked about again: how many have not changed, which is one line and not theirs.
+  /// While watched files are checked again: the number of unchanged files, which get one line together.
   private var unchanged: Int?
 
   init(isColored: Bool, words: ProgressMessages) {
@@ -23,7 +24,7 @@ struct PlainLog: ProgressLog {
     var bytes = end(sample, at: now)
     let sum = total.update(sample, at: now)
     let wait = sum.progress == summarized ? Self.quietInterval : Self.summaryInterval
-    // A watch may wait for days; it has said what for.
+    // A watch may wait for days; an earlier line has said for what.
     let isIdle = sample.watch != nil && sample.active.isEmpty && sum.progress == summarized
     if now - latestSummary >= wait, !isIdle {
       latestSummary = now
@@ -53,7 +54,7 @@ struct PlainLog: ProgressLog {
     return lines.flatMap { ($0 + "\n").utf8 }
   }
 
-  /// - Parameter tellsFailures: in a run without an end; else the summary names each.
+  /// - Parameter tellsFailures: true in a run without an end; otherwise the summary lists failures.
   private func line(_ event: ProgressEvent, tellsFailures: Bool) -> String? {
     switch event {
     case .began: return nil
@@ -94,7 +95,7 @@ struct PlainLog: ProgressLog {
     let whole = progress.totalBytes.map { " of \(about)\(Quantity.bytes($0))" } ?? ""
     parts += [Quantity.bytes(progress.bytes) + whole, Quantity.rate(sum.rate)]
     if let left = sum.timeLeft, left > .zero {
-      // A guess has no tenths.
+      // An estimate is shown without tenths.
       let seconds = Int64(min(left.inSeconds, 1e15).rounded(.up))
       let time = seconds < 60 ? "\(seconds) s" : Quantity.duration(.seconds(seconds))
       parts.append("about \(time) left")

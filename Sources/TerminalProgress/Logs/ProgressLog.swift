@@ -1,12 +1,12 @@
 import DownloadModel
 import Synchronization
 
-/// A way to show progress as lines: numbers in, bytes out. It neither waits nor writes, and never takes the terminal.
+/// Shows progress as lines: numbers in, bytes out. It neither waits nor writes, and never controls the terminal.
 protocol ProgressLog: Sendable {
   /// - Parameter now: since the start, on a monotonic clock.
-  /// - Returns: nothing if there is nothing new to show.
+  /// - Returns: empty if there is nothing new to show.
   mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8]
 
-  /// The last words: every event that is left.
+  /// The last lines: every remaining event.
   mutating func end(_ sample: ProgressSample, at now: Duration) -> [UInt8]
 }

@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// What is worth knowing of a file that ended well, beyond its size.
+/// Notes about a successful file, beyond its size.
 enum OutcomeNote {
   static func waits(for process: Int?) -> String {
     "another dlm downloads it: waiting for \(process.map { "process \($0)" } ?? "it")"

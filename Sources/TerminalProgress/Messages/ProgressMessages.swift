@@ -1,15 +1,15 @@
 package import DownloadModel
 
-/// Words that others make: what went wrong, said for a person.
+/// Texts that other modules provide: failures as messages for people.
 package struct ProgressMessages: Sendable {
-  /// A short reason, without the address, such as "HTTP 404 Not Found".
+  /// A short reason, without the URL, such as "HTTP 404 Not Found".
   package var failure: @Sendable (DownloadError) -> String
-  /// The same without what the reader might do about it, where dlm itself does something.
+  /// The same without advice to the reader, for cases in which dlm itself reacts.
   package var cause: @Sendable (DownloadError) -> String
   /// The whole line, list and line number included.
   package var rejection: @Sendable (Rejection) -> String
 
-  /// The moment as in RFC 3339, for JSON lines.
+  /// The current time in RFC 3339 format, for JSON lines.
   package var timestamp: @Sendable () -> String
 
   package init(

@@ -1,6 +1,6 @@
 package import DownloadModel
 
-/// What dlm does about a failure that may pass, in the same words everywhere.
+/// Messages about retries after temporary failures, the same everywhere.
 package enum RetryMessages {
   /// A sentence: `503 Service Unavailable; again in 4.0 s, 2 of 5`.
   package static func text(_ cause: String, _ next: NextAttempt) -> String {
@@ -14,7 +14,7 @@ package enum RetryMessages {
     (reason == .notContinued ? "cannot be resumed" : "has changed on the server") + ": starting over"
   }
 
-  /// The same in a column, while the time runs down: `again in 0:04 (2/5)`, or `again 0:04` where there is no room.
+  /// The same in a column, as a countdown: `again in 0:04 (2/5)`, or `again 0:04` if there is no room.
   static func countdown(_ next: NextAttempt, _ left: Duration, width: Int) -> String {
     let time = Quantity.countdown(left)
     let forms = [next.retries.map { "again in \(time) (\(next.retry)/\($0))" }, "again in \(time)", "again \(time)"]

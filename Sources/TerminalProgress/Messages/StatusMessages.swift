@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// What happens to a file of which no bytes come, in a column.
+/// The state of a file while no bytes arrive, for a column.
 enum StatusMessages {
   /// From then on a wait is shown with its time.
   private static let patience = Duration.seconds(3)

@@ -1,21 +1,21 @@
 import DownloadModel
 
-/// The files that have a row, and their order. A file keeps its row until it ends and new ones come in below, so that
-/// nothing jumps; a free row goes to the file with most left to do.
+/// The files that have a row, and their order. A file keeps its row until it ends, and new files are added below, so
+/// that rows do not jump; a free row goes to the file with the most missing bytes.
 struct ActiveRows {
-  /// Files that are done sooner never get a row: hundreds a second would only flicker.
+  /// Files that finish sooner never get a row: hundreds a second would only flicker.
   private let seasoning: Duration
 
   private let glyphs: Glyphs
-  /// All files under way, shown or not; changed in place, as copying a thousand would cost more than drawing them.
+  /// All files in flight, shown or not; changed in place, because copying a thousand would cost more than drawing them.
   private(set) var all: [ActiveRow] = []
   /// Indices in `all`, by id.
   private var places: [Int: Int] = [:]
-  /// Ids of the shown ones, from the top.
+  /// Ids of the shown files, from the top.
   private var order: [Int] = []
-  /// Counts the updates: a row that the last one did not reach has ended.
+  /// Counts the updates: a row that the last update did not touch has ended.
   private var updates = 0
-  /// Files that have lasted but found no room.
+  /// Files that are old enough for a row but found no room.
   private(set) var hidden = 0
 
   init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) {
@@ -31,7 +31,7 @@ struct ActiveRows {
 
   var retries: [ActiveRow.Retry] { all.indices.compactMap { all[$0].retry } }
 
-  /// The longest time that one of the files still takes; nil where none is known.
+  /// The longest remaining time of a file; `nil` if none is known.
   func longest(at now: Duration) -> Duration? { all.indices.lazy.compactMap { all[$0].timeLeft(at: now) }.max() }
 
   func hasStalled(at now: Duration) -> Bool { all.indices.contains { all[$0].hasStalled(at: now) } }
@@ -65,7 +65,7 @@ struct ActiveRows {
   }
 
   mutating func place(at now: Duration, lines: Int) {
-    // Where room is short, a file that waits for its next attempt leaves its row to one that is under way.
+    // If room is short, a file that waits for its next attempt gives its row to one that is in flight.
     if hidden > 0 { for place in all.indices where all[place].retry != nil { all[place].isPlaced = false } }
     order.removeAll { places[$0].map { !all[$0].isPlaced } ?? true }
     let waiting = all.indices.filter { !all[$0].isPlaced && now - all[$0].firstSeen >= seasoning }
@@ -82,12 +82,12 @@ struct ActiveRows {
     for id in order { lookAtParts(of: id) }
   }
 
-  /// Places of the first in rank.
+  /// Indices of the first `count` files in rank.
   private func first(_ count: Int, of places: [Int]) -> [Int] {
     // There may be a thousand, and seldom room for one.
     if count <= 0 { return [] }
     let ranked = places.map { place in
-      // Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
+      // Most missing bytes first, in powers of two, so that of similar files the earlier one goes first.
       let bytes = max(0, all[place].progress.remaining ?? all[place].progress.position)
       return (rank: (all[place].retry == nil ? 0 : 1, bytes.leadingZeroBitCount, all[place].id), place: place)
     }
@@ -95,11 +95,11 @@ struct ActiveRows {
   }
 }
 
-/// A file under way, from when a frame first saw it until it ends.
+/// A file in flight, from its first frame until it ends.
 struct ActiveRow {
   struct Retry: Equatable {
     var next: NextAttempt
-    /// When the next attempt begins.
+    /// When the next attempt starts.
     var until: Duration
     var cause = ""
   }
@@ -114,9 +114,9 @@ struct ActiveRow {
   private(set) var progress: FileProgress
   private var phase: TransferMeter.Phase
   private(set) var rate: RateEstimate
-  /// Which bytes of a file in several parts are there; nil for a file in one part.
+  /// The existing bytes of a split file; `nil` for a file in one part.
   private(set) var parts: [Range<Int64>]?
-  /// When bytes came last, or the phase began.
+  /// The last time at which bytes arrived, or the phase started.
   private var latestChange: Duration
   var retry: Retry?
   fileprivate var isPlaced = false
@@ -145,7 +145,7 @@ struct ActiveRow {
     let latest = FileProgress(meter)
     let latestPhase = meter.phase
     let arrived = latest.arrived(since: progress)
-    // What the user holds back has not stalled, and waits for nothing else.
+    // A file that the user paused has not stalled, and waits for nothing else.
     if arrived > 0 || latestPhase != phase || isPaused { latestChange = now }
     rate.add(bytes: arrived, at: now)
     if latest.start != progress.start { parts = nil }
@@ -154,10 +154,10 @@ struct ActiveRow {
     if let retry, arrived > 0 || now >= retry.until { self.retry = nil }
   }
 
-  /// Reads which parts are there; if unknown at once, those of the last frame stay.
+  /// Reads which bytes exist; if it would have to wait, those of the last frame stay.
   fileprivate mutating func lookAtParts() { parts = meter.parts ?? parts }
 
-  /// What happens instead of the arrival of bytes.
+  /// The state of a file that receives no bytes.
   enum Status: Equatable {
     case retry(Retry)
     case phase(TransferMeter.Phase, since: Duration)
@@ -175,13 +175,13 @@ struct ActiveRow {
     retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime && progress.remaining != 0
   }
 
-  /// Nil while unknown, as in a stall: a rate that fades says nothing about the rest.
+  /// `nil` while unknown, as in a stall: a falling rate says nothing about the rest.
   func timeLeft(at now: Duration) -> Duration? {
     guard retry == nil, phase == .receiving, !hasStalled(at: now) else { return nil }
     return progress.remaining.flatMap { rate.timeLeft(remaining: $0, at: now) }
   }
 
-  /// What an address is called before its file has a name: the end of its path, else its host.
+  /// A name for a URL before its file has one: the end of its path, else its host.
   static func name(of address: Address, _ glyphs: Glyphs) -> String {
     let segment = address.lastPathSegment
     let name = segment.isEmpty ? address.host : TerminalText.percentDecoded(segment)

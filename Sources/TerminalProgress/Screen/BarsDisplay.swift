@@ -1,24 +1,25 @@
 import DownloadModel
 
-/// Bars at the bottom of the terminal and lines that scroll away above them: numbers in, bytes out, no input or output.
+/// Bars at the bottom of the terminal, and lines that scroll away above them: numbers in, bytes out, no input or
+/// output.
 struct BarsDisplay {
   private let glyphs: Glyphs
   private let isColored: Bool
   private let words: ProgressMessages
   private let usesTaskbar: Bool
   private let usesTitle: Bool
-  /// Of one of several runs: its files have rows at once, and are not told one by one when they end.
+  /// For one of several runs: its files get rows at once, and no lines of their own when they end.
   private let heading: RunHeading?
   private var writer = FrameWriter()
   private var rows: ActiveRows
   private var total = RunTotal()
   private var waits = WaitLines.Content()
-  /// Lines about what waits in the last frame.
+  /// Lines about waits in the last frame.
   private var waitCount = 0
-  /// What taskbar and title were sent last; nil while they are the terminal's own.
+  /// The last sequences for taskbar and title; `nil` while the terminal's own are shown.
   private var signs: String?
   private var screen = ScreenState()
-  /// Transfers of the file that a panel describes.
+  /// Transfers of the file in the details panel.
   private var transfers: (id: Int, details: [TransferDetails])?
 
   init(environment: TerminalEnvironment, words: ProgressMessages, heading: RunHeading?) {
@@ -40,13 +41,13 @@ struct BarsDisplay {
     heading == nil ? EventLines(layout: layout, words: words).lines(sample.events) : []
   }
 
-  /// - Parameter notes: lines of others that are to stand above.
-  /// - Returns: nothing if there is nothing new to show.
+  /// - Parameter notes: lines of other writers for the area above.
+  /// - Returns: empty if there is nothing new to show.
   mutating func draw(_ sample: ProgressSample, _ notes: [String], at now: Duration, size: TerminalSize) -> [UInt8] {
     let layout = layout(size, isNarrowing: writer.isNarrowing(size, at: now))
     waits.take(sample, words)
     let prompt = prompt(sample, at: now)
-    // Lines about what waits are counted as in the last frame: those of this one depend on its rows.
+    // Lines about waits are counted as in the last frame, because those of this frame depend on its rows.
     rows.update(
       sample.active, retries: retries(sample.events, at: now), isPaused: screen.isPaused, at: now,
       lines: layout.room(besides: waitCount, prompt: prompt.count))
@@ -78,7 +79,7 @@ struct BarsDisplay {
       extra: layout.lines > 0 ? signs(of: sum.progress) : "")
   }
 
-  /// The question that is asked, or what was said to the last key.
+  /// The current question, or the reply to the last key.
   private func prompt(_ sample: ProgressSample, at now: Duration) -> [String] {
     guard sample.prompt.isEmpty, let note = screen.note(at: now) else { return sample.prompt }
     return [String(repeating: " ", count: RowColumns.indent) + note]
@@ -131,8 +132,8 @@ struct BarsDisplay {
     return frame + giveBack()
   }
 
-  /// Gives the terminal back for a while; the next `draw` takes it again.
-  /// - Parameter erases: false where others have written meanwhile: then no cell is touched.
+  /// Restores the terminal; the next `draw` takes it again.
+  /// - Parameter erases: false if other processes have written meanwhile: then no cell is changed.
   mutating func giveBack(erases: Bool = true) -> [UInt8] {
     defer { signs = nil }
     return writer.close(erases: erases, extra: signs == nil ? "" : noSigns)
@@ -142,21 +143,21 @@ struct BarsDisplay {
 
   // MARK: Taskbar and title
 
-  /// Progress on the taskbar or tab of terminals that show it (ConEmu's `OSC 9;4`).
+  /// Progress on the taskbar or tab of terminals that support it (ConEmu's `OSC 9;4`).
   private static func taskbar(_ state: Int, _ percent: Int) -> String { "\u{1B}]9;4;\(state);\(percent)\u{1B}\\" }
 
-  /// Has the terminal keep its title, and take it again (XTWINOPS 22 and 23).
+  /// Makes the terminal save its title, and restore it (XTWINOPS 22 and 23).
   private static let keepTitle = "\u{1B}[22;2t"
   private static let formerTitle = "\u{1B}[23;2t"
 
   private var noSigns: String { (usesTaskbar ? Self.taskbar(0, 0) : "") + (usesTitle ? Self.formerTitle : "") }
 
-  /// - Returns: nothing if they say so already.
+  /// - Returns: empty if the signs are unchanged.
   private mutating func signs(of progress: RunProgress) -> String {
     let percent = progress.fraction.map { Int(max($0, 0) * 100) }
     var next = ""
     if usesTaskbar {
-      // 1: under way, 2: something failed, 3: how far is not known.
+      // 1: in progress, 2: with failures, 3: fraction unknown.
       next += percent.map { Self.taskbar(progress.tally.failed > 0 ? 2 : 1, $0) } ?? Self.taskbar(3, 0)
     }
     if usesTitle { next += "\u{1B}]2;dlm\(percent.map { " \($0)%" } ?? "")\u{1B}\\" }
@@ -167,7 +168,7 @@ struct BarsDisplay {
 }
 
 extension ProgressEvent {
-  /// Whether it is a file that ended well, and that is not only counted.
+  /// Whether it is a successful file that gets a line, and is not only counted.
   var isNamed: Bool {
     guard case .ended(_, .success(let outcome)) = self else { return false }
     return outcome.kind == .fetched || outcome.kind == .skipped

@@ -1,11 +1,11 @@
 import DownloadModel
 
-/// Lines that scroll away above the bars, one for each file that was fetched. What failed stands in the region
-/// (`WaitLines`) and is listed once, at the end; existing files are only counted.
+/// Lines that scroll away above the bars, one for each downloaded file. Failures are shown in the region (`WaitLines`)
+/// and listed once, at the end; existing files are only counted.
 struct EventLines {
-  /// Files that may end well in one frame before only some of them are named.
+  /// If more files finish in one frame, only some of them are named.
   private static let limit = 40
-  /// How many are named then.
+  /// The number of files that are named then.
   private static let named = 8
 
   let layout: FrameLayout
@@ -37,7 +37,7 @@ struct EventLines {
       return noted(request.address, RetryMessages.text(reason), .retry)
     case .waitsForAnotherProcess(let request, let process):
       return noted(request.address, OutcomeNote.waits(for: process), .retry)
-    // Files of watched lists have rows of their own, and waiting is shown below.
+    // Files of watched lists have rows of their own, and waits are shown below.
     case .began, .ended, .retry, .rejected, .watch(.removed), .watch(.asking), .watch(.waiting): return nil
     case .watch(let news):
       return line(glyphs.retry, .retry, TerminalText.shown(WatchMessages(words: words).text(news).text, glyphs), .dim)
@@ -54,7 +54,7 @@ struct EventLines {
     return line.text
   }
 
-  /// Name, size and note; sizes stand below one another unless a long name or note needs the room.
+  /// Name, size and note. Sizes are aligned unless a long name or note needs the room.
   private func done(_ outcome: DownloadOutcome) -> String {
     var line = layout.line(glyphs.done, .done)
     let name = TerminalText.shown(outcome.name, glyphs)

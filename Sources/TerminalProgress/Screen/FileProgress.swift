@@ -1,15 +1,15 @@
 import DownloadModel
 
-/// One file's numbers, read from its meter once a frame, so that all that is said of it agrees.
+/// One file's numbers, read from its meter once a frame, so that all displayed values agree.
 struct FileProgress: Equatable {
-  /// Bytes that are there.
+  /// Bytes that exist.
   var position: Int64
-  /// Of these, those that this attempt did not fetch.
+  /// The part of them that this attempt did not download.
   var start: Int64
-  /// Length of the whole file in bytes; nil while unknown.
+  /// Length of the whole file in bytes; `nil` while unknown.
   var total: Int64?
 
-  /// From 0 to 1; nil while the length is unknown.
+  /// From 0 to 1; `nil` while the length is unknown.
   var fraction: Double? {
     guard let total else { return nil }
     return total > 0 ? min(1, Double(position) / Double(total)) : 1
@@ -17,7 +17,7 @@ struct FileProgress: Equatable {
 
   var remaining: Int64? { total.map { max(0, $0 - position) } }
 
-  /// Bytes that came since `earlier`. A new attempt counts from its own start, so that resumed bytes make no speed.
+  /// Bytes that arrived since `earlier`. A new attempt counts from its own start, so that resumed bytes add no speed.
   func arrived(since earlier: FileProgress) -> Int64 {
     let isNewAttempt = start != earlier.start || position < earlier.position
     return max(0, position - (isNewAttempt ? start : earlier.position))

@@ -1,7 +1,8 @@
 import DownloadModel
 
-/// From numbers to the lines of the region: a pure function of what is shown, the window and the time. What does not
-/// fit is left out, the least important first: rows; the columns of time, rate and bytes; the bar and the percentage.
+/// Turns numbers into the lines of the region: a pure function of the content, the window and the time. Parts that do
+/// not fit are omitted, the least important first: rows; the columns of time, rate and bytes; the bar and the
+/// percentage.
 struct FrameLayout {
   struct Content {
     var rows: [ActiveRow] = []
@@ -9,7 +10,7 @@ struct FrameLayout {
     var waits = WaitLines.Content()
     var total: TotalLine.Content
     var selected: Int?
-    /// What a key has opened.
+    /// The panel that a key has opened.
     var panel: ScreenPanel.Content?
     /// A question, below everything else.
     var prompt: [String] = []
@@ -21,7 +22,7 @@ struct FrameLayout {
   let lines: Int
   let glyphs: Glyphs
   private let isColored: Bool
-  /// What stands above everything: half of the lines at most.
+  /// Lines at the top of the region: at most half of its lines.
   private let heading: ArraySlice<String>
   var usable: Int { columns.usable }
 
@@ -52,8 +53,8 @@ struct FrameLayout {
     return layout
   }
 
-  /// The rows, and the panel that is open: beside them in a layout of its own, or below them, where in a low window it
-  /// takes their place.
+  /// The rows, and the open panel: beside them in a layout of its own, or below them, where in a low window it takes
+  /// their place.
   private func body(_ content: Content, _ room: Int, beside aside: FrameLayout?) -> [CellLine] {
     let count = aside == nil ? content.rows.count + (content.hidden > 0 ? 1 : 0) : 0
     let panel = content.panel.map {
@@ -65,7 +66,7 @@ struct FrameLayout {
 
   private static let rule = " │ "
 
-  /// Both from the top, and between them a thin line.
+  /// Both from the top, with a thin line between them.
   func beside(_ rows: [CellLine], _ panel: [CellLine]) -> [CellLine] {
     (0..<max(rows.count, panel.count)).map { index in
       var line = index < rows.count ? rows[index] : line
@@ -76,7 +77,7 @@ struct FrameLayout {
     }
   }
 
-  /// The rows that fit, the selected one among them, and how many more there are.
+  /// The rows that fit, including the selected one, and the number of the others.
   private func rows(_ content: Content, _ room: Int) -> [CellLine] {
     let all = content.rows.count + content.hidden
     let count = content.hidden == 0 && all <= room ? all : max(0, min(content.rows.count, room - 1))
@@ -88,16 +89,16 @@ struct FrameLayout {
     return lines + [line(text: "\(glyphs.ellipsis) \(Quantity.count(all - count)) more", .dim)]
   }
 
-  /// Lines left for rows and "… more", beside `waits` lines about what waits and `prompt` lines of a question.
+  /// Lines left for rows and "… more", beside `waits` lines about waits and `prompt` lines of a question.
   func room(besides waits: Int, prompt: Int) -> Int {
     max(0, lines - heading.count - min(prompt, max(0, lines - 1)) - 1 - waits)
   }
 
-  /// The lines about what waits: none where they would take the place of the only row.
+  /// The lines about waits; empty if they would take the place of the only row.
   func waits(_ content: Content) -> [CellLine] {
     let free = room(besides: 0, prompt: content.prompt.count)
     let most = free < 2 && content.total.progress.running > 0 ? 0 : min(free, max(1, free / 4))
-    // The panel of failures has the last one too.
+    // The panel of failures shows the last one, too.
     let tellsFailure = if case .failures = content.panel { false } else { true }
     return WaitLines(layout: self).lines(
       content.waits, content.total, tellsFailure: tellsFailure, at: content.now, most: most)
@@ -107,7 +108,7 @@ struct FrameLayout {
 
   var line: CellLine { CellLine(ellipsis: glyphs.ellipsis, isColored: isColored) }
 
-  /// A line that begins with a sign, or with blanks in its place.
+  /// A line that starts with a sign, or with blanks in its place.
   func line(_ sign: String, _ tone: CellLine.Tone = .plain) -> CellLine {
     var line = line
     if usable > 0 { line.append(sign, tone) }
@@ -121,7 +122,7 @@ struct FrameLayout {
     return line
   }
 
-  /// A line of text, set in and cut at its end.
+  /// An indented line of text, cut at its end.
   func line(text: String, ellipsis: String = "", _ tone: CellLine.Tone = .plain) -> CellLine {
     var line = line("")
     line.append(text, upTo: usable, ellipsis: ellipsis, tone)
@@ -137,7 +138,7 @@ struct FrameLayout {
     line.append(name, left: columns.name, isSelected ? .strong : .plain)
     let progress = row.progress
     let status = content.total.isPaused ? .paused : row.status(at: now)
-    // Without a column for it, what happens stands in place of the bar.
+    // Without a column of its own, the status replaces the bar.
     if !columns.hasRate, let status, columns.bar > 0 {
       let end = line.width + RowColumns.gap + columns.bar
       line.pad(to: line.width + RowColumns.gap + 1)
@@ -175,7 +176,7 @@ struct FrameLayout {
 
   private func extent(_ row: ActiveRow) -> ProgressBar.Extent {
     let progress = row.progress
-    // With more parts than cells, no cell would be whole, and the bar would say nothing.
+    // With more parts than cells, no cell would be full, and the bar would say nothing.
     if let parts = row.parts, let total = progress.total, !parts.isEmpty, parts.count <= (columns.bar - 2) / 2 {
       return .parts(parts, of: total)
     }
@@ -200,10 +201,10 @@ struct FrameLayout {
   }
 
   /// - Parameter isKnown: false for a file without a byte.
-  /// - Parameter isEstimate: whether the total is one.
+  /// - Parameter isEstimate: whether the total is an estimate.
   func appendBytes(_ progress: FileProgress, isKnown: Bool, isEstimate: Bool = false, to line: inout CellLine) {
     var bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""
-    // The percentage says the same as the received bytes.
+    // The percentage already shows the received bytes.
     if columns.hasOnlyTotal, let total = progress.total {
       bytes = (isEstimate ? "of ~" : "of ") + Quantity.bytes(total)
     }

@@ -3,23 +3,23 @@ enum ProgressBar {
   enum Extent {
     /// From 0 to 1.
     case part(Double)
-    /// Of a file in several parts: the bytes that are there, in the order of the file, and its length.
+    /// For a split file: the existing bytes, in the order of the file, and its length.
     case parts([Range<Int64>], of: Int64)
-    /// Bytes of an unknown number: a block goes to and fro. `step` grows with bytes only, so it stops when they do.
+    /// For an unknown total: a block moves back and forth. `step` grows only with bytes, so it stops when they do.
     case moving(step: Int)
   }
 
-  /// How many of its steps each cell has.
+  /// The number of filled steps of each cell.
   static func levels(_ extent: Extent, cells: Int, steps: Int) -> [Int] {
     let cells = max(0, cells)
     switch extent {
     case .part(let fraction):
       let bounded = fraction.isFinite ? min(max(fraction, 0), 1) : 0
-      // Never full before it is done, never empty once something is there.
+      // Never full before the end, and never empty once there are bytes.
       let count = bounded > 0 ? max(1, Int(bounded * Double(cells * steps))) : 0
       return (0..<cells).map { min(max(0, count - $0 * steps), steps) }
     case .parts(let parts, let total):
-      // With several steps to a cell any share of it shows; with one, only a whole cell does.
+      // With several steps to a cell, any fraction of it is visible; with one, only a whole cell is.
       return shares(parts, total, cells).map { share in
         steps > 1 && share > 0 ? min(max(1, Int(share * Double(steps))), steps) : min(Int(share), 1)
       }
@@ -32,7 +32,7 @@ enum ProgressBar {
     }
   }
 
-  /// For each cell, how much of it is there, from 0 to 1.
+  /// The filled fraction of each cell, from 0 to 1.
   private static func shares(_ parts: [Range<Int64>], _ total: Int64, _ cells: Int) -> [Double] {
     var shares = Array(repeating: 0.0, count: cells)
     guard total > 0 else { return shares }
@@ -44,7 +44,7 @@ enum ProgressBar {
         shares[cell] += min(end, Double(cell + 1)) - max(start, Double(cell))
       }
     }
-    // Where parts meet within a cell, rounding must not leave a gap.
+    // If parts meet within a cell, rounding must not leave a gap.
     return shares.map { $0 > 0.9999 ? 1 : $0 }
   }
 }

@@ -1,30 +1,30 @@
 package import DownloadModel
 import Synchronization
 
-/// The shell around bars or a log: it reads the feed at their pace, has frames made and writes them. It has a thread of
-/// its own, as a terminal can be slow or stopped (Ctrl-S).
+/// Drives the bars or a log: reads the feed at their pace, has frames made, and writes them. An actor on a thread of
+/// its own, because a terminal can be slow or stopped (Ctrl-S).
 package actor ProgressRenderer {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.progress")
-  /// Nil once nothing can be written any more, so that the events of a long run do not pile up.
+  /// `nil` once the output is lost, so that the events of a long run do not pile up.
   private var reader: ProgressReader?
   private let output: any ProgressOutput
   private let time: Time
   private let cursor = CursorGuard()
-  /// What gives the terminal back from any state at all; empty for a style that never takes it.
+  /// Bytes that restore the terminal from any state; empty for a style that never takes it.
   package nonisolated let restoring: [UInt8]
   private let ended = AsyncStream<Never>.makeStream()
-  /// Lines of others for the next frame; nil when none will come.
+  /// Lines of other writers for the next frame; `nil` after the last frame.
   private let notes = Lock<[String]?>([])
   private var bars: BarsDisplay?
-  /// Made with its first line.
+  /// Created for its first line.
   private lazy var log = makeLog()
   private let makeLog: @Sendable () -> (any ProgressLog)?
   private var pace: FramePace
   private var isFinished = false
   private var isSuspended = false
-  /// Why nothing is written any more: the terminal, the pipe or the file is gone.
+  /// Why nothing is written any more: the terminal, the pipe or the file has failed.
   package private(set) var lost: OutputLost?
 
   private struct Time {
@@ -33,7 +33,7 @@ package actor ProgressRenderer {
     let spent: @Sendable () -> ProcessorTime
   }
 
-  /// Nil for a style that shows nothing, which costs neither a thread nor a timer.
+  /// `nil` for a style that shows nothing, which costs neither a thread nor a timer.
   /// - Parameter clock: monotonic; its `now` is the start of the run.
   package init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
@@ -45,7 +45,7 @@ package actor ProgressRenderer {
     var log: @Sendable () -> (any ProgressLog)? = { nil }
     switch style {
     case .bars:
-      // 20 frames a second: smooth to the eye, and no burden.
+      // 20 frames a second: smooth to the eye, and cheap.
       interval = .milliseconds(50)
       bars = BarsDisplay(environment: environment, words: words(), heading: heading)
     case .plain:
@@ -58,7 +58,7 @@ package actor ProgressRenderer {
     }
     makeLog = log
     restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []
-    // One of several runs goes on where the one before it has just left the screen.
+    // One of several runs draws at once, because the previous one has just left the screen.
     pace = FramePace(interval, first: heading == nil ? interval : .zero)
     reader = feed.reader(of: detail)
     self.output = output
@@ -72,14 +72,14 @@ package actor ProgressRenderer {
   package func run() async {
     await withTaskGroup { group in
       group.addTask { await self.drawUntilFinished() }
-      // Ends the sleep of the other at once, so that a short run is not held up by a frame's length.
+      // Ends the other task's sleep at once, so that a short run is not delayed by a frame's length.
       group.addTask { [ended] in for await _ in ended.stream {} }
       await group.next()
       group.cancelAll()
     }
   }
 
-  /// Writes what is left to say, removes the region, and gives the terminal back. Nothing is drawn afterwards.
+  /// Writes the remaining lines, removes the region, and restores the terminal. Nothing is drawn afterwards.
   package func finish() {
     guard !isFinished else { return }
     isFinished = true
@@ -98,14 +98,15 @@ package actor ProgressRenderer {
     cursor.giveBack()
   }
 
-  /// Before the process stops (SIGTSTP): gives the terminal and its keys back. Nothing is drawn until `resume()`.
+  /// Before the process stops (SIGTSTP): restores the terminal and its keys. Nothing is drawn until `resume()`.
   package func suspend() {
     guard !isSuspended, !isFinished else { return }
     isSuspended = true
     giveBack(erases: output.isInForeground)
   }
 
-  /// After the process goes on (SIGCONT): draws anew at the cursor's line. Also right without `suspend()` (SIGSTOP).
+  /// After the process continues (SIGCONT): draws anew at the cursor's line. Also correct without `suspend()`
+  /// (SIGSTOP).
   package func resume() {
     guard !isFinished else { return }
     if !isSuspended { giveBack(erases: output.isInForeground) }
@@ -113,29 +114,29 @@ package actor ProgressRenderer {
     drawFrame()
   }
 
-  /// Takes a key; what it changes of the screen is in the next frame.
+  /// Handles a key; its effect on the screen is visible in the next frame.
   package func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: time.elapsed()) }
 
-  /// Shows for a moment what the run has to say to a key.
+  /// Shows the run's reply to a key for a moment.
   package func answer(_ note: String) { bars?.answer(note, at: time.elapsed()) }
 
-  /// The meter of a file under way.
+  /// The meter of a file in flight.
   package func meter(of id: Int) -> TransferMeter? { bars?.meter(of: id) }
 
-  /// The file that a panel describes; nil for none.
+  /// The file in the details panel; `nil` for none.
   package var described: TransferMeter? { bars?.described }
 
-  /// Has that panel show the transfers of its file.
+  /// Passes the transfers of its file to that panel.
   package func describe(_ meter: TransferMeter, by details: [TransferDetails]) { bars?.describe(meter, by: details) }
 
-  /// Gives the terminal back from any thread, at once and for good; for a process that is about to end.
+  /// Restores the terminal from any thread, at once and permanently; for a process that is about to end.
   package nonisolated func restoreNow() {
     if cursor.seal(), !restoring.isEmpty, output.isInForeground { output.writeAtOnce(restoring) }
     output.giveKeysBack(isForGood: true)
   }
 
   /// Writes whole lines above the region with the next frame; from any thread.
-  /// - Returns: false once nothing is drawn any more: the caller writes them itself.
+  /// - Returns: false once nothing is drawn any more: the caller must write them itself.
   package nonisolated func say(_ lines: [String]) -> Bool {
     notes.withLock { notes in
       notes?.append(contentsOf: lines)
@@ -143,7 +144,7 @@ package actor ProgressRenderer {
     }
   }
 
-  /// Gives the terminal back until the next frame; `erases` is false where the shell has had it since.
+  /// Restores the terminal until the next frame; `erases` is false if the shell has had it since.
   private func giveBack(erases: Bool) {
     write(bars?.giveBack(erases: erases) ?? [])
     output.giveKeysBack(isForGood: false)
@@ -155,16 +156,16 @@ package actor ProgressRenderer {
       do {
         try await time.sleep(pace.pause)
       } catch {
-        return  // Cancelled: finish() has the last word.
+        return  // Cancelled: finish() writes the rest.
       }
-      // Nothing is awaited in between, so that both are of one thread.
+      // Without a suspension in between, so that both times are of one thread.
       let before = time.spent()
       drawFrame()
       pace.take(before, time.spent(), at: time.elapsed())
     }
   }
 
-  /// Events stay in the feed while the terminal takes nothing.
+  /// Events stay in the feed while the terminal is not ready.
   func drawFrame() {
     guard !isFinished, !isSuspended, let reader, output.isReady else { return }
     var size = output.size ?? .usual
@@ -174,7 +175,8 @@ package actor ProgressRenderer {
     }
     let isInForeground = output.isInForeground
     if !isInForeground {
-      // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is its.
+      // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is the
+      // shell's.
       giveBack(erases: false)
       size.rows = 0
     } else if bars != nil {
@@ -192,19 +194,19 @@ package actor ProgressRenderer {
     do {
       try output.write(bytes)
     } catch {
-      lost = error  // The downloads do not suffer for it; the run says so at its end.
+      lost = error  // The downloads continue; the run reports it at its end.
       reader = nil
       notes.withLock { $0 = nil }
     }
-    // The second signal came in the middle of this write, and what it restored was drawn over.
+    // The second signal arrived in the middle of this write, which overwrote the restored screen.
     if cursor.isSealed { output.writeAtOnce(restoring) }
   }
 }
 
-/// What has been had of the processor so far: by the thread that draws, and by all threads of the process.
+/// CPU time so far: of the drawing thread, and of all threads of the process.
 package typealias ProcessorTime = (drawing: Duration, process: Duration)
 
-/// Whether the renderer has the terminal, which is given back exactly once: by the renderer, or by a second signal.
+/// Whether the renderer has the terminal, which is restored exactly once: by the renderer, or by a second signal.
 private final class CursorGuard: Sendable {
   private enum State: UInt8, AtomicRepresentable { case returned, taken, sealed }
   private let state = Atomic(State.returned)
@@ -215,10 +217,10 @@ private final class CursorGuard: Sendable {
     return now != .sealed
   }
 
-  /// After the bytes that gave it back.
+  /// After the bytes that restored it.
   func giveBack() { _ = state.compareExchange(expected: .taken, desired: .returned, ordering: .acquiringAndReleasing) }
 
-  /// For good, from any thread. True if it was taken and the caller has to give it back.
+  /// Permanently, from any thread. True if it was taken and the caller has to restore it.
   func seal() -> Bool { state.exchange(.sealed, ordering: .acquiringAndReleasing) == .taken }
 
   var isSealed: Bool { state.load(ordering: .acquiring) == .sealed }

@@ -1,14 +1,14 @@
 import DownloadModel
 import Synchronization
 
-/// How progress is shown, as the user asks for it (`--progress`).
+/// The display of progress that the user requested (`--progress`).
 package enum ProgressStyle: String, Sendable, CaseIterable {
   case auto, bars, plain, json, none
 
-  /// How progress is shown in the end.
+  /// The display of progress that is used.
   package enum Resolved: Sendable, Equatable { case bars, plain, json, none }
 
-  /// Bars need a terminal whose cursor moves, even if asked for by name. A CI's terminal is a log.
+  /// Bars need a terminal whose cursor moves, even if requested by name. A CI's terminal is a log.
   package func resolved(in environment: TerminalEnvironment) -> Resolved {
     switch self {
     case .none: .none

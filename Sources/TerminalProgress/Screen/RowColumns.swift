@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// The columns of a row and their widths in cells: these depend on the room alone, so that nothing shifts.
+/// The columns of a row and their widths in cells. They depend only on the window, so that columns do not shift.
 struct RowColumns: Equatable {
   static let indent = 2
   static let gap = 2
@@ -19,22 +19,22 @@ struct RowColumns: Equatable {
   let hasTotal: Bool
   /// "of 629 MiB", beside the percentage.
   let hasOnlyTotal: Bool
-  /// Of the rate, and of the bytes.
+  /// Applies to the rate and to the bytes.
   let hasRate: Bool
   let hasTime: Bool
 
-  /// The width of the bytes, and of what stands before them.
+  /// The width of the bytes, with the text before them.
   let bytes: Int
 
-  /// One cell less than the window, as a full line would wrap, and less a margin. In a narrower window tmux breaks
-  /// longer lines, and what stands at the top goes to its scroll-back, where nothing clears it. So a step of the
-  /// window's edge breaks no row; while it moves, none of many at once does.
+  /// One cell less than the window, because a full line would wrap, and less a margin. In a narrower window tmux breaks
+  /// longer lines, and the top lines go to its scroll-back, where they cannot be cleared. So a step of the window's
+  /// edge breaks no row; while the edge moves, even several steps at once break none.
   static func usable(of columns: Int, isNarrowing: Bool) -> Int {
     max(0, columns - 1 - columns / (isNarrowing ? 4 : 20))
   }
 
-  /// Cells of a panel beside the rows: what rows of all columns leave, but 40 at least if 60 are left for the rows;
-  /// nil where there are fewer. Longer lines than 72 cells are hard to read.
+  /// Cells of a panel beside the rows: the space that rows with all columns leave, but at least 40 if 60 are left for
+  /// the rows; `nil` if there are fewer. Lines longer than 72 cells are hard to read.
   var panel: Int? { usable >= 103 ? min(72, max(40, usable - 96)) : nil }
 
   init(usable: Int) {
@@ -52,7 +52,7 @@ struct RowColumns: Equatable {
     if hasTime { rest -= Self.gap + Self.timeWidth }
     rest = max(0, rest)
     // A bar shorter than 8 cells says less than the percentage beside it. Without a rate it makes room for a status.
-    // What "of" takes is the bar's, not the name's.
+    // The cells of "of" reduce the bar, not the name.
     let forBar = rest - Self.gap - (hasOnlyTotal ? 6 : 0)
     bar = usable >= 36 ? min(max(hasRate ? 8 : 12, forBar * 3 / 8), 40) : 0
     name = min(rest - (bar > 0 ? bar + Self.gap : 0), 56)

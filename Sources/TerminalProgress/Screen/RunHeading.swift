@@ -1,11 +1,11 @@
 package import DownloadModel
 import Synchronization
 
-/// Which of several runs it is.
+/// Identifies one of several runs.
 package struct RunHeading: Sendable {
-  /// With bars, what stands above its files.
+  /// Lines above the files, with bars.
   let lines: [String]
-  /// What the plan line of JSON adds.
+  /// Additional fields of the JSON plan line.
   let fields: JSONFields
 
   package init(_ lines: [String], fields: JSONFields) {

@@ -1,12 +1,12 @@
 import DownloadModel
 
-/// What a key asks of the run.
+/// A key's request to the run.
 package enum ScreenCommand: Sendable, Equatable {
   case pause, goOn
-  /// One file at a time more, or one less.
+  /// Change of the number of files at a time.
   case width(change: Int)
-  /// Give up one file for this run, and keep its downloaded part.
+  /// Gives up one file for this run, and keeps its downloaded part.
   case skip(id: Int)
-  /// As the first Ctrl-C.
+  /// Like the first Ctrl-C.
   case stop
 }

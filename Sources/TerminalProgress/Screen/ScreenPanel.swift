@@ -1,12 +1,12 @@
 import DownloadModel
 
-/// What stands beside the rows, or below them, while a key has opened it: the keys, one file, or what has failed.
+/// A panel that a key has opened, beside the rows or below them: the keys, one file, or the failures.
 struct ScreenPanel {
   enum Content {
     case help
-    /// All that is known of one file under way, and of its transfers that are.
+    /// The details of one file, and of its transfers in flight.
     case details(ActiveRow, [TransferDetails], isPaused: Bool)
-    /// The latest last: `skipped` of them are below the lowest line, `total` counts also those not kept.
+    /// The latest last: `skipped` of them are below the lowest line; `total` also counts those not kept.
     case failures([WaitLines.Failure], skipped: Int, total: Int)
   }
 
@@ -14,13 +14,13 @@ struct ScreenPanel {
   private var glyphs: Glyphs { layout.glyphs }
   private var usable: Int { layout.usable }
 
-  /// - Parameter rows: how many lines a list that would take them all leaves to rows.
+  /// - Parameter rows: the number of lines that a long list of failures leaves to rows.
   func lines(_ content: Content, at now: Duration, most: Int, leaving rows: Int = 0) -> [CellLine] {
     guard most > 0, usable > RowColumns.indent else { return [] }
     let lines: [CellLine]
     switch content {
     case .help:
-      // Where there is no room for a line each, their first words.
+      // If there is no room for a line each, their first words.
       let short = Self.keys.map { "\($0.0) \($0.1.prefix { $0.isLetter })" }.joined(separator: glyphs.separator)
       let packed = TextWrap.filled(short, cells: usable - RowColumns.indent).map { layout.line(text: $0) }
       let long = Self.keys.flatMap { entry($0.0, $0.1, labels: 9) }
@@ -32,14 +32,14 @@ struct ScreenPanel {
     return Array(lines.prefix(most))
   }
 
-  /// As many as fit whole, the latest last.
+  /// As many as fit completely, the latest last.
   private func failures(_ failures: ArraySlice<WaitLines.Failure>, _ total: Int, most: Int) -> [CellLine] {
     let title = total == 0 ? "Nothing has failed so far." : "\(Quantity.count(total)) failed so far:"
     let lines = failures.suffix(most).flatMap(failure).suffix(max(0, most - 1))
     return [layout.line(text: title, .strong)] + lines.drop { $0.cells.first?.isBlank == true }
   }
 
-  /// Name and cause, one below the other where they do not fit beside one another.
+  /// Name and cause, on two lines if they do not fit side by side.
   private func failure(_ failure: WaitLines.Failure) -> [CellLine] {
     let name = TerminalText.shown(failure.name, glyphs)
     let cause = TerminalText.shown(failure.cause, glyphs)
@@ -55,7 +55,7 @@ struct ScreenPanel {
     }
   }
 
-  /// What is named at the left, and broken between words at its right.
+  /// The label at the left, and the text wrapped at its right.
   private func entry(_ label: String, _ text: String, labels: Int = 11) -> [CellLine] {
     let start = min(RowColumns.indent + labels + 1, usable)
     return TextWrap.filled(text, cells: max(1, usable - start)).enumerated().map { index, part in

@@ -1,15 +1,15 @@
 import DownloadModel
 
-/// What a key means while bars stand and no question is asked.
+/// The meaning of a key while bars are shown and no question is open.
 package enum ScreenKey: String, Sendable, CaseIterable {
   case help = "?", pause = "p", more = "+", fewer = "-", skip = "s", details = "d", failures = "f", stop = "q"
   case up, down
-  /// Escape: closes what is open.
+  /// Escape: closes the open panel.
   case close
   case unknown
 }
 
-/// What keys have changed of the screen: a value, and a pure function from it and a key to the next one and a command.
+/// The effects of keys on the screen: a value, and a pure function from it and a key to the next value and a command.
 struct ScreenState {
   enum Panel: Equatable {
     case help
@@ -23,16 +23,16 @@ struct ScreenState {
   private(set) var panel: Panel?
   private(set) var isPaused = false
   private(set) var selected: Int?
-  /// Which row that was, from the top: where it has ended, the next arrow begins there.
+  /// The index of the selected row, from the top: after its file has ended, the next arrow starts there.
   private var place: Int?
-  /// What the last key has led to, where nothing else shows it.
+  /// The reply to the last key, if nothing else shows its effect.
   private var standing: (note: String, until: Duration)?
 
   func note(at now: Duration) -> String? { standing.flatMap { now < $0.until ? $0.note : nil } }
 
   mutating func say(_ note: String, at now: Duration) { standing = (note, now + Self.noteTime) }
 
-  /// `rows` are the files that have a row, from the top; `failures` is how many can be shown.
+  /// `rows` are the files that have a row, from the top; `failures` is the number that can be shown.
   mutating func press(_ key: ScreenKey, rows: [Int], failures: Int = 0, at now: Duration) -> ScreenCommand? {
     standing = nil
     switch key {
@@ -87,7 +87,7 @@ struct ScreenState {
     if case .details = panel { panel = .details(id: rows[index]) }
   }
 
-  /// The file that a key is about: the one described, the one selected, or the only one.
+  /// The file that a key applies to: the described one, the selected one, or the only one.
   private mutating func target(_ rows: [Int], isOnlyOneEnough: Bool = true, at now: Duration) -> Int? {
     if case .details(let id) = panel { return id }
     if let selected, rows.contains(selected) { return selected }

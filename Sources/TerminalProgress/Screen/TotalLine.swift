@@ -1,19 +1,19 @@
 import DownloadModel
 
-/// The last line of the region: the run as a whole, in the columns of the rows above it.
+/// The last line of the region: the whole run, in the columns of the rows above it.
 struct TotalLine {
   struct Content {
     var progress: RunProgress
-    /// How far the bar of an unknown length has moved.
+    /// The position of the bar of an unknown length.
     var step: Int
     var rate: Double
     var timeLeft: Duration?
     var isPaused = false
-    /// Files at a time, where the user has said so while the run went on.
+    /// Files at a time, if the user changed the number during the run.
     var width: Int?
     /// Whether sizes were estimated for `timeLeft`.
     var isEstimate = false
-    /// Whether there is nothing to do before a list gives more: then bar and speed say nothing.
+    /// Whether the run waits for a list to give more: then bar and speed say nothing.
     var isWaiting = false
   }
 
@@ -40,7 +40,7 @@ struct TotalLine {
     return line
   }
 
-  /// What fits into a narrow window, the most important first.
+  /// The parts that fit into a narrow window, the most important first.
   private func inParts(_ content: Content) -> CellLine {
     let progress = content.progress
     let counts = counts(content.progress.tally)
@@ -66,7 +66,7 @@ struct TotalLine {
     return line
   }
 
-  /// The longest wording that its column holds: rather short numbers than cut ones.
+  /// The longest wording that fits its column: short numbers are better than cut ones.
   private func appendLabel(_ content: Content, to line: inout CellLine) {
     let tally = content.progress.tally
     let end = line.width + columns.name
@@ -78,7 +78,7 @@ struct TotalLine {
       (full, failed), (counts, failed), (plain(counts), plain(failed)),
       (plain(counts), glyphs.failed + "\(tally.failed)"),
     ]
-    // What keys have changed goes before the words that everybody knows.
+    // The effects of keys have priority over words that are easy to guess.
     let said = [content.isPaused ? "paused" : nil, content.width.map(Self.width)].compactMap(\.self)
     if !said.isEmpty {
       let all = glyphs.separator + said.joined(separator: glyphs.separator)

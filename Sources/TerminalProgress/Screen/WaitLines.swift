@@ -1,21 +1,21 @@
 import DownloadModel
 
-/// What waits, for what, and for how long: the lines above the total. Where nothing waits there are none.
+/// The lines above the total: what waits, for what, and for how long. Empty if nothing waits.
 struct WaitLines {
   struct Content {
-    /// As many as anyone looks through with an arrow. All of them are in the summary.
+    /// As many failures as a user may look through with an arrow key. All of them are in the summary.
     private static let limit = 500
 
-    /// The hosts that take no more for now, the one with most files first.
+    /// The hosts that accept no more requests for now, the one with the most files first.
     var hosts: [HostWait] = []
-    /// Connections of split files beside the first of each.
+    /// Further connections of split files, without the first of each.
     var further = 0
     var retries: [ActiveRow.Retry] = []
-    /// Of a run that watches its lists.
+    /// Set for a run that watches its lists.
     var watch: WatchStatus?
-    /// What the list is waited for.
+    /// The cause for which the list waits.
     var awaited: String?
-    /// What the hosts refused with last; a busy one answers, but takes no more.
+    /// The last refusal of each host; a busy host answers, but accepts no more.
     fileprivate var refusals: [String: (cause: String, isBusy: Bool)] = [:]
     private(set) var failures: [Failure] = []
 
@@ -36,19 +36,19 @@ struct WaitLines {
         }
       }
       if failures.count > Self.limit { failures.removeFirst(failures.count - Self.limit) }
-      // Of a long list's thousands of hosts, only those that keep something waiting are of use.
+      // With a long list's thousands of hosts, only those that keep files waiting are kept.
       if refusals.count > 64 {
         let waiting = Set(hosts.map(\.host))
         refusals = refusals.filter { waiting.contains($0.key) }
       }
     }
 
-    /// Until the last of them is asked again.
+    /// Time until the last of them is retried.
     func longest(at now: Duration) -> Duration {
       (hosts.compactMap(\.pause) + retries.map { $0.until - now }).max() ?? .zero
     }
 
-    /// Whether a failure is a host's that answers, and takes no more for now; nil where it is the file's.
+    /// Whether a failure comes from a host that answers but accepts no more for now; `nil` if it is the file's.
     private static func isBusy(_ error: DownloadError) -> Bool? {
       if error.wasTurnedAway || error.overtaken != nil { return true }
       return switch error.code {
@@ -66,7 +66,7 @@ struct WaitLines {
   }
 
   private static let firstMoment = Duration.seconds(1)
-  /// Cells for the first words of a cause, and for what tells a name from others.
+  /// Cells for the first words of a cause, and for the distinguishing part of a name.
   private static let leastCause = 24
   private static let leastName = 12
 
@@ -80,10 +80,10 @@ struct WaitLines {
   ) -> [CellLine] {
     guard most > 0, usable > RowColumns.indent else { return [] }
     let progress = total.progress
-    // While the user holds everything back, nothing else keeps it waiting.
+    // While the user pauses the run, no other reason matters.
     let reasons = total.isPaused ? [["paused, press p to resume", "paused"]] : reasons(content, at: now)
     var lines: [CellLine] = []
-    // In the first moment everything waits, and that says nothing.
+    // In the first moment every file waits, and that says nothing.
     let waits = progress.queued > 0 && (progress.running > 0 || now >= Self.firstMoment)
     let isTold = !reasons.isEmpty || progress.tally.asBefore > 0 || progress.tally.undecided > 1 || content.further > 0
     if waits || isTold {
@@ -110,7 +110,7 @@ struct WaitLines {
     let over = "\(Quantity.files(running)) over \(Quantity.count(running + content.further)) connections"
     var counts = content.further > 0 ? over : "\(Quantity.count(running)) running"
     if waiting > 0 { counts += ", \(Quantity.count(waiting)) waiting" }
-    // One alone is seen below.
+    // A single question is visible below.
     if progress.tally.undecided > 1 { counts += ", \(Quantity.count(progress.tally.undecided)) questions" }
     let elapsed = Quantity.countdown(.seconds(Int(max(0, now.inSeconds))))
     let longest = reason.first ?? ""
@@ -130,13 +130,13 @@ struct WaitLines {
     return line
   }
 
-  /// What was here already, which no row tells of.
+  /// Existing files, which have no row.
   private static func before(_ tally: ProgressTally) -> String {
     [(tally.unchanged + tally.fresh, "unchanged"), (tally.copied, "from cache")].filter { $0.0 > 0 }
       .map { "\(Quantity.count($0.0)) \($0.1)" }.joined(separator: ", ")
   }
 
-  /// Why files wait: for each reason wordings that become shorter.
+  /// The reasons why files wait: wordings of decreasing length for each.
   private func reasons(_ content: Content, at now: Duration) -> [[String]] {
     content.hosts.map { reason($0, content.refusals[$0.host]) } + again(content.retries, at: now)
   }
@@ -150,7 +150,7 @@ struct WaitLines {
       return ["\(host) takes no more requests for now, \(next)", "no more requests, \(next)", next]
     }
     let isSilent = refusal?.isBusy == false
-    // Once it is asked again, all that is known is what it did before.
+    // Once it is contacted again, only its earlier behaviour is known.
     let what = isSilent ? (next == nil ? "did not answer" : "does not answer") : "is busy"
     let details = [isSilent && next != nil ? nil : limit, next].compactMap(\.self)
     let long = "\(host) \(what), \(details.joined(separator: ", "))"
@@ -159,7 +159,7 @@ struct WaitLines {
     return (cause.isEmpty ? [] : ["\(long): \(cause)"]) + [long] + short
   }
 
-  /// Files that are tried again, by what went wrong with them.
+  /// Files that are retried, grouped by cause.
   private func again(_ retries: [ActiveRow.Retry], at now: Duration) -> [[String]] {
     let groups = Dictionary(grouping: retries, by: \.cause)
       .sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
@@ -173,7 +173,7 @@ struct WaitLines {
 
   private func waiting(_ text: String) -> CellLine {
     let shown = TerminalText.shown(text, glyphs)
-    // A reason counts more than what it is of.
+    // The reason is more important than its subject.
     let reason = shown.firstRange(of: ": ").map { String(shown[$0.lowerBound...]) } ?? ""
     let room = max(Self.leastName, usable - RowColumns.indent - CellWidth.of(reason))
     let head = TextCut.inMiddle(String(shown.dropLast(reason.count)), to: room, ellipsis: glyphs.ellipsis)

@@ -1,36 +1,36 @@
-/// From the cells that stand to the cells that should: one buffer, one write. Between frames the cursor rests at the
-/// first cell of the region, so that "erase below" removes it even after a narrower window has broken its lines.
+/// Turns the displayed cells into the new cells: one buffer, one write. Between frames the cursor rests at the first
+/// cell of the region, so that "erase below" removes it even after a narrower window has broken its lines.
 ///
 /// The window may shrink, and cut off the region's last rows, before the terminal reads a frame of the old size. Then
-/// `CSI B` stops at the window's edge, and as many rows up lead above the region, where the next frame erases lines. So
-/// the way back is the saved cursor or, where rows are added, that of newlines, which never stop.
+/// `CSI B` stops at the window's edge, and moving up by the same number ends above the region, where the next frame
+/// erases lines. So the way back is the saved cursor or, if rows are added, newlines, which never stop.
 struct FrameWriter {
   /// Without the blanks at the ends of its lines.
   private var region: [CellLine] = []
   private var size: TerminalSize?
-  /// When the window was last seen to have become narrower.
+  /// When the window was last seen to become narrower.
   private var narrowed: Duration?
-  /// How long its edge is taken to move on after that.
+  /// How long its edge is assumed to keep moving after that.
   private static let settling = Duration.seconds(2)
   /// Whether the cursor is hidden.
   private var isActive = false
 
-  /// Whether the window's edge moves inwards.
+  /// Whether the window is becoming narrower.
   mutating func isNarrowing(_ size: TerminalSize, at now: Duration) -> Bool {
     if let last = self.size, isActive, size.columns < last.columns { narrowed = now }
     return narrowed.map { now - $0 < Self.settling } ?? false
   }
 
-  /// Puts `above`, narrower than the window as `lines` are, and above it `whole`, of any width, where they scroll away.
+  /// Inserts `above`, narrower than the window like `lines`, and above it `whole`, of any width; both scroll away.
   /// - Parameter extra: a sequence that takes no cell, such as the taskbar's.
-  /// - Returns: nothing if nothing changed.
+  /// - Returns: empty if nothing changed.
   mutating func frame(
     above: [String] = [], whole: [String] = [], region lines: [CellLine], size: TerminalSize, extra: String = ""
   ) -> [UInt8] {
     let isResized = isActive && self.size != size
     let next = lines.map(\.trimmed)
     guard !above.isEmpty || !whole.isEmpty || region != next || isResized || !extra.isEmpty else { return [] }
-    // Should a width be misjudged, or the window narrow before the bytes arrive, a line is cut, not broken.
+    // If a width is misjudged, or the window narrows before the bytes arrive, a line is cut, not broken.
     var text = ControlSequence.beginFrame + ControlSequence.wrapOff
     if !isActive { text += ControlSequence.hideCursor }
     if isResized || !isActive {
@@ -46,23 +46,23 @@ struct FrameWriter {
     return bytes
   }
 
-  /// Pushes the region down below lines: cell for cell if the window holds both, else it is drawn anew.
+  /// Pushes the region down below lines: by inserting lines if the window holds both, else by drawing it anew.
   private mutating func insert(_ lines: [String], _ size: TerminalSize) -> String {
     if !region.isEmpty, region.count + lines.count <= size.rows {
-      // Where in the window the region stands is not known: room is made below it first, by scrolling if need be.
+      // The region's position in the window is unknown: room is made below it first, by scrolling if necessary.
       let rows = region.count - 1 + lines.count
       return String(repeating: ControlSequence.newLine, count: rows) + ControlSequence.up(rows)
         + ControlSequence.insertLines(lines.count)
         + lines.map { $0 + ControlSequence.newLine }.joined()
     }
     var text = lines.map { $0 + ControlSequence.eraseToLineEnd + ControlSequence.newLine }.joined()
-    // What lines have not covered still stands.
+    // Rows that the lines have not covered are still shown.
     if region.count > lines.count { text += ControlSequence.eraseBelow }
     region = []
     return text
   }
 
-  /// Writes lines that the terminal may break. How many rows that makes is not known, so the region is drawn anew.
+  /// Writes lines that the terminal may break. The resulting number of rows is unknown, so the region is drawn anew.
   private mutating func write(_ lines: [String]) -> String {
     let erasing = region.isEmpty ? "" : ControlSequence.eraseBelow
     region = []
@@ -81,8 +81,8 @@ struct FrameWriter {
     return pen.bytes
   }
 
-  /// Gives the cursor back, if it was taken.
-  /// - Parameter erases: false where others have written meanwhile, so that no cell may be touched.
+  /// Restores the cursor if it was hidden.
+  /// - Parameter erases: false if other processes have written meanwhile, so that no cell may be changed.
   mutating func close(erases: Bool = true, extra: String = "") -> [UInt8] {
     guard isActive else { return [] }
     region = []
@@ -90,7 +90,7 @@ struct FrameWriter {
     return Self.restoring(erases: erases, extra: extra)
   }
 
-  /// Right from any state, also from the middle of a frame.
+  /// Works from any state, also from the middle of a frame.
   static func restoring(erases: Bool = true, extra: String) -> [UInt8] {
     let parts = [
       ControlSequence.resetStyle, erases ? "\r" + ControlSequence.eraseBelow : "", extra, ControlSequence.wrapOn,
@@ -100,13 +100,13 @@ struct FrameWriter {
   }
 }
 
-/// Moves a pen over the region and writes what is to stand there: cursor, style and text, with few bytes.
+/// Moves a pen over the region and writes the new content: cursor, style and text, with few bytes.
 struct CellPen {
   private(set) var bytes: [UInt8] = []
-  /// Where no row is added: so nothing scrolls, and the cursor returns to where it was.
+  /// True if no row is added: then nothing scrolls, and the cursor can return to its saved position.
   private let savesCursor: Bool
   private var row = 0
-  /// Nil where it depends on the terminal.
+  /// `nil` if it depends on the terminal.
   private var column: Int? = 0
   private var tone = CellLine.Tone.plain
 
@@ -115,7 +115,7 @@ struct CellPen {
   mutating func change(row target: Int, from old: CellLine, to new: CellLine) {
     guard old != new else { return }
     let rigid = max(old.certainFrom, new.certainFrom)
-    // An uncertain character may have shifted its neighbours to unknown cells: the row begins from a clean line.
+    // An uncertain character may have shifted its neighbours to unknown cells: the row is erased and written anew.
     if rigid > 0, !old.hasSame(upTo: rigid, as: new) { return write(row: target, new, clean: !old.cells.isEmpty) }
     for index in new.cells.indices.dropFirst(rigid) where !new.cells[index].isRightHalf && !stands(new, old, index) {
       move(to: target, index)
@@ -140,7 +140,7 @@ struct CellPen {
     send(ControlSequence.eraseBelow)
   }
 
-  /// Where the cursor rests between frames: the first cell of the region.
+  /// Moves to the cursor's position between frames: the first cell of the region.
   mutating func home() {
     set(.plain)
     if row > 0, savesCursor {
@@ -166,7 +166,7 @@ struct CellPen {
     send(ControlSequence.eraseToLineEnd)
   }
 
-  /// Goes to a cell; to a row that does not exist yet, for which the window scrolls if need be.
+  /// Moves to a cell. If its row does not exist yet, the window scrolls if necessary.
   mutating func move(to target: Int, _ goal: Int) {
     if target > row {
       if savesCursor {
@@ -216,7 +216,7 @@ private enum ControlSequence {
   static let saveCursor = "\u{1B}7"
   static let restoreCursor = "\u{1B}8"
   static let eraseToLineEnd = "\u{1B}[K"
-  /// From the first cell of a line on. Not `CSI J` there: at the window's top tmux keeps what that erases.
+  /// From the first cell of a line. Not `CSI J` there: at the window's top, tmux saves the erased lines.
   static let eraseBelow = "\u{1B}[K\u{1B}[C\u{1B}[J\r"
   /// The descriptor may be in raw mode, where a line feed alone does not return.
   static let newLine = "\r\n"

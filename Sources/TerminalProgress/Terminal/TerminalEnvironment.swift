@@ -1,6 +1,6 @@
 import Glibc
 
-/// Whether progress is written to a terminal, and the environment variables that tell which.
+/// Whether progress is written to a terminal, and the environment variables that describe it.
 package struct TerminalEnvironment: Sendable {
   package var isTerminal: Bool
   private var variables: [String: String]
@@ -10,12 +10,12 @@ package struct TerminalEnvironment: Sendable {
     self.variables = variables
   }
 
-  /// The variable's value; nil if it is not set or empty, which mean the same here.
+  /// The variable's value; `nil` if it is unset or empty, which mean the same here.
   subscript(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
 
   func isOn(_ name: String) -> Bool { self[name].map { !["0", "false"].contains($0.lowercased()) } ?? false }
 
-  /// Whether cursor movement and colour make sense at all.
+  /// Whether cursor movement and colour make sense.
   var movesCursor: Bool { isTerminal && self["TERM"].map { $0 != "dumb" } ?? false }
 
   var isContinuousIntegration: Bool {
@@ -28,7 +28,7 @@ package struct TerminalEnvironment: Sendable {
     return locale.contains("utf-8") || locale.contains("utf8")
   }
 
-  /// The text console of Linux reads UTF-8 but its font has neither ticks nor partial blocks.
+  /// Linux's text console reads UTF-8, but its font has neither ticks nor partial blocks.
   var glyphs: Glyphs { isUTF8 && self["TERM"] != "linux" ? .unicode : .ascii }
 
   /// Whether bars may be drawn with blocks.
@@ -39,12 +39,12 @@ package struct TerminalEnvironment: Sendable {
     self["NO_COLOR"] == nil && (isOn("CLICOLOR_FORCE") || isOn("FORCE_COLOR") || movesCursor)
   }
 
-  /// Terminals that keep their title while another stands; others would be left with it.
+  /// Terminals that save their title while another is shown; others would keep dlm's title.
   var takesTitle: Bool {
     movesCursor && ["xterm", "tmux", "foot", "alacritty"].contains { self["TERM"]?.hasPrefix($0) == true }
   }
 
-  /// Terminals known to take `OSC 9;4`; others show it as a notification or as text.
+  /// Terminals known to support `OSC 9;4`; others show it as a notification or as text.
   var takesTaskbarProgress: Bool {
     guard movesCursor else { return false }
     if self["WT_SESSION"] != nil || self["ConEmuANSI"] == "ON" { return true }

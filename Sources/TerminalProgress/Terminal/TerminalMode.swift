@@ -2,16 +2,17 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// How a terminal treats keys: as it was found, or each at once and unseen. Ctrl-C stays a signal. It is touched only
-/// in the foreground: else a process that sets the mode is stopped (SIGTTOU), or spoils the shell's.
+/// A terminal's key mode: the original one, or each key at once and without echo. Ctrl-C stays a signal. It is changed
+/// only in the foreground: in the background, a process that sets the mode is stopped (SIGTTOU), or changes the shell's
+/// mode.
 final class TerminalMode: Sendable {
   private struct State {
-    /// The mode as it was found; nil while it stands.
+    /// The original mode; `nil` while it is in effect.
     var found: termios?
     var isSealed = false
   }
 
-  /// Makes the terminal mark what is pasted, so that its lines are taken for neither keys nor answers.
+  /// Makes the terminal mark pasted text, so that its lines are not read as keys or answers.
   static let pasteOn = Array("\u{1B}[?2004h".utf8)
   static let pasteOff = Array("\u{1B}[?2004l".utf8)
 
@@ -25,8 +26,8 @@ final class TerminalMode: Sendable {
     self.keepsInput = keepsInput
   }
 
-  /// Turns echo and lines off, if this process has the terminal.
-  /// - Returns: whether it did something.
+  /// Turns off echo and line mode, if this process has the terminal.
+  /// - Returns: whether it changed the mode.
   func take() -> Bool {
     state.withLock { state in
       guard state.found == nil, !state.isSealed, isOurs else { return false }
@@ -38,8 +39,8 @@ final class TerminalMode: Sendable {
         $0[Int(VMIN)] = 1
         $0[Int(VTIME)] = 0
       }
-      // Not TCSADRAIN: with the output stopped (Ctrl-S) that would wait for ever.
-      // What was typed ahead of the bars was meant for nothing that they show.
+      // Not TCSADRAIN: with the output stopped (Ctrl-S) that would wait forever. Text that was typed before the bars
+      // appeared is no answer to anything they show.
       if !keepsInput { tcflush(descriptor, TCIFLUSH) }
       guard tcsetattr(descriptor, TCSANOW, &mode) == 0 else { return false }
       state.found = found
@@ -47,8 +48,8 @@ final class TerminalMode: Sendable {
     }
   }
 
-  /// Gives echo and lines back. What was typed meanwhile was a key or nothing: the shell must not run it.
-  /// - Returns: whether it did something.
+  /// Restores echo and line mode. Text typed meanwhile was a key or meaningless: the shell must not run it.
+  /// - Returns: whether it changed the mode.
   func giveBack(isForGood: Bool) -> Bool {
     state.withLock { state in
       if isForGood { state.isSealed = true }
@@ -61,6 +62,6 @@ final class TerminalMode: Sendable {
     }
   }
 
-  /// Not for a terminal that does not control this process: another shell may have it.
+  /// False for a terminal that does not control this process: another shell may have it.
   private var isOurs: Bool { tcgetpgrp(descriptor) == getpgrp() }
 }

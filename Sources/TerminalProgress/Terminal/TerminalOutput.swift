@@ -1,19 +1,19 @@
 import Glibc
 
-/// Output is no longer taken: the terminal hung up, the pipe was closed, or the disk of the log is full.
+/// Output is no longer accepted: the terminal hung up, the pipe was closed, or the log's disk is full.
 package struct OutputLost: Error, Sendable, Equatable {
   package var errno: Int32
   package init(errno: Int32) { self.errno = errno }
 }
 
-/// Standard error, or another descriptor. It stays blocking or not as it was found: other processes share it.
+/// Standard error, or another descriptor. Its blocking mode is not changed, because other processes share it.
 package struct TerminalOutput: ProgressOutput {
   private let descriptor: Int32
-  /// Nil where keys are left as they are.
+  /// `nil` if keys are left unchanged.
   private let mode: TerminalMode?
 
-  /// - Parameter takesKeys: whether what is typed is unseen while bars stand.
-  /// - Parameter keepsInput: whether it is left for the program that reads next.
+  /// - Parameter takesKeys: whether typed text is hidden while bars are shown.
+  /// - Parameter keepsInput: whether typed text is left for the program that reads next.
   package init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: @autoclosure () -> Bool = false) {
     let descriptor = descriptor ?? STDERR_FILENO
     self.descriptor = descriptor
@@ -24,7 +24,7 @@ package struct TerminalOutput: ProgressOutput {
 
   package var isReady: Bool { canWrite(within: 0) }
 
-  /// True also for what is no terminal, or not the one that controls this process.
+  /// True also for descriptors that are no terminal, or not the one that controls this process.
   package var isInForeground: Bool {
     let group = tcgetpgrp(descriptor)
     return group < 0 || group == getpgrp()
@@ -37,7 +37,7 @@ package struct TerminalOutput: ProgressOutput {
   }
 
   package func takeKeys() {
-    // What is left for the next program is left as it was typed, without marks.
+    // Text for the next program must stay as typed, without marks.
     if mode?.take() == true, mode?.keepsInput == false { writeAtOnce(TerminalMode.pasteOn) }
   }
 
@@ -47,8 +47,8 @@ package struct TerminalOutput: ProgressOutput {
 
   package func write(_ bytes: [UInt8]) throws(OutputLost) { try write(bytes) { true } }
 
-  /// Also to a descriptor that does not block.
-  /// - Parameter waits: asked after each second in which nothing is taken.
+  /// Also to a non-blocking descriptor.
+  /// - Parameter waits: called after each second in which nothing is accepted; returns whether to continue.
   package func write(_ bytes: [UInt8], while waits: () -> Bool) throws(OutputLost) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -65,14 +65,14 @@ package struct TerminalOutput: ProgressOutput {
 
   package func writeAtOnce(_ bytes: [UInt8]) {
     guard isReady else { return }
-    // The process is about to end: what was not taken, or failed, cannot be mended.
+    // The process is about to end: a partial or failed write cannot be repaired.
     _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }
 
-  /// - Parameter milliseconds: how long to wait for it; -1 for good.
+  /// - Parameter milliseconds: how long to wait; -1 for no limit.
   private func canWrite(within milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    // An error counts as ready: the write that follows will say what it is.
+    // An error counts as ready: the following write reports it.
     return poll(&request, 1, milliseconds) != 0
   }
 }

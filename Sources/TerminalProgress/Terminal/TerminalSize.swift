@@ -10,6 +10,6 @@ package struct TerminalSize: Sendable, Equatable {
     self.rows = rows
   }
 
-  /// What a terminal has that does not say (POSIX.1: 80 by 24).
+  /// The size of a terminal that does not report it (POSIX.1: 80 by 24).
   package static let usual = TerminalSize(columns: 80, rows: 24)
 }

@@ -1,12 +1,12 @@
-/// A line of the region, or one above it, as the cells that a terminal makes of it.
+/// A line of the region, or one above it, as terminal cells.
 struct CellLine: Equatable {
-  /// The terminal's own colours: parameters of SGR (ECMA-48 §8.3.117). Texts have none of those that cannot be read on
-  /// white: yellow, cyan and green.
+  /// The terminal's own colours: parameters of SGR (ECMA-48 §8.3.117). Yellow, cyan and green, which are unreadable on
+  /// white, are not used for text.
   enum Tone: UInt8 { case plain = 0, strong = 1, dim = 2, failed = 31, done = 32, retry = 35, bar = 36 }
 
-  /// Plain numbers: a frame has thousands of cells, and looks at each of them.
+  /// Plain numbers: a frame has thousands of cells, and compares each of them.
   struct Cell: Equatable {
-    /// The Unicode scalar that stands there; 0 in the right half of a wide character.
+    /// The Unicode scalar in the cell; 0 in the right half of a wide character.
     var scalar: UInt32
     var tone: Tone
     /// Whether terminals may give it another width than `CellWidth`; its text may then be in `CellLine.clusters`.
@@ -22,7 +22,7 @@ struct CellLine: Equatable {
   }
 
   private(set) var cells: [Cell] = []
-  /// End of the last uncertain character: cells behind it stand where they should only if the cursor was sent there.
+  /// End of the last uncertain character: cells behind it are at the right position only if the cursor was moved there.
   private(set) var certainFrom = 0
   /// The uncertain characters, by cell; all of them before `certainFrom`.
   private var clusters: [Int: Character] = [:]
@@ -38,7 +38,7 @@ struct CellLine: Equatable {
 
   // MARK: Writing
 
-  /// Appends text that is harmless already.
+  /// Appends text that is already sanitized.
   mutating func append(_ text: String, _ tone: Tone = .plain) {
     let tone = isColored ? tone : .plain
     if text.unicodeScalars.allSatisfy(CellWidth.isSimple) {
@@ -48,31 +48,31 @@ struct CellLine: Equatable {
     }
   }
 
-  /// Appends what takes one cell.
+  /// Appends a scalar that takes one cell.
   mutating func append(_ scalar: Unicode.Scalar, _ tone: Tone) {
     cells.append(Cell(scalar: scalar.value, tone: isColored ? tone : .plain))
   }
 
-  /// Appends what fits before a cell; an ellipsis, by default the line's own, stands for the rest.
+  /// Appends the text that fits before a cell; an ellipsis, by default the line's own, replaces the rest.
   mutating func append(_ text: String, upTo end: Int, ellipsis: String? = nil, _ tone: Tone = .plain) {
     append(TextCut.atEnd(text, to: end - width, ellipsis: ellipsis ?? self.ellipsis), tone)
   }
 
-  /// Appends text in a column: cut in its middle and filled up to exactly `count` cells.
+  /// Appends text in a column: cut in its middle and padded to exactly `count` cells.
   mutating func append(_ text: String, left count: Int, _ tone: Tone = .plain) {
     let end = width + count
     append(TextCut.inMiddle(text, to: count, ellipsis: ellipsis), tone)
     pad(to: end)
   }
 
-  /// Appends a number at the right edge of a column of `count` cells.
+  /// Appends a number, right-aligned in a column of `count` cells.
   mutating func append(_ text: String, right count: Int, _ tone: Tone = .plain) {
     let text = TextCut.atEnd(text, to: count, ellipsis: "")
     pad(to: width + count - CellWidth.of(text))
     append(text, tone)
   }
 
-  /// Appends what stands in another line.
+  /// Appends the cells of another line.
   mutating func append(_ other: CellLine) {
     if other.certainFrom > 0 { certainFrom = width + other.certainFrom }
     for (index, cluster) in other.clusters { clusters[width + index] = cluster }
@@ -82,7 +82,7 @@ struct CellLine: Equatable {
   mutating func pad(to width: Int) { while cells.count < width { cells.append(Cell(scalar: 0x20, tone: .plain)) } }
 
   private mutating func append(_ character: Character, cells count: Int, _ tone: Tone) {
-    // A mark that has nothing to stand on takes no cell: it joins the one before, or is left out.
+    // A combining mark without a base takes no cell: it joins the previous character, or is omitted.
     guard count > 0 else {
       guard let last = cells.indices.last(where: { !cells[$0].isRightHalf }) else { return }
       let joined = (self.character(at: last).map(String.init) ?? "") + String(character)
@@ -108,7 +108,7 @@ struct CellLine: Equatable {
     return line
   }
 
-  /// With its colours, as it is written onto an empty row.
+  /// The text with its colours, as written onto an empty row.
   var text: String {
     var text = ""
     var tone = Tone.plain
@@ -122,14 +122,14 @@ struct CellLine: Equatable {
     return tone == .plain ? text : text + "\u{1B}[0m"
   }
 
-  /// What stands in a cell; nil in the right half of a wide character.
+  /// The character in a cell; `nil` in the right half of a wide character.
   func character(at index: Int) -> Character? {
     let cell = cells[index]
     if cell.isUncertain, let cluster = clusters[index] { return cluster }
     return cell.isRightHalf ? nil : Unicode.Scalar(cell.scalar).map(Character.init)
   }
 
-  /// Whether both are the same up to `end`, behind which neither may have an uncertain character.
+  /// Whether both are equal up to `end`, behind which neither may have an uncertain character.
   func hasSame(upTo end: Int, as other: CellLine) -> Bool {
     cells.prefix(end) == other.cells.prefix(end) && clusters == other.clusters
   }

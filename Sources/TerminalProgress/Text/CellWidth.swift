@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// How many cells of a terminal a text takes (Unicode 17, UAX #11, UTS #51). Where terminals differ about a rare
-/// sequence, the modern reading is taken: one cluster, one glyph.
+/// The number of terminal cells that a text takes (Unicode 17, UAX #11, UTS #51). If terminals differ about a rare
+/// sequence, the modern rule applies: one cluster, one glyph.
 enum CellWidth {
   static func of(_ text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
@@ -9,19 +9,19 @@ enum CellWidth {
     return scalars.allSatisfy(isSimple) ? scalars.count : text.reduce(0) { $0 + of($1) }
   }
 
-  /// ASCII, Box Drawing and Block Elements: a cell each, joined to nothing, without a look into the tables of Unicode.
+  /// ASCII, Box Drawing and Block Elements: one cell each, never combined, without a look-up in the Unicode tables.
   static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x80 || (0x2500..<0x25A0).contains(scalar.value)
   }
 
-  /// 2 for wide characters, emoji (also by a variation selector) and flags; 0 for a mark with nothing to stand on.
+  /// 2 for wide characters, emoji (also by a variation selector) and flags; 0 for a mark without a base.
   static func of(_ character: Character) -> Int {
     if character.isASCII { return 1 }
     let scalars = character.unicodeScalars
     guard let first = scalars.first else { return 0 }
     if scalars.count > 1, first.properties.isEmoji, scalars.contains(where: makesEmoji) { return 2 }
     if first.properties.isEmojiPresentation { return 2 }
-    // Two letters of one cluster (Indic conjuncts) still take a cell each.
+    // Two letters of one cluster (Indic conjuncts) still take one cell each.
     return scalars.reduce(0) { $0 + of($1) }
   }
 
@@ -41,8 +41,8 @@ enum CellWidth {
   private static func isZeroWidth(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0xAD: return false  // Soft hyphen: terminals print it.
-    case 0x600...0x605, 0x6DD, 0x70F, 0x890...0x891, 0x8E2: return false  // Arabic number signs are seen.
-    case 0x1160...0x11FF, 0xD7B0...0xD7FF: return true  // Jamo that complete a syllable begun before.
+    case 0x600...0x605, 0x6DD, 0x70F, 0x890...0x891, 0x8E2: return false  // Arabic number signs are visible.
+    case 0x1160...0x11FF, 0xD7B0...0xD7FF: return true  // Jamo that complete an earlier syllable.
     default: break
     }
     switch scalar.properties.generalCategory {
@@ -51,7 +51,8 @@ enum CellWidth {
     }
   }
 
-  /// East_Asian_Width W and F without emoji. Gaps within a block are filled: what is unassigned there will be wide.
+  /// East_Asian_Width W and F without emoji. Gaps within a block are filled: characters assigned there later will be
+  /// wide.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0xA4CF,
     0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,

@@ -1,7 +1,7 @@
 import DownloadModel
 import Glibc
 
-/// The line through points that leaves the least squares.
+/// The least-squares line through points.
 struct FittedLine {
   private(set) var count = 0.0
   private(set) var x = 0.0

@@ -1,16 +1,16 @@
-/// The characters that frames are drawn with, for a locale that has them and for one that has not.
+/// The characters that frames are drawn with, for a Unicode locale and for an ASCII one.
 struct Glyphs: Equatable {
-  /// What a bar is made of; all are one cell wide.
+  /// The characters of a bar; all are one cell wide.
   struct Bar: Equatable {
     var start: Unicode.Scalar
-    /// The last cell of the filled part, from hardly anything to full.
+    /// The last cell of the filled part, from nearly empty to full.
     var steps: [Unicode.Scalar]
     var empty: Unicode.Scalar
     var end: Unicode.Scalar
 
-    /// Thin, so that many stand above one another and stay apart.
+    /// Thin, so that many bars stay apart when stacked.
     static let line = Bar(start: " ", steps: ["╾", "━"], empty: "─", end: " ")
-    /// Solid and fine-grained, for one that stands alone.
+    /// Solid and fine-grained, for a single bar.
     static let block = Bar(start: "▕", steps: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"], empty: " ", end: "▏")
     static let ascii = Bar(start: "[", steps: ["#"], empty: ".", end: "]")
   }
@@ -19,7 +19,7 @@ struct Glyphs: Equatable {
   var done: String
   var failed: String
   var retry: String
-  /// Before the name of a row that is selected.
+  /// Before the name of a selected row.
   var selected = ">"
   var ellipsis: String
   var atLeast: String

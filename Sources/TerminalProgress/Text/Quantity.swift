@@ -1,6 +1,6 @@
-/// Numbers as people read them, the same everywhere.
+/// Formats numbers for people, the same everywhere.
 package enum Quantity {
-  /// Binary units: `0 B`, `812 B`, `4.0 KiB`, `390 GiB`. Never wider than 8 cells, but for a sign.
+  /// Binary units: `0 B`, `812 B`, `4.0 KiB`, `390 GiB`. At most 8 cells wide, without a sign.
   package static func bytes(_ count: Int64) -> String {
     let sign = count < 0 ? "-" : ""
     let magnitude = count.magnitude
@@ -19,7 +19,7 @@ package enum Quantity {
     return "\(sign)\(magnitude >> 60) EiB"
   }
 
-  /// Bytes a second: `12.3 MiB/s`. Never wider than 10 cells.
+  /// Bytes a second: `12.3 MiB/s`. At most 10 cells wide.
   package static func rate(_ bytesPerSecond: Double) -> String {
     guard bytesPerSecond.isFinite, bytesPerSecond >= 0 else { return "0 B/s" }
     return bytes(Int64(min(bytesPerSecond.rounded(), 9e18))) + "/s"
@@ -37,7 +37,7 @@ package enum Quantity {
     return "\(count(whole / 86_400)) d \(twoDigits(whole % 86_400 / 3600)) h"
   }
 
-  /// A measured time with three digits: `0.42 ms`, `41.2 ms`, `3.41 s`; from a minute on as `duration`.
+  /// A measured time with three digits: `0.42 ms`, `41.2 ms`, `3.41 s`; from a minute on like `duration`.
   package static func measurement(_ duration: Duration) -> String {
     let seconds = max(0, duration.inSeconds)
     // Rounding must not reach a fourth digit: that is the next form's.
@@ -48,14 +48,14 @@ package enum Quantity {
     return self.duration(duration)
   }
 
-  /// A decimal with as many digits behind the point as `parts` has zeros: 10 or 100.
+  /// A decimal with as many digits after the point as `parts` has zeros: 10 or 100.
   package static func decimal(_ value: Double, _ parts: Int) -> String {
     let whole = Int((min(max(value, 0), 1e12) * Double(parts)).rounded())
     let rest = whole % parts
     return "\(whole / parts).\(parts == 100 ? twoDigits(rest) : String(rest))"
   }
 
-  /// Time that is left, for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, as 0:00 means done.
+  /// Remaining time for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, because 0:00 means done.
   package static func countdown(_ duration: Duration) -> String {
     let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
     if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }
@@ -63,7 +63,7 @@ package enum Quantity {
     return seconds < 100 * 86_400 ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
   }
 
-  /// A wait in a sentence: `4 s`, `2:05`. Rounded down for time that has passed, and up for time to come.
+  /// A wait in a sentence: `4 s`, `2:05`. Rounded down for elapsed time, and up for remaining time.
   package static func wait(_ duration: Duration, isLeft: Bool) -> String {
     let seconds = min(max(0, duration.inSeconds), 1e15)
     let whole = Int(isLeft ? seconds.rounded(.up) : seconds.rounded(.down))

@@ -2,9 +2,9 @@ import DownloadModel
 
 /// Text from outside (names, server messages, lines of a list), made harmless for a terminal.
 package enum TerminalText {
-  /// Every text for a person passes this function. It takes out secrets (`Redaction`) and every character that acts on
-  /// a terminal or hides from the eye: controls (C0, DEL, C1), bidi controls, and what has no width. Tabs and line ends
-  /// become one blank, so that words stay apart and no text forges a line.
+  /// Every text for people passes this function. It removes secrets (`Redaction`) and every character that acts on a
+  /// terminal or is invisible: controls (C0, DEL, C1), bidi controls, and characters without width. Tabs and line ends
+  /// become one blank, so that words stay apart and no text can forge a line.
   package static func sanitized(_ text: some StringProtocol) -> String {
     let text = Redaction.redacted(text)
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
@@ -19,19 +19,19 @@ package enum TerminalText {
     return String(scalars)
   }
 
-  /// For a locale without Unicode: the signs of dlm's own texts have stand-ins, and the rest becomes question marks.
+  /// For a locale without Unicode: the signs of dlm's own texts have replacements, and others become question marks.
   package static func inASCII(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
     let standIns: [Character: String] = ["×": "x", "…": "...", "≥": ">=", "–": "-", "±": "+-", "·": ","]
     return text.map { $0.isASCII ? String($0) : standIns[$0] ?? "?" }.joined()
   }
 
-  /// The text without %-escapes (RFC 3986 §2.1); what is not UTF-8 becomes U+FFFD. For display only.
+  /// The text without %-escapes (RFC 3986 §2.1); invalid UTF-8 becomes U+FFFD. For display only.
   static func percentDecoded(_ text: some StringProtocol) -> String {
     PercentEncoding.decode(text).map { String(utf8: $0) } ?? String(text)
   }
 
-  /// Text from outside, made harmless, and in a locale without Unicode made ASCII.
+  /// Text from outside, made harmless, and made ASCII in a locale without Unicode.
   static func shown(_ text: some StringProtocol, _ glyphs: Glyphs) -> String {
     glyphs.isASCII ? inASCII(sanitized(text)) : sanitized(text)
   }

@@ -1,6 +1,6 @@
 /// Lines of a table that is printed as a whole, with at least one blank between columns.
 package enum TextColumns {
-  /// - Parameter widths: negative where texts stand at the right edge; 0 for a last column.
+  /// - Parameter widths: negative for right-aligned columns; 0 for a last column.
   package static func lines(_ rows: [[String]], _ widths: [Int]) -> [String] { rows.map { line($0, widths) } }
 
   package static func line(_ texts: [String], _ widths: [Int]) -> String {

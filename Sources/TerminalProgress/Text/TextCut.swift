@@ -2,18 +2,18 @@ import DownloadModel
 
 /// Cutting a text to a number of cells, never through a character.
 package enum TextCut {
-  /// Keeps the beginning; `ellipsis` stands for the rest.
+  /// Keeps the beginning; `ellipsis` replaces the rest.
   static func atEnd(_ text: String, to width: Int, ellipsis: String) -> String {
     if CellWidth.of(text) <= width { return text }
     let mark = CellWidth.of(ellipsis)
     return width > mark ? text.prefix(count(text, width - mark)) + ellipsis : String(text.prefix(count(text, width)))
   }
 
-  /// Keeps both ends, of which the last third, or more where a file's extension needs it.
+  /// Keeps both ends: the last third, or more if a file's extension needs it.
   static func inMiddle(_ text: String, to width: Int, ellipsis: String) -> String {
     if CellWidth.of(text) <= width { return text }
     let mark = CellWidth.of(ellipsis)
-    // Too narrow for two ends that say anything.
+    // Too narrow for two useful ends.
     guard width >= mark + 6 else { return atEnd(text, to: width, ellipsis: ellipsis) }
     var end = width / 3
     if let dot = text.lastIndex(of: "."), dot != text.startIndex {
@@ -24,7 +24,7 @@ package enum TextCut {
     return text.prefix(count(text, width - mark - CellWidth.of(tail))) + ellipsis + tail
   }
 
-  /// Each name cut in its middle, but those that would look alike shortly before they begin to differ.
+  /// Cuts each name in its middle. Names that would look equal are cut shortly before they start to differ.
   static func apart(_ names: [String], to width: Int, ellipsis: String) -> [String] {
     var cut = names.map { inMiddle($0, to: width, ellipsis: ellipsis) }
     guard cut != names, width >= 12 else { return cut }
@@ -42,7 +42,7 @@ package enum TextCut {
     return cut
   }
 
-  /// Short names of addresses: their ends, but the whole of those that end alike, cut so that they stay apart.
+  /// Short names of URLs: their last segments. URLs with equal last segments stay whole, cut so that they differ.
   package static func ends(of addresses: [String], to width: Int, ellipsis: String) -> [String: String] {
     let texts = Dictionary(addresses.map { ($0, TerminalText.sanitized($0)) }) { $1 }
     func end(_ text: String) -> String { text.split(separator: "/").last.map(String.init) ?? text }

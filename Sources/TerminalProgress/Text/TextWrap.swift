@@ -1,17 +1,17 @@
 import DownloadModel
 
-/// Messages broken between words for a narrow window. What is to be copied (a command, an address below its cause)
-/// stands alone on a line that is set in, which stays as it is.
+/// Wraps messages between words for a narrow window. Text to be copied (a command, a URL below its cause) is alone on
+/// an indented line, which is not wrapped.
 package enum TextWrap {
   private static let indent = "    "
 
-  /// `text` alone if it fits into so many columns.
+  /// `text` alone if it fits into `columns`.
   package static func lines(_ text: String, columns: Int) -> [String] {
     guard columns > 0, CellWidth.of(text) > columns, !text.hasPrefix(indent) else { return [text] }
     return wrapped(text, columns)
   }
 
-  /// `text` in lines of so many cells: broken between words, and within one that is longer.
+  /// `text` in lines of at most `cells`: wrapped between words, and within a word that is longer.
   static func filled(_ text: String, cells: Int) -> [String] {
     guard CellWidth.of(text) > cells else { return [text] }
     return wrapped(text, cells, behind: String(text.prefix { $0 == " " })).flatMap { line in
@@ -25,8 +25,8 @@ package enum TextWrap {
     }
   }
 
-  /// - Parameter label: what the first line begins with, and as wide as the margin of the others; without one those are
-  ///   indented.
+  /// - Parameter label: the start of the first line, as wide as the margin of the others; without a label the others
+  ///   are indented.
   package static func wrapped(_ text: String, _ columns: Int, behind label: String? = nil) -> [String] {
     let start = label ?? String(text.prefix { $0 == " " })
     let margin = label.map { String(repeating: " ", count: $0.count) } ?? indent
