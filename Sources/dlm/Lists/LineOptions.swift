@@ -1,20 +1,20 @@
 import DownloadModel
 import FileReceiving
 
-/// What stands behind an address, each as `name=value` after a tab, as an address may hold blanks.
+/// The options after a URL, each as `name=value` after a tab, because a URL may contain blanks.
 struct LineOptions: Equatable {
-  /// Nil for what `--first` says.
+  /// `nil` to apply `--first`.
   var isFirst: Bool?
   /// In bytes; a file of another length fails.
   var size: Int64?
-  /// In bytes, for `--order`, the plan and the total alone: a size with a unit, or a feed's, which is often wrong.
+  /// In bytes, only for `--order`, the plan and the total: a size with a unit, or a feed's, which is often wrong.
   var estimate: Int64?
-  /// Who named it, in a list of what failed.
+  /// Who chose the URL, in a list of failures.
   var provenance: Provenance?
   var name: String?
-  /// Below `directory`, or the run's own.
+  /// Below `directory`, or the run's own folder.
   var folder: String?
-  /// The `--directory` of the run that wrote the line. If this run has one, that counts instead.
+  /// The `--directory` of the run that wrote the line. The present run's `--directory` has priority.
   var directory: String?
   var checksum: ContentDigest?
   var expectedTypes: ExpectedTypes?
@@ -43,7 +43,7 @@ struct LineOptions: Equatable {
     case "out": return setPath(value)
     case "dir":
       guard FileNaming.isUsablePath(value) else { return false }
-      // Also above those of a name that stands before it.
+      // Also above the folders of a name that precedes it.
       folder = name == nil ? value : folder.map { "\(value)/\($0)" } ?? value
       return true
     case "directory":
@@ -53,7 +53,7 @@ struct LineOptions: Equatable {
       expectedTypes = ExpectedTypes(argument: value)
       return expectedTypes != nil
     case "header":
-      // A list names no file that is read.
+      // A list must not name a file to read.
       let header = HeaderArgument(argument: value)
       guard !header.isFile, let line = try? header.line(from: "header=") else { return false }
       headerLines.append(line)
@@ -64,14 +64,14 @@ struct LineOptions: Equatable {
       return true
     default:
       guard let digest = ContentDigest(option == "checksum" ? value : "\(option):\(value)") else { return false }
-      // Of several, the strongest counts.
+      // The strongest of several counts.
       if digest.algorithm.length >= checksum?.algorithm.length ?? 0 { checksum = digest }
       return true
     }
   }
 
-  /// The first of its header lines, by name, that a third party's list may not send (HTTP rule 49): any to another
-  /// server than the list's own, and there those that could reach another site or carry a login.
+  /// The name of the first header line that a third-party list may not send (HTTP rule 49): any to a server other than
+  /// the list's own, and to that server those that could reach another site or carry a login.
   func forbiddenHeader(from provenance: Provenance) -> String? {
     guard provenance != .user else { return nil }
     let names = headerLines.lazy.map { HeaderLine($0).name }
@@ -81,8 +81,8 @@ struct LineOptions: Equatable {
     }
   }
 
-  /// Mirrors that count for an address. One over http would undo the address's https, unless digests prove the file
-  /// (HTTP rule 48).
+  /// Mirrors that may be used for a URL. An http mirror would undo the URL's https, unless digests prove the file (HTTP
+  /// rule 48).
   func usableMirrors(of address: Address, isProvable: Bool) -> [Address] {
     let isSafe = address.scheme == .http || isProvable || checksum?.algorithm.findsForgery == true || pieces != nil
     return isSafe ? mirrors : mirrors.filter { $0.scheme == .https }
@@ -102,7 +102,7 @@ struct LineOptions: Equatable {
     return true
   }
 
-  /// As `init(_:)` reads it. Header lines are left out, since they may be secrets.
+  /// In the format of `init(_:)`. Header lines are omitted, because they may be secrets.
   var text: String {
     let words: [(String, String?)] = [
       ("first", isFirst.map { $0 ? "yes" : "no" }),
@@ -126,7 +126,7 @@ extension LineOptions {
       folder: wishes.folder, checksum: wishes.checksum, expectedTypes: wishes.expectedTypes, mirrors: wishes.mirrors)
   }
 
-  /// - Parameter text: words, each after a tab; values may hold `%09` for a tab, `%25` for a percent sign.
+  /// - Parameter text: words, each after a tab; values may contain `%09` for a tab, `%25` for a percent sign.
   init(_ text: String) throws(Unknown) {
     // By scalars: a combining mark after `=` forms one `Character` with it.
     for word in text.unicodeScalars.split(separator: "\t").map(Substring.init) {
@@ -140,7 +140,7 @@ extension LineOptions {
     }
   }
 
-  /// - Returns: `name=value`, without what may be a secret.
+  /// - Returns: `name=value`, without possible secrets.
   static func shown(_ option: some StringProtocol, _ value: String) -> String {
     if option != "header" { return ListLine.shown("\(option)=\(value)") }
     return "header=" + (value.unicodeScalars.contains(":") ? HeaderArgument(argument: value).name + ": " : "") + "…"

@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// What is remembered of a list's lines: it is equal for equal ones in equal order.
+/// A digest of a list's lines: equal for equal lines in equal order.
 struct LinesDigest: ~Copyable {
   private(set) var count = 0
   private var hasher = ContentHasher(.sha256)

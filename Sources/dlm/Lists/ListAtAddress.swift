@@ -4,25 +4,25 @@ import FileReceiving
 import Synchronization
 import SystemPackage
 
-/// A list at an address (`--list`), read while it arrives into a file without a name, as reading may take hours. A
-/// transfer that breaks off starts again, and must bring the same bytes.
+/// A list at a URL (`--list`), read while it arrives into an unnamed file, because reading may take hours. A transfer
+/// that breaks off starts again, and must receive the same bytes.
 final class ListAtAddress: Sendable {
-  /// `Wiring` makes it, so that lists are fetched as files are.
+  /// Created by `Wiring`, so that lists are downloaded like files.
   struct Fetching {
     var transport: TransportOptions
     var folder: String
-    /// The pause before the next attempt; nil to give up.
+    /// The pause before the next attempt; `nil` to give up.
     var delay: @Sendable (_ after: DownloadError, _ failures: Int, _ elapsed: Duration) -> Duration?
     var failure: @Sendable (ResponseHead) -> DownloadError
-    /// In bytes, as they come and of the text.
+    /// In bytes: a limit for the bytes received, and for the decoded text.
     var maxSize: Int64
-    /// Why none may be fetched (`--offline`).
+    /// Why none may be downloaded (`--offline`).
     var refusal: DownloadError?
-    /// The version that was read last, so that only another one is sent; nil to ask in any case.
+    /// The version that was read last, so that the server sends only another one; `nil` to request it in any case.
     var version: ListVersion?
-    /// Told before each attempt, and with its failure before the pause that follows.
+    /// Called before each attempt, and with its failure before the following pause.
     var onWait: @Sendable (Address, (failure: DownloadError, pause: Duration)?) -> Void = { _, _ in }
-    /// Of a further page: whether another origin than the list's own gives it.
+    /// For a further page: whether another origin than the list's own serves it.
     var provenance = Provenance.user
 
     func check(_ length: Int64) throws(DownloadError) {
@@ -36,16 +36,16 @@ final class ListAtAddress: Sendable {
   let bytes: ArrivingBytes
   private let fetching: Task<Void, Never>
 
-  /// - Throws: when the temporary folder cannot be written, or no server may be asked.
+  /// - Throws: if the temporary folder cannot be written, or no server may be contacted.
   init(_ address: Address, _ how: Fetching) throws(DownloadError) {
     if let refusal = how.refusal { throw refusal.at(address) }
     let bytes = try ArrivingBytes(address, how)
     self.bytes = bytes
-    // Unstructured, because it goes on between two reads; the list cancels it.
+    // Unstructured, because it continues between two reads; the list cancels it.
     fetching = Task { await Self.fetch(address, how, into: bytes) }
   }
 
-  /// What belongs to a list. As behind a redirect, what is the user's goes to the origin of the list alone.
+  /// For a part of a list. As after a redirect, the user's data goes only to the origin of the list.
   convenience init(_ address: Address, of home: Address, _ how: Fetching) throws(DownloadError) {
     var how = how
     how.version = nil
@@ -73,7 +73,7 @@ final class ListAtAddress: Sendable {
           failures += 1
           let delay = how.delay(error, failures, start.duration(to: .now))
           if let delay { how.onWait(address, (error, delay)) } else { end = .failure(error.at(address)) }
-          try? await Task.sleep(for: delay ?? .zero)  // cancelled: the next attempt sees that itself
+          try? await Task.sleep(for: delay ?? .zero)  // cancelled: the next attempt notices
         }
       }
       await transport.shutdown()
@@ -84,18 +84,18 @@ final class ListAtAddress: Sendable {
   }
 }
 
-/// The validators of a list at an address that was read last.
+/// The validators of the list at a URL that was read last.
 final class ListVersion: Sendable {
   private let state = Lock((read: [String](), arriving: [String]()))
 
-  /// Header lines that ask for another version only (RFC 9110 §13.1).
+  /// Header lines that request the list only if its version differs (RFC 9110 §13.1).
   var conditions: [String] { state.withLock { $0.read } }
 
   fileprivate func note(_ head: ResponseHead) {
     state.withLock { $0.arriving = [Validator(head).condition].compactMap(\.self) }
   }
 
-  /// It has pages, of which each may change.
+  /// The list has pages, each of which may change.
   func forget() { state.withLock { $0.arriving = [] } }
 
   func isRead() { state.withLock { $0.read = $0.arriving } }
@@ -105,7 +105,7 @@ final class ListVersion: Sendable {
 final class ArrivingBytes: ByteSink {
   private let address: Address
   private let how: ListAtAddress.Fetching
-  /// Readable when something has happened since the last `read`.
+  /// Readable if the state has changed since the last `read`.
   let pipe: WakePipe
   private let state: Lock<State>
 
@@ -131,7 +131,7 @@ final class ArrivingBytes: ByteSink {
     }
   }
 
-  deinit { state.withLock { try? $0.file.close() } }  // it is read no more
+  deinit { state.withLock { try? $0.file.close() } }  // no longer read
 
   // MARK: For the transfer
 
@@ -139,7 +139,7 @@ final class ArrivingBytes: ByteSink {
     guard head.isWhole else { throw how.failure(head) }
     try how.check(head.contentLength ?? 0)
     how.version?.note(head)
-    // A redirect within the origin keeps the login of the address.
+    // A redirect within the origin keeps the login of the URL.
     let place = head.effectiveURL.flatMap { AddressReference.resolve($0, against: address) }
     state.withLock {
       $0.base = place ?? $0.base
@@ -149,7 +149,7 @@ final class ArrivingBytes: ByteSink {
     return .write
   }
 
-  /// Bytes that an earlier attempt brought must be the same.
+  /// Bytes that an earlier attempt received must be equal.
   func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
     do {
       try state.withLock { state in
@@ -173,7 +173,7 @@ final class ArrivingBytes: ByteSink {
     return .more
   }
 
-  /// - Throws: if an earlier attempt got more than this one, which has ended.
+  /// - Throws: if an earlier attempt received more than this one, which has ended.
   fileprivate func finish() throws(DownloadError) {
     if state.withLock({ $0.position < $0.length }) { throw Self.changed }
   }
@@ -189,21 +189,21 @@ final class ArrivingBytes: ByteSink {
 
   // MARK: For the reader
 
-  /// The place where it was found, to which its lines are relative.
+  /// The URL where it was found; its lines are relative to it.
   var base: Address { state.withLock { $0.base } }
 
-  /// Its next page, as its server says.
+  /// Its next page, according to its server.
   var next: String? { state.withLock { $0.next } }
 
-  /// - Returns: nil for what cannot be fetched.
+  /// - Returns: `nil` for a text that is no usable URL.
   func page(at text: String) -> Address? { AddressReference.resolve(text, against: base) }
 
   func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
 
-  /// - Returns: empty at the end; nil while no byte is available: the pipe becomes readable with it.
-  /// - Throws: what ended the transfer, once all that it brought has been read.
+  /// - Returns: empty at the end; `nil` while no byte is available: the pipe becomes readable with it.
+  /// - Throws: the failure of the transfer, once all received bytes have been read.
   func read(at offset: Int64, _ count: Int) throws(DownloadError) -> [UInt8]? {
-    // Before the look, so that what happens after it wakes again.
+    // Before the check, so that later changes wake the reader again.
     pipe.drain()
     do {
       return try state.withLock { state -> [UInt8]? in

@@ -3,17 +3,17 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
-/// Counts lists that can be read at once before the run has read them to their end, so that the end is in sight. On a
-/// thread of its own; it keeps no line.
+/// Counts the files of lists that can be read at once, before the run has read them to their end, so that the total is
+/// known. It runs on a thread of its own, and keeps no line.
 struct ListCount {
-  /// Most lists have been read by then.
+  /// Most lists are read completely within this time.
   private static let patience = Duration.milliseconds(500)
 
   let sources: [Source]
   let marks: RequestMarks
 
-  /// Tells the feed how many files there are, and the sizes that their lines give. Pipes, lists at URLs, and a list
-  /// that changes meanwhile are not counted.
+  /// Reports the number of files and the sizes in their lines to the feed. Pipes, lists at URLs, and a list that
+  /// changes meanwhile are not counted.
   func run(_ feed: ProgressFeed) async {
     guard sources.allSatisfy({ $0.isAddress || $0.path != nil && !$0.isReadOnce }) else { return }
     try? await Task.sleep(for: Self.patience)  // ends early with the run

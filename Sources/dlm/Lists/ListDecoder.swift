@@ -1,20 +1,20 @@
 import CurlTransport
 import DownloadModel
 
-/// From the bytes of a list to its text; gzip, zstd and xz are recognised by their magic numbers. Decoded a piece at a
-/// time, so that a few bytes that stand for gigabytes cost nothing before they are wanted.
+/// Decodes the bytes of a list to text; gzip, zstd and xz are recognised by their magic numbers. It decodes a piece at
+/// a time, so that a few bytes that expand to gigabytes cost nothing before they are needed.
 struct ListDecoder {
   /// Compressed bytes, or text.
   private var block: [UInt8] = []
-  /// Whether some of them are not decoded yet.
+  /// Whether some bytes of the block are not decoded yet.
   private(set) var isPending = false
-  /// Whether enough came to tell if it is compressed.
+  /// Whether enough bytes arrived to recognise compression.
   private var isTold = false
   private var decoder: ContentDecoder?
   private var turn: UInt64 = 0
   /// Bytes that are decoded at a time.
   private static let piece = 32 * 1024
-  /// To be thrown after the text before it.
+  /// Thrown after the text before it was returned.
   private var damage: (any Error)?
 
   private static let codings: [(magic: [UInt8], coding: ContentCoding, library: String)] = [
@@ -23,7 +23,7 @@ struct ListDecoder {
   ]
 
   /// Called when nothing is pending; an empty block is the end.
-  /// - Throws: at an end in the middle of compressed data; `Rejection.NoList` where it cannot be decoded.
+  /// - Throws: if the list ends within compressed data; `Rejection.NoList` if it cannot be decoded.
   mutating func take(_ more: [UInt8]) throws {
     block = isTold ? more : block + more
     let isShort = Self.codings.contains { $0.magic.count > block.count && $0.magic.starts(with: block) }
@@ -38,7 +38,7 @@ struct ListDecoder {
   }
 
   /// - Returns: the next bytes; empty if more input is needed.
-  /// - Throws: where compressed data is damaged, after the text before that.
+  /// - Throws: if compressed data is damaged, after returning the text before the damage.
   mutating func next() throws -> [UInt8] {
     guard isTold else { return [] }
     guard let decoder else {

@@ -1,14 +1,14 @@
 import CurlTransport
 import DownloadModel
 
-/// Judges by its first bytes, and by how many lines are addresses, whether it is a list. A film that was meant to be
-/// downloaded would else be refused line by line.
+/// Judges whether a text is a list, by its first bytes and by how many lines are URLs. Otherwise a film that was meant
+/// to be downloaded would be rejected line by line.
 struct ListDoubt {
-  /// Bad lines before the first address.
+  /// Bad lines before the first URL.
   static let mostAtStart = 8
-  /// Bad lines that are slips in a long list, as long as most lines are addresses.
+  /// Bad lines that count as mistakes in a long list, as long as most lines are URLs.
   static let mostLater = 50
-  /// Bad lines that one address makes up for, beyond those.
+  /// Beyond those, bad lines that are tolerated for each URL.
   private static let badPerAddress = 20
 
   private var addresses = 0
@@ -20,7 +20,7 @@ struct ListDoubt {
     return held.isEmpty ? [] : release()
   }
 
-  /// - Returns: the bad lines to report now; empty while in doubt.
+  /// - Returns: the bad lines to report now; empty while undecided.
   /// - Throws: if it is no list.
   mutating func take(_ line: Rejection) throws(Rejection.NoList) -> [Rejection] {
     bad += 1

@@ -2,37 +2,37 @@ import ArgumentParser
 import DownloadModel
 import FileReceiving
 
-/// How the lists of a run are read.
+/// The options for reading the lists of a run.
 struct ListForm {
   var format: ListFormat?
-  /// Stronger than the list's own address.
+  /// Has priority over the list's own URL.
   var base: Address?
-  /// Of a page's links.
+  /// For a page's links.
   var accepted: [NamePattern] = []
-  /// How far down a page's own folders are read, too.
+  /// To this depth, a page's own folders are read, too.
   var depth = 0
-  /// Whether folders are made of the addresses' paths, and of their hosts.
+  /// Whether folders are made from the URLs' paths, and from their hosts.
   var keepsPaths = false
   var prefixesHost = false
-  /// Whether `--directory` is given or set, which is stronger than a line's `directory=`.
+  /// Whether `--directory` is given or set, which has priority over a line's `directory=`.
   var hasDirectory = false
   /// Whether a URL of the user's or of a plain list may stand for several (`--glob`).
   var expandsRanges = false
-  /// Whether a page of a redirector stands for where it leads.
+  /// Whether a redirector's page is replaced by its target.
   var unwraps = true
-  /// An address with `{}` in it, for each line's text.
+  /// A URL in which `{}` is replaced by each line's text.
   var template: String?
-  /// Takes the text of what is no list of requests.
+  /// Receives the text of a file that is no list of requests.
   var whole: WholeText?
-  /// Paths of what makes a request each, in JSON.
+  /// Paths of the items in JSON; each item makes a request.
   var items: String?
-  /// The path of what names the next page of JSON.
+  /// The path of the next page's URL in JSON.
   var nextField: String?
-  /// Nil for what is found out.
+  /// `nil` to detect the fields.
   var fields: RowFields?
-  /// Which of its lines are this process's; nil for all.
+  /// Selects this process's lines; `nil` for all.
   var shard: Shard?
-  /// Takes each line of a list that is shared out, so that none becomes a request; nil for what is no address.
+  /// Receives each line of a sharded list, so that none becomes a request; `nil` for a line that is no URL.
   var onLine: (@Sendable (Address?) -> Void)?
 
   init() {}
@@ -90,25 +90,25 @@ struct ListForm {
       return byte
     }
     var given = names.compactMapValues(\.self)
-    // Then items are texts.
+    // Without a URL field, items are texts.
     if template != nil, items != nil { given[.url] = given[.url] ?? "" }
     if !given.isEmpty || split != nil { fields = RowFields(names: given, split: split, template: template) }
   }
 
-  /// Else each address of the list would have the login, and be remembered with it.
+  /// Otherwise each URL of the list would have the login, and be remembered with it.
   static func withoutLogin(_ option: String, _ address: Address) throws -> Address {
     guard address.hasCredentials else { return address }
     throw ValidationError(
       "\(option) \(address.redacted) has a login: leave it out there, and give it with --netrc-file or -H.")
   }
 
-  /// Bytes that tell a format, where a list has no line end before.
+  /// Bytes that suffice to detect a format if a list has no earlier line end.
   static let telling = 4096
 
   /// - Parameters:
-  ///   - start: decoded: the first line at least, or `telling` bytes, or all.
+  ///   - start: decoded: at least the first line, or `telling` bytes, or all.
   ///   - name: of the list.
-  ///   - beside: gives a file that stands beside it.
+  ///   - beside: reads a file beside the list.
   /// - Throws: `Rejection.NoList`, or as `beside` does.
   func reader(
     of start: [UInt8], named name: String, _ beside: (String) throws -> [UInt8]? = { _ in nil }
@@ -135,9 +135,10 @@ struct ListForm {
     }
   }
 
-  /// From its first bytes.
+  /// Detects the format from the first bytes.
   func found(in start: [UInt8], named name: String) throws(Rejection.NoList) -> ListFormat {
-    // Most lists begin so, and are spared the rest: but for a bag's, what else does has a tab or an indented line.
+    // Most lists start with http and skip the rest. Other formats that do, except a bag's, have a tab or an indented
+    // line.
     let head = start.prefix(Self.telling)
     if head.starts(with: "http".utf8), fields?.names[.url] == nil, !head.contains(0x09), !head.contains(0),
       !zip(head, head.dropFirst()).contains(where: { $0 == 0x0A && $1 == 0x20 }), !name.hasSuffix("fetch.txt")
@@ -153,7 +154,8 @@ struct ListForm {
     return TableRows.format(of: start, named: name, isAsked: fields?.names[.url] != nil) ?? .lines
   }
 
-  /// Whether the beginning of a list tells its format: its first line, and the next one below what may be a header.
+  /// Whether the first bytes of a list suffice to detect its format: its first line, and the next one after a possible
+  /// header.
   static func tells(_ start: [UInt8]) -> Bool {
     guard let end = start.firstIndex(of: 0x0A) else { return start.count >= telling }
     let isRow = start[..<end].contains { ",;\t".utf8.contains($0) } && start[..<end].firstRange(of: "://".utf8) == nil

@@ -7,10 +7,10 @@ enum ListLine {
   case address(Address, LineOptions?)
   case bad(Rejection.Reason, text: String)
 
-  /// Bytes; servers commonly take addresses of 8 KiB.
+  /// In bytes; servers commonly accept URLs of 8 KiB.
   static let limit = 64 * 1024
 
-  /// - Parameter base: the address of its list, to which the line may be relative.
+  /// - Parameter base: the URL of its list, to which the line may be relative.
   init(_ bytes: some BidirectionalCollection<UInt8>, base: Address? = nil) {
     let content = bytes.trimmed(\.isBlank)
     guard let first = content.first, first != UInt8(ascii: "#") else {
@@ -25,7 +25,7 @@ enum ListLine {
     do {
       self = .address(try Address(utf8: text), nil)
     } catch {
-      // An address has no tab, so only a bad one is searched for options.
+      // A URL has no tab, so only an invalid line is searched for options.
       if error == .controlCharacter, let tab = text.firstIndex(of: 0x09) {
         self = Self.line(text[..<tab], options: text[tab...], base: base)
         return
@@ -45,7 +45,7 @@ enum ListLine {
 
   var address: Address? { if case .address(let address, _) = self { address } else { nil } }
 
-  /// A file whose path, and address, a list gives.
+  /// A file whose path and URL a list gives.
   init(_ address: String, path: String, _ options: LineOptions, base: Address?) {
     var options = options
     self = ListLine(address.utf8, base: base)
@@ -53,12 +53,12 @@ enum ListLine {
     self = options.setPath(path) ? .address(address, options) : .bad(.field("out=\(path)"), text: address.redacted)
   }
 
-  /// Why a line is no text; nil if it is one.
+  /// Why a line is no text; `nil` if it is.
   static func fault(_ bytes: [UInt8]) -> ListLine? {
     if bytes.count > limit {
       return .bad(.tooLong, text: String(shown(String(utf8: bytes)).prefix(80)))
     }
-    // ASCII, which nearly all are, is UTF-8.
+    // ASCII is UTF-8, and nearly all lines are ASCII.
     if bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil { return nil }
     return .bad(.notUTF8, text: shown(String(utf8: bytes)))
   }
@@ -79,7 +79,7 @@ enum ListLine {
     return first.contains(UInt8(ascii: ":"))
   }
 
-  /// A line that is no address may still hold a login or a signature.
+  /// A line that is no URL may still contain a login or a signature.
   static func shown(_ text: String) -> String {
     let text = Redaction.redactedAddress(text)
     return text.count > 120 ? text.prefix(119) + "…" : text
@@ -87,9 +87,9 @@ enum ListLine {
 }
 
 extension Address {
-  /// The address that a page of a known redirector leads to, as one of its parameters says; nil for any other address.
+  /// The URL in a parameter of a known redirector's page; `nil` for any other URL.
   var unwrapped: Address? {
-    // By path first, as most URLs with a query do not match.
+    // By path first, because most URLs with a query do not match.
     guard let query else { return nil }
     let place = path.unicodeScalars.last == "/" ? path.dropLast() : path
     guard let names = Self.redirectors[place]?[site] else { return nil }
@@ -111,7 +111,7 @@ extension Address {
     "/redirect": ["t.umblr.com": ["z"], "youtube.com": ["q"]], "/url": ["google": ["url", "q"]],
   ]
 
-  /// The host without the labels that its pages do without; one for all of Google's (google.de, google.co.uk).
+  /// The host without insignificant labels; one name for all of Google's (google.de, google.co.uk).
   private var site: String {
     let labels = host.split(separator: ".").drop { ["www", "m", "images"].contains($0) }
     let ending = labels.dropFirst()

@@ -23,7 +23,7 @@ struct ListOptions: ParsableArguments {
   @Option("shard") var shard: ShardArgument?
   @Option("shard-by") var shardBy: Shard.Unit?
 
-  /// A list from standard input is kept as lines, whatever it was written in.
+  /// A list from standard input is stored as lines, whatever its format was.
   mutating func areThoseOfLines() {
     format = nil
     base = nil

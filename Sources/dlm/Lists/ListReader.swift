@@ -5,10 +5,11 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-// Long because: the way from a list's bytes to its requests, page by page, and what may go wrong on it, stand here.
+// Long because: it reads a list's bytes into requests, page by page, and handles each failure on the way.
 
-/// The requests of a run, in the order in which sources were named. Lists are read in blocks as requests are wanted, so
-/// that a slow pipe holds up nothing else and an endless one is never held in memory; on a thread that may wait.
+/// The requests of a run, in the order in which sources were named. Lists are read in blocks as requests are needed, so
+/// that a slow pipe blocks nothing else and an endless one is never held in memory. An actor on a thread that may
+/// block.
 actor ListReader: RequestSource {
   private nonisolated let executor = BlockingExecutor(label: "list-reader")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -29,7 +30,7 @@ actor ListReader: RequestSource {
   private var open: OpenList?
   private var expansion: Expansion?
 
-  /// URLs of a range that are still to come.
+  /// The remaining URLs of a range.
   private struct Expansion {
     var ranges: URLRanges
     let line: Int?
@@ -40,7 +41,7 @@ actor ListReader: RequestSource {
   }
 
   private struct Buffer {
-    /// The next one is last, to be taken without a copy.
+    /// The next request is last, so that it is taken without a copy.
     var requests: [DownloadRequest] = []
     var isComplete = false
     var outlook = SourceOutlook(goesOn: true, hasFirst: false)
@@ -48,11 +49,11 @@ actor ListReader: RequestSource {
 
   struct Reading {
     var count: Int
-    /// Nil unless the last source was read to its end, and none broke off.
+    /// `nil` unless the last source was read to its end, and none broke off.
     var listDigest: String?
-    /// The list from standard input is kept.
+    /// Whether the list from standard input is stored.
     var isKept = false
-    /// Some of its addresses had logins, which are not kept.
+    /// Whether some of its URLs had logins, which are not stored.
     var spooledLogins = false
   }
 
@@ -66,15 +67,15 @@ actor ListReader: RequestSource {
     var length: Int64 = 0
     var decoder = ListDecoder()
     var start: [UInt8] = []
-    /// Nil until its first bytes have told the format.
+    /// `nil` until its first bytes have shown the format.
     var reader: (any ListFormatReader)?
-    /// Whether its format, and what was found in it, was said.
+    /// Whether its detected format and fields were reported.
     var isSaid = false
     var doubt = ListDoubt()
     var hasEnded = false
-    /// The addresses of its pages up to this one.
+    /// The URLs of its pages up to this one.
     var pages: Set<Address> = []
-    /// Behind a range of URLs.
+    /// Entries after a range of URLs.
     var rest: ArraySlice<ListEntry> = []
     var isAtEnd: Bool { hasEnded && !decoder.isPending && rest.isEmpty }
     var base: Address? {
@@ -91,9 +92,9 @@ actor ListReader: RequestSource {
   /// - Parameters:
   ///   - names: numbers the names of the whole run.
   ///   - first: the number of its first request.
-  ///   - wantsWholeLines: leaves out a last line without its end, since more of it may come.
-  ///   - countsOnly: has the feed told how many there are, and gives none.
-  ///   - followsFiles: reads no pipe, for which it would wait.
+  ///   - wantsWholeLines: skips a last line without its end, because more of it may follow.
+  ///   - countsOnly: reports the number of requests to the feed, and returns none.
+  ///   - followsFiles: reads no pipe, because it would wait for it.
   ///   - onRead: called after each block, on the reader's thread.
   init(
     _ sources: [Source], _ marks: RequestMarks = RequestMarks(), feed: ProgressFeed = ProgressFeed(),
@@ -134,19 +135,19 @@ actor ListReader: RequestSource {
     return await reader.listDigest
   }
 
-  /// Equal for equal addresses in equal order; meaningful once all is read.
+  /// Equal for equal URLs in equal order; valid once all is read.
   var listDigest: String { made.listed.text() }
 
-  /// Of all lines, also those of other shards; nil where the list is not shared out.
+  /// Covers all lines, including those of other shards; `nil` if the list is not sharded.
   var share: JSONValue? { made.form.shard?.json(of: &made.whole) }
 
-  /// Lists from https that name files by http.
+  /// Lists from https that contain http URLs.
   var downgrading: Set<String> { made.downgrading }
 
   private var isAtEnd: Bool { open == nil && sources.isEmpty && expansion == nil }
   var isWhole: Bool { isAtEnd && !made.isBrokenOff }
 
-  // MARK: What was read
+  // MARK: Requests that were read
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
     while true {
@@ -170,17 +171,17 @@ actor ListReader: RequestSource {
     }
   }
 
-  /// The rest of the list is not read.
+  /// Skips the rest of the list.
   nonisolated func stop() {
     interruption.raise()
     put(Buffer(isComplete: true))
   }
 
-  /// A stopped source stays stopped, also if a block was on its way.
+  /// A stopped source stays stopped, even if a block was being read.
   private nonisolated func put(_ more: Buffer) { buffer.withLock { if !$0.isComplete { $0 = more } } }
 
   private func refill() {
-    // Another lane may have done so. Its empty array is filled again, as each new one would take other memory.
+    // Another lane may have done so. Its empty array is reused, because each new one would use other memory.
     var (requests, mustFill) = buffer.withLock { buffer in
       defer { if buffer.requests.isEmpty { buffer.requests = [] } }
       return buffer.requests.isEmpty ? (buffer.requests, !buffer.isComplete) : ([], false)
@@ -188,7 +189,7 @@ actor ListReader: RequestSource {
     guard mustFill else { return }
     var weight = 0
     while mayRead(beyond: weight), case let count = requests.count, readBlock(into: &requests) {
-      // 16 KiB of hashes weigh as much as a request: 64 MiB of them are enough.
+      // 16 KiB of hashes count like a request: 64 MiB of them are enough.
       weight += requests[count...].reduce(requests.count - count) { $0 + ($1.pieces?.hashes.count ?? 0) >> 14 }
     }
     let isComplete = interruption.isRaised || isAtEnd
@@ -206,8 +207,8 @@ actor ListReader: RequestSource {
         isKept: made.spool?.isKept ?? false, spooledLogins: made.spool?.hadLogins ?? false))
   }
 
-  /// The first request is waited for. More are added while that needs no wait, up to a bound on memory, so that the
-  /// length of a list is known early.
+  /// Waits for the first request. More are added while that needs no wait, up to a memory limit, so that the length of
+  /// a list is known early.
   private func mayRead(beyond count: Int) -> Bool {
     !interruption.isRaised && (count == 0 || count < 512 && isReadableAtOnce)
   }
@@ -220,7 +221,7 @@ actor ListReader: RequestSource {
     }
   }
 
-  /// Bytes, few because the lines of a block stand in memory in several forms at once.
+  /// In bytes; small, because the lines of a block are in memory in several forms at once.
   private static let blockSize = 4 * 1024
 
   // MARK: A source
@@ -267,7 +268,7 @@ actor ListReader: RequestSource {
     return true
   }
 
-  /// - Returns: whether an address of the user's stands for several, or does so wrongly.
+  /// - Returns: whether a user's URL contains a range, valid or not.
   private func takeRanges(of text: String, _ source: Source) -> Bool {
     do {
       guard let ranges = try URLRanges(in: Array(text.utf8)) else { return false }
@@ -278,7 +279,7 @@ actor ListReader: RequestSource {
     return true
   }
 
-  /// Takes some URLs of a range, so that a long one is not held in memory; one that cannot be used ends it.
+  /// Takes some URLs of a range, so that a long one is not held in memory; an invalid URL ends it.
   private func expand(_ expansion: Expansion, into requests: inout [DownloadRequest]) {
     var rest = expansion
     self.expansion = nil
@@ -299,7 +300,7 @@ actor ListReader: RequestSource {
     case .address: return nil
     case .standardInput: return OpenList(source: source, bytes: .file(.standardInput), form: made.form)
     case .list(let path):
-      // A pipe without a writer is waited for where that can be interrupted, and then read as any other.
+      // A pipe without a writer is waited for where that can be interrupted, and then read like any other.
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
       if followsFiles, !file.isRegularFile { throw Errno.illegalSeek }
       _ = fcntl(file.rawValue, F_SETFL, 0)
@@ -325,7 +326,7 @@ actor ListReader: RequestSource {
 
   private static let mostPages = 10_000
 
-  /// - Returns: nil where no further page of JSON is named.
+  /// - Returns: `nil` if no further page of JSON is named.
   private func nextPage(of list: OpenList) throws(DownloadError) -> OpenList? {
     guard case .arriving(let arriving) = list.bytes, let home = list.address, let fetching,
       var reader = list.reader as? JSONItems, let text = reader.next ?? arriving.bytes.next, !text.isEmpty
@@ -350,7 +351,7 @@ actor ListReader: RequestSource {
       reader: reader, isSaid: true, pages: pages)
   }
 
-  /// - Returns: the page of the next folder that `--depth` reaches; nil where none is left.
+  /// - Returns: the page of the next folder within `--depth`; `nil` if none is left.
   private func nextFolder(of list: OpenList) throws -> OpenList? {
     guard let home = list.address, let fetching, var page = list.reader as? MarkupList, page.folders != nil
     else { return nil }
@@ -380,7 +381,7 @@ actor ListReader: RequestSource {
 
   // MARK: A list
 
-  /// Reports a folder that cannot be read; the reader goes on with the others.
+  /// Reports a folder that cannot be read; the reader continues with the others.
   private func readPage(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
     do { try read(&list, into: &requests) } catch let error as DownloadError {
       guard (list.reader as? MarkupList)?.folders?.isBelow == true else { throw error }
@@ -416,7 +417,7 @@ actor ListReader: RequestSource {
     }
   }
 
-  /// - Returns: none when the wait was interrupted, or the block ends within one.
+  /// - Returns: empty if the wait was interrupted, or the block ends within an entry.
   private func nextEntries(of list: inout OpenList) throws -> [ListEntry] {
     if !list.decoder.isPending {
       guard let block = try nextBlock(of: list.bytes, of: list.source, at: list.offset) else { return [] }
@@ -437,7 +438,7 @@ actor ListReader: RequestSource {
     var reader =
       try list.reader
       ?? list.form.reader(of: list.start, named: list.source.name) { try self.text(of: $0, beside: list) }
-    // Else what it holds of the list would be copied.
+    // Otherwise its buffered part of the list would be copied.
     list.reader = nil
     defer { list.reader = reader }
     var entries = bytes.isEmpty ? [] : try reader.take(bytes, base: base)
@@ -453,7 +454,7 @@ actor ListReader: RequestSource {
     return entries
   }
 
-  /// - Returns: empty at the end; nil when the wait was interrupted.
+  /// - Returns: empty at the end; `nil` if the wait was interrupted.
   private func nextBlock(of bytes: OpenList.Bytes, of source: Source, at offset: Int64) throws -> [UInt8]? {
     switch bytes {
     case .file(let file):
@@ -472,7 +473,7 @@ actor ListReader: RequestSource {
     }
   }
 
-  /// - Returns: nil where a list has no such file beside it.
+  /// - Returns: `nil` if a list has no such file beside it.
   private func text(of name: String, beside list: OpenList) throws -> [UInt8]? {
     guard case .arriving(let arriving) = list.bytes else {
       return FileDescriptor.bytes(of: FilePath(list.source.name).folder.appending(name), upTo: WholeText.limit)
@@ -519,7 +520,7 @@ actor ListReader: RequestSource {
     onFormat("\(what) unwrapped from \(hosts.sorted().joined(separator: ", ")); --no-unwrap downloads those pages")
   }
 
-  // MARK: What is wrong
+  // MARK: Errors
 
   /// - Parameter line: the last one that was read.
   private func breakOff(_ source: Source, after line: Int? = nil, _ error: any Error) {
@@ -562,13 +563,13 @@ private struct ListedRequests: ~Copyable {
   private(set) var hasFirst = false
   private(set) var expected = ExpectedSizes()
   private(set) var downgrading: Set<String> = []
-  /// `LineOptions.usableMirrors` left so many out since that was said last.
+  /// Mirrors that `LineOptions.usableMirrors` has skipped since the last report.
   var unusedMirrors = 0
-  /// What other addresses had since the last report.
+  /// URLs that were unwrapped since the last report.
   var unwrapped: (count: Int, hosts: Set<String>, last: Address)?
-  /// The addresses of its requests.
+  /// The URLs of its requests.
   var listed = LinesDigest()
-  /// All lines of a list that is shared out, and how many of them are this process's.
+  /// All lines of a sharded list, and the number of this process's lines.
   var whole = LinesDigest()
   private var taken = 0
 
@@ -580,8 +581,8 @@ private struct ListedRequests: ~Copyable {
   }
 
   /// Counts a line for the whole list.
-  /// - Parameter address: nil if the text is not a URL.
-  /// - Returns: whether it is of this process's share.
+  /// - Parameter address: `nil` if the text is not a URL.
+  /// - Returns: whether it belongs to this process's share.
   mutating func takes(_ text: String, of address: Address? = nil) -> Bool {
     guard let shard = form.shard else { return true }
     if form.onLine?(address) != nil { return false }
@@ -591,8 +592,8 @@ private struct ListedRequests: ~Copyable {
     return isTaken
   }
 
-  /// - Parameter list: its list's address; nil where the user wrote the list.
-  /// - Parameter naming: who chose its names, as its format says.
+  /// - Parameter list: its list's URL; `nil` if the user wrote the list.
+  /// - Parameter naming: who chose its names, according to its format.
   /// - Throws: if the same file was requested with other header lines, or the list may not send its header lines there.
   mutating func request(
     _ address: Address, _ options: LineOptions?, from source: Source, at list: Address?, _ naming: Provenance
@@ -602,7 +603,7 @@ private struct ListedRequests: ~Copyable {
     var options = options
     if marks.form.unwraps, options?.headerLines.isEmpty != false, let inner = address.unwrapped {
       unwrapped = ((unwrapped?.count ?? 0) + 1, (unwrapped?.hosts ?? []).union([address.host]), inner)
-      // As behind a redirect, the user's header lines and logins do not go there.
+      // As after a redirect, the user's header lines and logins do not go there.
       address = inner
       provenance = .stranger
     }
@@ -625,7 +626,7 @@ private struct ListedRequests: ~Copyable {
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     listed.add(address.key)
     if source == .standardInput {
-      // The kept list is of dlm's own format: names go into it as they were cleaned.
+      // The stored list is in dlm's own format: names are stored as they were cleaned.
       var kept = options ?? LineOptions()
       kept.name = request.outputName
       kept.folder = request.folder
@@ -645,7 +646,7 @@ private struct ListedRequests: ~Copyable {
     if let size { expected.add(size) }
   }
 
-  /// - Returns: what to say of this share; once.
+  /// - Returns: a message about this share; once.
   mutating func end() -> String? {
     sizes = nil
     defer { taken = 0 }

@@ -1,9 +1,9 @@
 import DownloadModel
 import Glibc
 
-/// A pattern of `--first`, as the shell's (fnmatch(3)): `*`, `?`, `[a-z]`, `[!a-z]`, `\`. Its components are compared
-/// with as many last ones of the address's path, or with all if it begins with a slash. `*` does not pass a slash;
-/// paths are percent-decoded; a bracket that is never closed stands for itself, and so does a `\` at the end.
+/// A pattern of `--first`, as in the shell (fnmatch(3)): `*`, `?`, `[a-z]`, `[!a-z]`, `\`. Its components are compared
+/// with the same number of last components of the URL's path, or with all if it starts with a slash. `*` does not match
+/// a slash; paths are percent-decoded; an unclosed bracket is literal, and so is a `\` at the end.
 struct NamePattern {
   private let components: [String]
   private let isWhole: Bool
@@ -32,6 +32,6 @@ struct NamePattern {
     return fnmatch(pattern, text, 0) == 0
   }
 
-  /// A locale whose characters (LC_CTYPE) are Unicode's; 0 where the system has none.
+  /// A locale with Unicode characters (LC_CTYPE); 0 if the system has none.
   private static let unicode = Int(bitPattern: newlocale(1, "C.UTF-8", nil))
 }

@@ -2,8 +2,8 @@ import CurlTransport
 import DownloadModel
 import FileReceiving
 
-/// The folders below a page on its own server, as far down as `--depth` says. Each is read once, the nearest first, so
-/// that links in circles end.
+/// The folders below a page on its own server, to the depth of `--depth`. Each is read once, the nearest first, so that
+/// cyclic links end.
 struct PageFolders {
   private struct Folder {
     /// As written in URLs, with slashes at both ends.
@@ -11,11 +11,11 @@ struct PageFolders {
     let depth: Int
   }
 
-  /// Pages, the first one too.
+  /// Pages, including the first one.
   static let most = 10_000
 
   private let depth: Int
-  /// Whether files get the folders that they have below the page.
+  /// Whether files go into the same folders as below the page.
   private let namesFolders: Bool
   private var page: Address?
   private var found: [Folder] = []
@@ -25,7 +25,7 @@ struct PageFolders {
   private(set) var isCut = false
   /// Paths that the server's robots.txt forbids.
   private(set) var forbidden: [String] = []
-  /// Nil until it has been asked for.
+  /// `nil` until it has been requested.
   var robots: RobotsRules?
 
   init(depth: Int, namesFolders: Bool) { (self.depth, self.namesFolders) = (depth, namesFolders) }
@@ -48,7 +48,7 @@ struct PageFolders {
       && !address.path.lowercased().replacing("%2e", with: ".").contains("/../")
   }
 
-  /// - Parameter address: a folder's. Its query is dropped: it only shows the same page in another order.
+  /// - Parameter address: a folder's URL. Its query is dropped: it only shows the same page in another order.
   mutating func add(_ address: Address) {
     guard found[current].depth < depth, hold(address) else { return }
     let path = String(address.path)
@@ -58,7 +58,7 @@ struct PageFolders {
     found.append(Folder(path: path, depth: found[current].depth + 1))
   }
 
-  /// - Returns: nil if none is left.
+  /// - Returns: `nil` if none is left.
   mutating func next() -> Address? {
     while hasMore {
       current += 1
@@ -70,7 +70,7 @@ struct PageFolders {
     return nil
   }
 
-  /// Where a file goes; nil for no folder of its own.
+  /// The folder of a file; `nil` for none.
   func folder(of file: Address) -> String? {
     guard namesFolders, hold(file), let top = found.first else { return nil }
     return FileNaming.folder(

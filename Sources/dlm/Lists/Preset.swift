@@ -8,7 +8,7 @@ extension [Source] {
   private static let lookahead = 1000
 
   /// Whether files or lists of these sources have the origin of a URL, so that the user's header lines, which are for
-  /// that origin, may be sent there too (HTTP rule 49). Lists that can be read once only are not looked at.
+  /// that origin, may be sent there, too (HTTP rule 49). Lists that can be read only once are skipped.
   func haveOrigin(of url: String, _ form: ListForm) async -> Bool {
     guard let address = ListLine(url.utf8).address else { return false }
     for source in self {
@@ -29,17 +29,16 @@ extension [Source] {
   }
 }
 
-/// How a publisher's lists are written. `zenodo:3520874` is a list at an address.
+/// The format of a publisher's lists. `zenodo:3520874` is a list at a URL.
 struct Preset {
   let name: String
   private let format: ListFormat
-  /// The address of a list; {} is the id.
+  /// The URL of a list; {} is the id.
   private let list: String
-  /// What options of those names would say, but that `base` is whatever stands before values that are no addresses; {}
-  /// is the id.
+  /// Values for the options of those names, except that `base` is the prefix of values that are no URLs; {} is the id.
   private let options: [String: String]
 
-  /// - Parameter line: `NAME FORMAT ADDRESS` and options: `items=files[] url-field=links.self`.
+  /// - Parameter line: `NAME FORMAT URL` and options: `items=files[] url-field=links.self`.
   init?(_ line: String) {
     let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
     guard words.count > 2, let format = ListFormat(rawValue: words[1]) else { return nil }
@@ -52,7 +51,7 @@ struct Preset {
     if !options.allSatisfy({ known.contains($0.key) && !$0.value.isEmpty }) { return nil }
   }
 
-  /// Those of the user's own settings folder, a line each.
+  /// Presets of the user's own settings folder, one a line.
   private static let own: [Preset] = {
     let path = XDGFolders().config?.appending("presets.conf").string ?? ""
     guard access(path, F_OK) == 0 else { return [] }
@@ -71,12 +70,12 @@ struct Preset {
   }()
 
   // Common Crawl, "Get started": a line is a path; the id is CC-MAIN-2024-10/warc. Croissant 1.0, FileObject:
-  // contentSize may be rounded, and is left out. ENA Portal API, filereport: several files of a run are separated by
+  // contentSize may be rounded, and is ignored. ENA Portal API, filereport: several files of a run are separated by
   // semicolons. GDC API User's Guide, "Downloading Files": the id is one UUID, or several with commas. Hugging Face,
   // Hub API, /api/models and /api/datasets with blobs=true: small files have no checksum. Internet Archive, "Item
   // Metadata API: Read": the list of files itself has no sha1. STAC Item, ItemCollection and API: the size is of the
   // file extension. The dumpstatus.json of a dump of Wikimedia; the id is enwiki/20250801. Zenodo REST API: a record,
-  // or what a search finds (?q=…).
+  // or the result of a search (?q=…).
   private static let table = """
     commoncrawl lines https://data.commoncrawl.org/crawl-data/{}.paths.gz base=https://data.commoncrawl.org/
     croissant json {} items=distribution[] url-field=contentUrl checksum-field=sha256 \
@@ -102,13 +101,13 @@ struct Preset {
     url-field=links.self name-field=key checksum-field=checksum size-field=size
     """
 
-  /// Accessions of runs, experiments, samples and studies, which ENA has of NCBI and DDBJ too.
+  /// Accessions of runs, experiments, samples and studies; ENA has those of NCBI and DDBJ, too.
   private static let accessions =
     """
     DRP DRR DRS DRX ERP ERR ERS ERX PRJDB PRJEB PRJNA SAMD SAMEA SAMN SRP SRR SRS SRX
     """.split(separator: " ")
 
-  /// - Returns: `ena:SRR000001` for `SRR000001`, `zenodo:1` for `doi:10.5281/zenodo.1`; any other source as it is.
+  /// - Returns: `ena:SRR000001` for `SRR000001`, `zenodo:1` for `doi:10.5281/zenodo.1`; any other source unchanged.
   static func fullName(of source: String) -> String {
     let letters = source.prefix { $0.isASCII && $0.isLetter }
     let number = source[letters.endIndex...]
@@ -121,10 +120,10 @@ struct Preset {
     return name + source.dropFirst(short.count)
   }
 
-  /// What `name:id` means. Nothing if it may hold a secret, since it is remembered as it stands.
+  /// Resolves `name:id`. `nil` if it may contain a secret, because it is remembered unchanged.
   static func named(by source: String) -> (preset: Preset, id: String, address: String)? {
     let parts = fullName(of: source).split(separator: ":", maxSplits: 1)
-    // Most are addresses of the web.
+    // Most are web URLs.
     guard parts.count == 2, !parts[1].hasPrefix("//"), let preset = Preset(argument: String(parts[0])),
       Redaction.redactedAddress(source) == source
     else { return nil }
@@ -132,8 +131,8 @@ struct Preset {
   }
 
   /// - Parameters:
-  ///   - given: what the user said, which is stronger.
-  ///   - id: nil for a list that is at hand.
+  ///   - given: the user's options, which have priority.
+  ///   - id: `nil` for a list that is a file.
   func form(_ given: ListForm, id: String? = nil) -> ListForm {
     var form = given
     form.format = given.format ?? format
@@ -165,7 +164,7 @@ extension Preset: ExpressibleByArgument {
   }
 
   static var allValueStrings: [String] {
-    // By bytes, since each start needs them for the help.
+    // By bytes, because each start of the program needs them for the help.
     table.utf8.split(separator: 0x0A).map { String(Substring($0.prefix { $0 != 0x20 })) }
   }
   var defaultValueDescription: String { name }

@@ -6,19 +6,19 @@ struct RequestMarks {
   var form = ListForm()
   var outputName: String?
   var checksum: ContentDigest?
-  /// Those of `--checksums`, by name.
+  /// The checksums of `--checksums`, by name.
   var checksums: ChecksumList?
   var first: [NamePattern] = []
-  /// Where the index is, if its sizes are wanted.
+  /// The index's folder, if its sizes are needed.
   var indexFolder: FilePath?
 
-  /// Whether a checksum of the user's, beside those of its line, proves a file.
+  /// Whether a checksum given by the user, in addition to those of its line, proves a file.
   func isProvable(_ address: Address, _ options: LineOptions?) -> Bool {
     let name = options?.name ?? outputName ?? FileNaming.name(of: address)
     return (checksum ?? checksums?.digest(of: name))?.algorithm.findsForgery == true
   }
 
-  /// Nil for a request that has none, as most.
+  /// `nil` for most requests, which have no such options.
   /// - Parameter naming: who chose its names: not the user in another program's list, whoever named the list.
   func wishes(
     of address: Address, _ options: LineOptions?, from provenance: Provenance, naming: Provenance

@@ -1,10 +1,10 @@
 import DownloadModel
 
-/// What a server's robots.txt (RFC 9309) says to dlm of the pages that `--depth` would read.
+/// The rules of a server's robots.txt (RFC 9309) for dlm, for the pages that `--depth` would read.
 struct RobotsRules {
   private struct Rule {
     let isAllowed: Bool
-    /// The pattern, between its asterisks.
+    /// The pattern's parts between asterisks.
     let pieces: [String]
     let isToEnd: Bool
 
@@ -36,7 +36,7 @@ struct RobotsRules {
   /// Bytes that are read (RFC 9309 §2.5).
   static let most = 500 << 10
 
-  /// - Parameter text: empty for a server that has no such file: it allows all.
+  /// - Parameter text: empty if a server has no such file: then all is allowed.
   init(_ text: [UInt8]) {
     var groups: [String: [Rule]] = [:]
     var agents: Set<String> = []
@@ -63,7 +63,7 @@ struct RobotsRules {
     rules = groups["dlm"] ?? groups["*"] ?? []
   }
 
-  /// Of several rules the longest counts, of equal ones the one that allows.
+  /// The longest matching rule counts; of equal ones, the one that allows.
   func allow(_ path: String) -> Bool {
     let longest = rules.filter { $0.matches(path) }
       .max { ($0.length, $0.isAllowed ? 1 : 0) < ($1.length, $1.isAllowed ? 1 : 0) }

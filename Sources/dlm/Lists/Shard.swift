@@ -3,20 +3,20 @@ import DownloadModel
 import Synchronization
 import TerminalProgress
 
-/// A share of a list, for one of several processes that need not know of one another. An address's shard is a function
-/// of the address, the number of shards and the hosts that go by line alone, so equal addresses are in one.
+/// A share of a list, for one of several independent processes. A URL's shard is a function of the URL, the number of
+/// shards and the hosts that are split by line, so equal URLs are in one.
 struct Shard: Equatable {
-  /// What is kept together (`--shard-by`).
+  /// The unit that is kept together (`--shard-by`).
   enum Unit: String, Choice, Decodable { case line, host }
 
-  /// Of the function that shares out: under one number, no address ever changes its shard.
+  /// Number of the sharding function: under one number, no URL ever changes its shard.
   var function: Int { byLine?.isEmpty == false ? 2 : 1 }
 
-  /// From 1; mostly one.
+  /// From 1; usually one number.
   let numbers: ClosedRange<Int>
   let count: Int
   var unit = Unit.line
-  /// Hosts that would make one shard too long, so that their lines go to all; nil if not searched.
+  /// Hosts that would make one shard too long, so that their lines go to all; `nil` if not searched.
   var byLine: Set<String>?
 
   func takes(_ address: Address) -> Bool {
@@ -25,7 +25,7 @@ struct Shard: Equatable {
     return takes(byLine?.contains(host) == true ? address.resource : host)
   }
 
-  /// Also a line that is no address, so that one process alone tells of it.
+  /// Also for a line that is no URL, so that only one process reports it.
   func takes(_ text: String) -> Bool { numbers.contains(Self.number(of: text, among: count)) }
 
   func name(of list: String) -> String { "shard \(ShardArgument.these(numbers, of: count)) of \(list)" }
@@ -40,12 +40,12 @@ struct Shard: Equatable {
     ])
   }
 
-  /// Of what one process may use of the hosts that go by line, as all together are to use no more.
+  /// This process's connection limits for the hosts that are split by line, whose total for all processes is limited.
   func ceilings(of most: Int) -> [String: Int] {
     (byLine ?? []).reduce(into: [:]) { $0[$1] = max(1, Int(Double(most) * Double(numbers.count) / Double(count))) }
   }
 
-  /// What to do where a host that stays together has made a share twice as long as it should be, or longer.
+  /// A suggestion if a host that stays together has made a share at least twice as long as it should be.
   /// - Parameters:
   ///   - taken: lines of this process's share.
   ///   - lines: of the whole list.
@@ -56,7 +56,7 @@ struct Shard: Equatable {
       + "line --per-host \(max(1, Settings.mostPerHost / count)) shares it out"
   }
 
-  /// FNV-1a, mixed by the finalizer of MurmurHash3 (as its last bytes would hardly reach the upper bits), scaled.
+  /// FNV-1a, mixed by the finalizer of MurmurHash3 (because its last bytes would hardly reach the upper bits), scaled.
   static func number(of text: String, among count: Int) -> Int {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -67,7 +67,7 @@ struct Shard: Equatable {
 }
 
 extension ListForm {
-  /// Looks for hosts that must go by line, if the list can be read twice, and gives what to say of them.
+  /// Finds hosts that must be split by line, if the list can be read twice. Returns messages about them.
   mutating func findHostsByLine(in sources: [Source]) async -> [String] {
     guard let shard, shard.unit == .host, shard.count > 1, !sources.contains(where: { $0.isReadOnce || $0.isListAt })
     else { return [] }

@@ -3,12 +3,13 @@ import DownloadModel
 import Synchronization
 import TerminalProgress
 
-/// `I/N`, several as `A-B/N`, or `auto`: what the engine of a job array says; `auto/N` where that says not how many.
+/// `I/N`, several as `A-B/N`, or `auto`: the value from the engine of a job array; `auto/N` if it does not give the
+/// number of jobs.
 enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
   case these(ClosedRange<Int>, of: Int)
   case array(of: Int?)
 
-  /// Far beyond any engine's; what is counted with it stays far below an integer's end.
+  /// Far beyond any engine's number; calculations with it stay far below an integer's end.
   private static let most = 1_000_000_000
 
   init?(argument: String) {
@@ -34,8 +35,8 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
     }
   }
 
-  /// What an engine of job arrays sets: a job's number, the first one (or what that is always), the step between two,
-  /// and the last one or their count.
+  /// The variables of a job array engine: a job's number, the first number (or its constant value), the step between
+  /// two, and the last number or the count.
   private struct Engine {
     let number: String
     var first = "1"
@@ -54,14 +55,14 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
     ]
   }
 
-  /// - Throws: `ValidationError` where it is not known which share that is.
+  /// - Throws: `ValidationError` if the share is unknown.
   func shard(by unit: Shard.Unit, _ environment: [String: String]) throws -> Shard {
     let given: Int?
     switch self {
     case .these(let numbers, let count): return Shard(numbers: numbers, count: count, unit: unit)
     case .array(let count): given = count
     }
-    // Bounded, since they are counted with.
+    // Bounded, because calculations follow.
     func value(_ name: String?) -> Int? {
       name.flatMap { Int(environment[$0] ?? $0) }.map { min(max($0, -Self.most), Self.most) }
     }

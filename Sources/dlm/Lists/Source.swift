@@ -3,7 +3,7 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-/// One SOURCE of the command line, known by its form alone.
+/// One SOURCE of the command line, identified by its form alone.
 enum Source: Equatable {
   case standardInput
   case address(String)
@@ -11,14 +11,14 @@ enum Source: Equatable {
   /// `--list`, or a preset's id
   case listAt(String)
 
-  /// - Parameter isList: whether addresses are those of lists (`--list`).
+  /// - Parameter isList: whether URLs are those of lists (`--list`).
   init(_ argument: String, isList: Bool = false) {
     if argument == "-" {
       self = .standardInput
     } else if Preset.named(by: argument) != nil, access(argument, F_OK) != 0 {
       self = .listAt(argument)
     } else if argument.contains("://") || DataAddress.isMeant(argument) || Redaction.isLoginWithoutScheme(argument) {
-      // A login without a scheme is refused as an address, and so neither shown nor remembered.
+      // A login without a scheme is rejected as a URL, and so neither shown nor remembered.
       self = isList ? .listAt(argument) : .address(argument)
     } else {
       self = .list(path: argument)
@@ -29,7 +29,7 @@ enum Source: Equatable {
 
   var isAddress: Bool { if case .address = self { true } else { false } }
 
-  /// As a pipe is.
+  /// True for a pipe, for example.
   var isReadOnce: Bool {
     path.map { FilePath($0).fileType != S_IFREG } ?? (self == .standardInput)
   }

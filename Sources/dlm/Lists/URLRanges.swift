@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// The URLs that a text with sets `{a,b}` and ranges `[001-100]`, `[a-z]`, `[0-100:10]` stands for, as curl has them
-/// (`--glob`): the last one changes fastest, and a backslash makes a bracket a plain one. They are made one by one.
+/// The URLs of a text with sets `{a,b}` and ranges `[001-100]`, `[a-z]`, `[0-100:10]`, as in curl (`--glob`): the last
+/// one changes fastest, and a backslash makes a bracket literal. They are made one at a time.
 struct URLRanges {
   static let most = 1_000_000
 
@@ -18,9 +18,9 @@ struct URLRanges {
   private(set) var count = 1
   private var index = 0
 
-  /// - Parameter line: its options, behind a tab, stay as they are.
-  /// - Returns: nil for a comment, and for a line without brackets.
-  /// - Throws: where a bracket begins no set or range, or too many URLs are meant.
+  /// - Parameter line: options after a tab are kept.
+  /// - Returns: `nil` for a comment, and for a line without brackets.
+  /// - Throws: if a bracket starts no set or range, or there are too many URLs.
   init?(in line: [UInt8]) throws(Wrong) {
     let text = line.trimmed(\.isBlank)
     var rest = text.prefix { $0 != 0x09 }
@@ -37,7 +37,7 @@ struct URLRanges {
         plain.append(byte)
         continue
       }
-      // ASCII puts two behind each bracket the closing one.
+      // In ASCII, a closing bracket is two after its opening one.
       guard let end = rest.firstIndex(of: byte + 2) else { throw Wrong(why: "a bracket is never closed") }
       let content = rest[..<end]
       let part = byte == UInt8(ascii: "{") ? Self.set(content) : Self.range(content)
@@ -84,7 +84,7 @@ struct URLRanges {
     }
   }
 
-  /// Bounded, since it is counted with.
+  /// Bounded, because calculations follow.
   private static func number(_ text: Substring) -> Int? {
     text.utf8.count <= 15 && text.utf8.allSatisfy(\.isDigit) ? Int(text) : nil
   }

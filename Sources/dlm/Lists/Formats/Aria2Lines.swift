@@ -1,17 +1,17 @@
 import DownloadModel
 
-/// aria2's `-i`, which `--save-session` writes: the addresses of one file on a line, separated by tabs, and below it,
-/// indented, its options.
+/// aria2's `-i` format, which `--save-session` writes: the URLs of one file on a line, separated by tabs, followed by
+/// indented lines with its options.
 struct Aria2Lines: LineRule {
   let said: String? = "an aria2 list"
   private var unknown: Set<String> = []
   private var file: (address: Address, options: LineOptions)?
-  /// Whether what follows is of a file that cannot be fetched.
+  /// Whether the following options belong to a file that was rejected.
   private var isRefused = false
 
   var passedOver: [String] { unknown.sorted() }
 
-  /// - Parameter start: of a list.
+  /// - Parameter start: the first bytes of a list.
   static func fits(_ start: String) -> Bool {
     var rule = Self()
     let lines = start.split(whereSeparator: \.endsLine).flatMap { rule.take(String($0), base: nil) } + rule.end()
@@ -55,7 +55,7 @@ struct Aria2Lines: LineRule {
     case "referer": (name, value) = ("header", "Referer: \(value == "*" ? address.key : value)")
     case "user-agent": (name, value) = ("header", "User-Agent: \(value)")
     case "out", "dir", "checksum", "header": break
-    // Else it is no option, and may be a secret.
+    // Any other text is no option, and may be a secret.
     case _ where name.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }) && parts.count > 1:
       if unknown.count < 100 { unknown.insert(name) }
       return []

@@ -1,10 +1,10 @@
 import DownloadModel
 
-/// A field of a table's first rows, or of JSON's first item. Its name and its values tell what it is for.
+/// A field of a table's first rows, or of JSON's first item. Its name and its values show its purpose.
 struct FieldSample {
   /// A column's name, or a path below the item.
   let name: String
-  /// Those that say something.
+  /// Without absent values.
   let values: [String]
 
   init(_ name: String, _ values: [ArraySlice<UInt8>]) {
@@ -14,7 +14,7 @@ struct FieldSample {
 
   // MARK: URLs
 
-  /// What fields of URLs are commonly called; of several the first.
+  /// Common names of URL fields; if several match, the first wins.
   private static let urlNames = [
     "download_url", "downloadurl", "browser_download_url", "file_url", "contenturl", "fastq_ftp", "url", "uri", "href",
     "link",
@@ -31,7 +31,7 @@ struct FieldSample {
     values.allSatisfy { value in !value.contains(" ") && value.contains { "./".contains($0) } }
   }
 
-  /// - Returns: the field of URLs; nil if no field holds any.
+  /// - Returns: the field of URLs; `nil` if no field contains URLs.
   /// - Throws: the candidates, if several do.
   static func urls(of samples: [FieldSample]) throws(Rejection.NoList) -> FieldSample? {
     let held = samples.filter(\.holdsURLs)
@@ -51,15 +51,16 @@ struct FieldSample {
   private static let otherSums = ["blake", "b2sum", "sha3", "sm3", "md4", "ripemd", "tiger"]
   /// Names whose values look like checksums but are not of the file's bytes: GitHub's `sha` names a Git object.
   private static let identifiers = ["id", "key", "sha", "commit", "rev", "revision", "ref", "tag", "token", "version"]
-  /// What a name may say beside that it is of a checksum or size.
+  /// Words that may remain in the name of a checksum or size field.
   private static let plainWords = ["", "file", "content", "data", "download", "expected"]
 
-  /// The name's last step in letters and digits.
+  /// The last step of the name, only letters and digits.
   private static func squeezed(_ name: String) -> String {
     (name.split(separator: ".").last ?? "").lowercased().filter { $0.isLetter || $0.isNumber }
   }
 
-  /// - Returns: whether the name says that the field is of the files of `url`; nil if it is of something else.
+  /// - Returns: true if the name refers to the files of `url`, false if it names no checksum or size, `nil` if it
+  ///   refers to something else.
   private func fits(_ words: [String], _ url: String) -> Bool? {
     let name = Self.squeezed(name)
     let rest = words.reduce(name) { $0.replacing($1, with: "") }
@@ -67,14 +68,14 @@ struct FieldSample {
     return Self.plainWords.contains(rest) || Self.squeezed(url).hasPrefix(rest) ? true : nil
   }
 
-  /// Whether both are of one object, or one is of an object that contains the other's.
+  /// Whether both belong to one object, or one belongs to an object that contains the other's.
   private func isBeside(_ url: String) -> Bool {
     let own = name.split(separator: ".").dropLast()
     let others = url.split(separator: ".").dropLast()
     return zip(own, others).allSatisfy { $0 == $1 }
   }
 
-  /// - Returns: the algorithm of checksums that it holds, and whether all its values are some; nil if none is.
+  /// - Returns: the algorithm of the field's checksums, and whether all its values are checksums; `nil` if none is.
   private var checksums: (algorithm: ContentDigest.Algorithm, areAll: Bool)? {
     let name = Self.squeezed(name)
     let named = ContentDigest.Algorithm.allCases.first { name.contains($0.rawValue) }
@@ -84,7 +85,7 @@ struct FieldSample {
     return found.first.map { ($0, found.count == texts.count) }
   }
 
-  /// - Returns: the field of the checksums of `url`'s files, the strongest of those that say so.
+  /// - Returns: the checksum field of `url`'s files, the strongest one if names identify several.
   static func checksums(of samples: [FieldSample], beside url: String) -> FieldSample? {
     let words = ContentDigest.Algorithm.allCases.map(\.rawValue) + sumNames
     let all = samples.compactMap { sample -> (sample: FieldSample, rank: Int)? in
@@ -94,12 +95,12 @@ struct FieldSample {
       else { return nil }
       return (sample, fits ? algorithm.length : 0)
     }
-    // By content alone only if nothing else may be meant.
+    // Identified by its values alone only if there is no other candidate.
     guard let best = all.map(\.rank).max(), best > 0 || all.count == 1 else { return nil }
     return all.first { $0.rank == best }?.sample
   }
 
-  /// - Returns: the field of the sizes of `url`'s files.
+  /// - Returns: the size field of `url`'s files.
   static func sizes(of samples: [FieldSample], beside url: String) -> FieldSample? {
     samples.first { sample in
       let numbers = sample.values.flatMap { $0.split(separator: ";") }.map { Int64($0) ?? -1 }

@@ -1,14 +1,14 @@
 import DownloadModel
 import FileReceiving
 
-/// Formats of which each line is a file: its address, its path, and what is known of it.
+/// Formats with one file a line: its URL, its path, and its properties.
 struct FileLines: LineRule {
   typealias File = (address: String, path: String, options: LineOptions)
 
   let said: String?
-  /// Gives nil for what is no such line.
+  /// Returns `nil` for a line of another format.
   let file: (_ line: String, _ base: Address?) throws(Rejection.NoList) -> File?
-  /// Lines of the program that is not about a file.
+  /// Lines that the program printed about other matters.
   var isNoise: (_ line: String) -> Bool = { _ in false }
 
   func take(_ text: String, base: Address?) throws(Rejection.NoList) -> [ListLine] {
@@ -44,15 +44,15 @@ struct FileLines: LineRule {
     guard parts.count == 2, words.count >= 2, options.set("size", words[1]),
       words.count == 2 || options.set("checksum", words[2])
     else { return nil }
-    // Of an index, apt does not know it.
+    // apt does not know the size of an index.
     if options.size == 0 { options.size = nil }
     return (parts[0], words[0], options)
   }
 
-  /// A bag's `fetch.txt` (RFC 8493 §2.2.3): `ADDRESS LENGTH PATH`. The checksums are in the manifests beside it.
+  /// A bag's `fetch.txt` (RFC 8493 §2.2.3): `URL LENGTH PATH`. The checksums are in the manifests beside it.
   /// - Parameters:
   ///   - name: of the list.
-  ///   - beside: gives a file that stands beside it.
+  ///   - beside: reads a file beside the list.
   static func bag(named name: String, _ beside: (String) throws -> [UInt8]?) rethrows -> FileLines {
     var sums: [ByteText: ContentDigest] = [:]
     for algorithm in ["sha512", "sha256", "sha1", "md5"] where sums.isEmpty && isBag(name) {
@@ -72,19 +72,19 @@ struct FileLines: LineRule {
   private static func bagged(_ text: String, _ sums: [ByteText: ContentDigest]) -> File? {
     let words = text.split(maxSplits: 2, whereSeparator: \.isWhitespace).map { OptionalWhiteSpace.trimmed($0) }
     guard words.count == 3, words[1] == "-" || Int64(words[1]).map({ $0 >= 0 }) == true else { return nil }
-    // These alone are encoded, in the manifest too.
+    // Only these characters are encoded, also in the manifest.
     let path = [("0A", "\n"), ("0a", "\n"), ("0D", "\r"), ("0d", "\r"), ("25", "%")]
       .reduce(String(words[2])) { $0.replacing("%\($1.0)", with: $1.1) }
     return (String(words[0]), path, LineOptions(size: Int64(words[1]), checksum: sums[ByteText(words[2])]))
   }
 
-  /// Whether a list's name says that its checksums are of BLAKE2; without `--tag` they look like others.
+  /// Whether a list's name says that its checksums are BLAKE2; without `--tag` they look like others.
   static func isBLAKE2(_ name: String) -> Bool {
     let file = name.lowercased().split(separator: "/").last ?? ""
     return file.contains("b2sum") || file.contains("blake2") || file.hasSuffix(".b2")
   }
 
-  /// What `sha256sum` and its like write, of files below an address.
+  /// The output of `sha256sum` and similar programs, for files below a URL.
   static var checksums: FileLines {
     FileLines(said: "a list of checksums") { text, base throws(Rejection.NoList) in
       let line = ChecksumLine(text)

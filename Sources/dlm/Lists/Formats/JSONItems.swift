@@ -1,15 +1,15 @@
 import DownloadModel
 import TerminalProgress
 
-/// The items of JSON documents, one after the other or one a line. Of an item only the wanted values are kept.
+/// The items of JSON documents, consecutive or one a line. Only the wanted values of an item are kept.
 struct JSONItems: ListFormatReader {
-  /// `features[].assets.*` in steps.
+  /// `features[].assets.*` as steps.
   fileprivate typealias Path = [[UInt8]]
 
   var line: Int { scanner.line - 1 }
   private(set) var said: String?
   private(set) var used: String?
-  /// Files that are in another one of the list.
+  /// Files that are contained in another file of the list.
   private var contained = 0
   var note: String? {
     contained == 0 ? nil : "\(Quantity.files(contained)) inside archives not downloaded: the archives are"
@@ -17,7 +17,7 @@ struct JSONItems: ListFormatReader {
   private var scanner = JSONScanner()
   private var fields: RowFields
   private var items: [Path]
-  /// From the top; empty until it is known where URLs are.
+  /// From the top; empty until the URL field is known.
   private var wanted: [(field: RowFields.Field, path: Path)] = []
   private var held: [UInt8] = []
   private var values = RowFields.Values(repeating: nil, count: RowFields.Field.allCases.count)
@@ -25,17 +25,17 @@ struct JSONItems: ListFormatReader {
   private var hasEnded = false
   private var hasURL = false
   private var pages: NextPage?
-  /// Fields of an item without the one of URLs.
+  /// Fields of an item without the URL field.
   private var others: [String] = []
-  /// The address of the page behind this one.
+  /// The URL of the next page.
   var next: String? { pages?.found }
 
-  /// Bytes in which the first item has to be.
+  /// The first item must be within this many bytes.
   private static let room = 256 * 1024
 
   /// - Parameters:
-  ///   - items: paths, of which `|` separates several.
-  ///   - next: the path of the next page's address.
+  ///   - items: one or several paths, separated by `|`.
+  ///   - next: the path of the next page's URL.
   init(_ fields: RowFields, items: String?, next: String? = nil) {
     self.fields = fields
     pages = next.map(NextPage.init)
@@ -68,7 +68,7 @@ struct JSONItems: ListFormatReader {
     .field(fields.names[.url].map { Self.text((items.first ?? []) + Self.path($0)) }, among: others)
   }
 
-  /// Begins another document of the same list.
+  /// Starts another document of the same list.
   mutating func turnPage() {
     scanner = JSONScanner()
     hasEnded = false
@@ -134,16 +134,16 @@ struct JSONItems: ListFormatReader {
     }
   }
 
-  /// A text or number of an item, by its path below that.
+  /// A text or number of an item, with its path below the item.
   private typealias Value = (path: Path, bytes: [UInt8])
 
-  /// Looks for the first item that has a URL: of an array, else the document itself.
-  /// - Parameter isLast: whether no more of the list can be looked at.
-  /// - Throws: the candidates where several fields hold URLs.
+  /// Looks for the first item that has a URL: an element of an array, else the document itself.
+  /// - Parameter isLast: whether no more of the list is available.
+  /// - Throws: the candidates if several fields contain URLs.
   private mutating func find(isLast: Bool) throws(Rejection.NoList) {
     var scanner = JSONScanner()
     var index = 0
-    /// Of the open items, by how deep they are.
+    /// Values of the open items, by their depth.
     var open: [Int: [Value]] = [:]
     var chosen: Int?
     while wanted.isEmpty, let event = try? scanner.next(in: held, at: &index) {
@@ -174,7 +174,7 @@ struct JSONItems: ListFormatReader {
     if wanted.isEmpty, !items.isEmpty, fields.names[.url] != nil { want() }
   }
 
-  /// - Returns: how deep the item around the present value is; nil if it is in none.
+  /// - Returns: the depth of the item around the current value; `nil` if it is in none.
   private func itemDepth(_ scanner: JSONScanner) -> Int? {
     if items.isEmpty { return (scanner.path.lastIndex { !$0.isObject } ?? -1) + 1 }
     return items.first { $0.count <= scanner.path.count && scanner.isAt($0, $0.count) }?.count
@@ -217,7 +217,7 @@ struct JSONItems: ListFormatReader {
   }
 }
 
-/// Looks for a list's next page: the text at a path, or the `href` of what has `rel` "next" there, as STAC has it.
+/// Finds a list's next page: the text at a path, or the `href` of a link there with `rel` "next", as in STAC.
 private struct NextPage {
   var found: String?
   private let path, link, rel, href: JSONItems.Path

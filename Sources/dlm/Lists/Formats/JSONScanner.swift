@@ -1,8 +1,8 @@
 import DownloadModel
 import FoundationEssentials
 
-/// Reads RFC 8259 a block at a time: says what begins and ends, and keeps no more than the path to it and one text.
-/// Behind a value another may follow, as in JSON lines.
+/// Reads JSON (RFC 8259) a block at a time: reports starts and ends, and keeps only the path and one text. A value may
+/// be followed by another, as in JSON lines.
 struct JSONScanner {
   enum Event { case began, ended, text, number, literal }
 
@@ -10,20 +10,20 @@ struct JSONScanner {
 
   struct Level {
     let isObject: Bool
-    /// Where the member's name, or `[]`, stands in `steps`.
+    /// The position of the member's name, or of `[]`, in `steps`.
     var step: Range<Int>
     var count = 0
   }
 
   /// Counted from 1.
   private(set) var line = 1
-  /// Also of what has just begun, and not of what has ended.
+  /// Includes a level that has just started, and excludes one that has ended.
   private(set) var path: [Level] = []
   /// In one array, so that unused names cost no memory of their own.
   private var steps: [UInt8] = []
-  /// Of the last text, name or number; at most one byte more than ListLine's limit.
+  /// The last text, name or number; at most one byte more than ListLine's limit.
   private(set) var text: [UInt8] = []
-  /// Whether a value ended in the line where it began: then the next line can be read whatever is wrong with one.
+  /// Whether a value ended in the line where it started: then a damaged line does not affect the next.
   private(set) var isLines = false
   private var state = State.value
   private var isName = false
@@ -37,8 +37,8 @@ struct JSONScanner {
   private static let literals = ["true", "false", "null"].map { Array($0.utf8) }
   private static let every = Array("*".utf8)
 
-  /// - Returns: nil at the end of the block.
-  /// - Throws: at what cannot be; `index` is not behind the end of its line.
+  /// - Returns: `nil` at the end of the block.
+  /// - Throws: for invalid JSON; `index` is then not behind the end of its line.
   mutating func next(in block: [UInt8], at index: inout Int) throws(Damage) -> Event? {
     while index < block.count {
       let byte = block[index]
@@ -64,10 +64,10 @@ struct JSONScanner {
     return nil
   }
 
-  /// At the end of the last block.
+  /// Called at the end of the last block.
   func finish() throws(Damage) { if !path.isEmpty || state == .text { throw Damage(why: "it ends within a value") } }
 
-  /// Goes on with the next line.
+  /// Continues with the next line.
   mutating func recover() {
     path = []
     steps = []
@@ -76,8 +76,8 @@ struct JSONScanner {
 
   func step(_ level: Level) -> ArraySlice<UInt8> { steps[level.step] }
 
-  /// Whether a path, of which `*` is any step, leads to a level.
-  /// - Parameter depth: how many levels are above it.
+  /// Whether a path, in which `*` is any step, leads to a level.
+  /// - Parameter depth: the number of levels above it.
   func isAt(_ wanted: [[UInt8]], _ depth: Int) -> Bool {
     // From the end, where paths differ.
     wanted.count == depth
@@ -161,7 +161,7 @@ struct JSONScanner {
   private mutating func word() throws(Damage) -> Event {
     state = .after
     if Self.literals.contains(text) { return .literal }
-    // Of what a word is of, only letters stand behind the digits.
+    // A word has letters, digits and signs; only letters are greater than "9", and a number may contain `e`.
     guard text.allSatisfy({ $0 <= UInt8(ascii: "9") || $0 | 0x20 == UInt8(ascii: "e") }) else { throw Self.noJSON }
     return .number
   }

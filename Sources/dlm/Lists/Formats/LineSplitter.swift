@@ -1,13 +1,13 @@
 import DownloadModel
 import Synchronization
 
-/// From blocks of bytes to lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut off
-/// at ListLine's limit plus one, which refuses it.
+/// Splits blocks of bytes into lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut
+/// at ListLine's limit plus one byte, so that it is rejected.
 struct LineSplitter {
   private var rest: [UInt8] = []
   private var isFirst = true
 
-  /// - Parameter block: an empty one is the end, and gives the last line if it had no LF.
+  /// - Parameter block: an empty one is the end, and returns a last line without LF.
   mutating func take(_ block: [UInt8]) -> [[UInt8]] {
     var lines = [[UInt8]]()
     var start = 0

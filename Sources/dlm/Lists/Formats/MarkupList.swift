@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// Lists in XML and HTML, told by their root: Metalink 4 (RFC 5854) and 3, sitemaps and their indexes (sitemaps.org),
-/// the enclosures of RSS 2.0 and Atom (RFC 4287), and the links of a page.
+/// Lists in XML and HTML, recognised by their root: Metalink 4 (RFC 5854) and 3, sitemaps and their indexes
+/// (sitemaps.org), the enclosures of RSS 2.0 and Atom (RFC 4287), and the links of a page.
 struct MarkupList: ListFormatReader {
   private enum Kind: String {
     case metalink, urlset, sitemapindex, rss, feed, html
@@ -22,27 +22,27 @@ struct MarkupList: ListFormatReader {
   private let accepted: [NamePattern]
   private let isPage: Bool
   private var kind: Kind?
-  /// The root's; names of another one mean nothing here.
+  /// The root's namespace; names of other namespaces are ignored.
   private var namespace = ""
-  /// Of each open element: the prefixes of that namespace, empty for names without one.
+  /// For each open element: the prefixes of that namespace, with an empty one for names without prefix.
   private var prefixes: [Set<Substring>] = []
   private static let mostPrefixes = 16
   private var path: [Substring] = []
-  /// What stands in the present element, if it is wanted.
+  /// The text of the current element, if it is wanted.
   private var text: String?
-  /// The attributes of the present element.
+  /// The attributes of the current element.
   private var attributes: [String: String] = [:]
   private var file = MetalinkFile()
-  /// A page's own (`<base href>`).
+  /// The page's own base (`<base href>`).
   private var pageBase: Address?
   private var pageLinks: Set<String> = []
-  /// The first names of a page's links that `--accept` does not take.
+  /// The first names of a page's links that `--accept` does not match.
   private var others: [String] = []
-  /// A page's, which are read, too; nil without `--depth`.
+  /// A page's folders, which are read, too; `nil` without `--depth`.
   var folders: PageFolders?
   private var isDamaged = false
   private var base: Address?
-  /// What the present block gave so far.
+  /// The entries of the current block so far.
   private var entries: [ListEntry] = []
   private static let deepest = 128
   private(set) var line = 0
@@ -57,7 +57,7 @@ struct MarkupList: ListFormatReader {
     if isPage { kind = .html }
   }
 
-  /// Is followed by the page of a folder.
+  /// Prepares for the page of a folder.
   mutating func turnPage() throws(Rejection.NoList) {
     parser = try MarkupParser(isHTML: true)
     pageBase = nil
@@ -66,8 +66,8 @@ struct MarkupList: ListFormatReader {
     isDamaged = false
   }
 
-  /// Nil for what is neither.
-  /// - Parameter takesPages: whether a web page is a list, too, of its links.
+  /// Whether a document is HTML; `nil` if it is neither XML nor HTML.
+  /// - Parameter takesPages: whether a web page is accepted as a list of its links.
   static func isPage(_ start: [UInt8], takesPages: Bool) -> Bool? {
     let text = start.prefix(4096).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
     guard text.first == UInt8(ascii: "<") else { return nil }
@@ -78,14 +78,15 @@ struct MarkupList: ListFormatReader {
     return takesPages ? true : nil
   }
 
-  /// What pages begin with; a browser adds what they leave out.
+  /// Elements with which a page may start; a browser adds those that are omitted.
   private static let pageElements = Set(
     """
     a body center div form h1 h2 h3 head hr html img link meta p pre script span style table title ul
     """.split(separator: " "))
 
   /// - Parameter head: of a document, in lower case.
-  /// - Returns: its first element behind declarations and comments, empty if farther on; nil if it is no markup.
+  /// - Returns: its first element after declarations and comments, empty if it is not in `head`; `nil` if it is no
+  ///   markup.
   private static func root(of head: Substring) -> Substring? {
     var rest = head
     for (start, end) in [("<!--", "-->"), ("<?", "?>"), ("<!", ">")] where rest.hasPrefix(start) {
@@ -110,7 +111,7 @@ struct MarkupList: ListFormatReader {
       switch event {
       case .start(let name, let attributes): try start(name, attributes)
       case .text(let more):
-        // What is too long is no address, and is refused as one.
+        // A longer text is no URL, and is rejected as one.
         if let text, text.utf8.count <= ListLine.limit { self.text = text + more }
       case .end(let name): end(name)
       }
@@ -120,7 +121,7 @@ struct MarkupList: ListFormatReader {
     return entries
   }
 
-  /// - Throws: if `--accept` has taken none.
+  /// - Throws: if `--accept` has matched no link.
   func checkLinks() throws(Rejection.NoList) {
     if !accepted.isEmpty, pageLinks.isEmpty { throw .unmatched(others) }
   }
@@ -139,7 +140,7 @@ struct MarkupList: ListFormatReader {
       namespace = attributes[prefix.isEmpty ? "xmlns" : "xmlns:\(prefix)"] ?? ""
       prefixes = [[prefix]]
     }
-    // HTML's own elements need not end.
+    // HTML elements need no end tag.
     let name = isPage ? full : local(full, attributes)
     if !isPage { path.append(name) }
     self.attributes = attributes
@@ -176,7 +177,7 @@ struct MarkupList: ListFormatReader {
     }
   }
 
-  /// The elements below a Metalink's `<file>`, down to the present one. Elsewhere equal names mean something else:
+  /// The elements below a Metalink's `<file>`, down to the current one. Elsewhere equal names mean something else:
   /// Fedora's lists have the hashes of older versions below `<mm0:alternates>`, and a publisher has a `<url>`.
   private var place: [Substring] { path.lastIndex(of: "file").map { Array(path[($0 + 1)...]) } ?? [] }
 
@@ -192,7 +193,7 @@ struct MarkupList: ListFormatReader {
   }
 
   /// Opens an element.
-  /// - Returns: its name without the prefix of the list's namespace; with a colon, if it is of another one.
+  /// - Returns: its name without the prefix of the list's namespace; with a colon, if it has another namespace.
   private mutating func local(_ full: Substring, _ attributes: [String: String]) -> Substring {
     var own = prefixes.last ?? []
     for (name, value) in attributes where name == "xmlns" || name.hasPrefix("xmlns:") {
@@ -214,9 +215,9 @@ struct MarkupList: ListFormatReader {
 
   private mutating func add(_ content: ListLine) { entries.append(ListEntry(line: line + 1, content: content)) }
 
-  /// What is not to be fetched (`mailto:`), a folder, and the page's order by date are no links to a file.
+  /// URLs that dlm cannot download (`mailto:`), folders, and links that sort the page are no links to files.
   private mutating func addLink(_ text: String?) throws(Rejection.NoList) {
-    // The page of a folder may be a redirect to somewhere else.
+    // The page of a folder may redirect to another place.
     if let folders, self.base.map({ folders.hold($0) }) == false { return }
     let base = pageBase ?? base
     guard let text, !text.isEmpty, text.unicodeScalars.first != "#" else { return }
@@ -238,7 +239,7 @@ struct MarkupList: ListFormatReader {
     add(.address(address, folders?.folder(of: address).map { LineOptions(folder: $0) }))
   }
 
-  /// An address may stand on lines of its own, indented.
+  /// A URL may be on an indented line of its own.
   fileprivate static func line(_ text: String, _ base: Address?) -> ListLine {
     ListLine(text.utf8.filter { $0 >= 0x20 }, base: base)
   }
@@ -249,21 +250,21 @@ private struct MetalinkFile {
   var name: String?
   var size: String?
   var sums: [(algorithm: ContentDigest.Algorithm, text: String)] = []
-  /// The strongest ones.
+  /// The piece hashes of the strongest algorithm.
   private var pieces: (algorithm: ContentDigest.Algorithm, length: Int64, hashes: [UInt8])?
   private var takesPieces = false
-  /// A piece that cannot be used.
+  /// An invalid piece.
   private var badPiece: String?
   private var addresses: [(text: String, rank: Int)] = []
 
-  /// Mirrors beyond these are not needed.
+  /// More mirrors are not needed.
   private static let most = 64
   /// The lowest rank (RFC 5854 §4.1.2.1).
   private static let lowest = 999_999
 
   init(name: String? = nil) { self.name = name }
 
-  /// Version 4 has priorities from 1 on, version 3 preferences up to 100.
+  /// Version 4 has priorities from 1, version 3 preferences up to 100.
   mutating func add(_ address: String, _ attributes: [String: String]) {
     func rank(_ name: String) -> Int? { attributes[name].flatMap(Int.init).map { min(max($0, 0), Self.lowest) } }
     let rank = rank("priority") ?? rank("preference").map { -$0 } ?? Self.lowest
@@ -283,7 +284,7 @@ private struct MetalinkFile {
     takesPieces = true
   }
 
-  /// - Parameter number: from 0 on, as version 3 has it.
+  /// - Parameter number: from 0, as in version 3.
   mutating func addPiece(_ text: String, _ number: String?) {
     guard takesPieces, badPiece == nil, let algorithm = pieces?.algorithm, let bytes = pieces?.hashes.count
     else { return }
@@ -297,7 +298,7 @@ private struct MetalinkFile {
     pieces?.hashes += digest.bytes
   }
 
-  /// Other addresses than those that dlm can fetch (ftp, BitTorrent) do not count, as long as there is one.
+  /// URLs that dlm cannot download (ftp, BitTorrent) are ignored if there is another.
   func content(_ base: Address?) -> ListLine {
     // Equal ranks keep their order.
     let sorted = addresses.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }

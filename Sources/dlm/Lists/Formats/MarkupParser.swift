@@ -1,8 +1,7 @@
 import CMarkup
 import DownloadModel
 
-/// A document of XML or HTML in pieces, by libxml2: no entity but the predefined ones, nothing from elsewhere, and a
-/// bounded depth.
+/// Parses XML or HTML incrementally with libxml2: only predefined entities, no external resources, and a bounded depth.
 final class MarkupParser {
   enum Event {
     case start(Substring, attributes: [String: String])
@@ -11,16 +10,16 @@ final class MarkupParser {
   }
 
   private let parser: UnsafeMutablePointer<dlm_markup>
-  /// Blanks and equals signs since the library told of anything. It holds an element until its end is there, and then
+  /// Blanks and equals signs since the library's last event. It buffers an element until its end arrives, and then
   /// compares each of its attributes with all others.
   private var marks = 0
-  /// False in the texts of a page, which are held, too: behind a `>`.
+  /// False in the texts of a page, which are also buffered: after a `>`.
   private var isInTag = true
 
   private static let mostMarks = 1 << 16
   private static let pieceLength = 4096
 
-  /// - Throws: where libxml2 is not installed.
+  /// - Throws: if libxml2 is not installed.
   init(isHTML: Bool) throws(Rejection.NoList) {
     guard let parser = dlm_markup_new(isHTML ? 1 : 0) else { throw .noLibrary("libxml2", for: "XML or HTML") }
     self.parser = parser
@@ -30,8 +29,8 @@ final class MarkupParser {
 
   /// - Parameters:
   ///   - block: an empty one is the end.
-  ///   - event: is called for each part, in order, with its line.
-  /// - Returns: what is wrong with the document from there on; nil for nothing.
+  ///   - event: called for each part, in order, with its line.
+  /// - Returns: an error in the document from there on; `nil` for none.
   func take(_ block: [UInt8], _ event: (Event, _ line: Int) throws -> Void) rethrows -> String? {
     if block.isEmpty { return try take(piece: block, event) }
     for start in stride(from: 0, to: block.count, by: Self.pieceLength) {
@@ -50,7 +49,7 @@ final class MarkupParser {
   private func take(piece: [UInt8], _ event: (Event, _ line: Int) throws -> Void) rethrows -> String? {
     let trouble = piece.withUnsafeBytes { dlm_markup_take(parser, $0.baseAddress, $0.count) }
     var rest = UnsafeRawBufferPointer(start: parser.pointee.bytes, count: parser.pointee.count)[...]
-    // Each record is whole, since the shim writes it in one call.
+    // Each record is complete, because the shim writes it in one call.
     while rest.count >= 9 {
       func number(_ place: Int) -> Int {
         Int(rest.base.loadUnaligned(fromByteOffset: rest.startIndex + place, as: UInt32.self))

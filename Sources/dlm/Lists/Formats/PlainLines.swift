@@ -1,7 +1,7 @@
 import DownloadModel
 import Synchronization
 
-/// An address a line.
+/// One URL a line.
 struct PlainLines: ListFormatReader {
   private(set) var line = 0
   let isOwnFormat = true
@@ -20,7 +20,7 @@ struct PlainLines: ListFormatReader {
       let text = template.map { Self.filled($0, with: bytes) } ?? bytes
       if expandsRanges, let entry = ranges(in: text) { return entry }
       let content = ListLine(text, base: base)
-      // A blank is longer in an address.
+      // A blank becomes longer in a URL.
       if case .address(let address, nil) = content, address.key.utf8.count > text.count,
         let word = String(utf8: text).firstMatch(of: Self.option)?.1
       {
@@ -31,7 +31,7 @@ struct PlainLines: ListFormatReader {
     }
   }
 
-  /// - Returns: nil for a line without any.
+  /// - Returns: `nil` for a line without ranges.
   private func ranges(in text: [UInt8]) -> ListEntry? {
     if ListLine.fault(text) != nil { return nil }
     do {
@@ -43,7 +43,8 @@ struct PlainLines: ListFormatReader {
     /\s(first|size|out|dir|expect|header|mirror|checksum|md5|sha[0-9]+|crc32c)=/
   }
 
-  /// Encoded but for the slash, as the text may be a path. What is behind a tab stays, and what is blank or no text.
+  /// Encodes all but slashes, because the text may be a path. Options after a tab are kept, and so are blank lines and
+  /// invalid text.
   static func filled(_ template: String, with bytes: [UInt8]) -> [UInt8] {
     let line = bytes.trimmed(\.isBlank)
     if line.isEmpty || line.first == UInt8(ascii: "#") || ListLine.fault(bytes) != nil { return bytes }

@@ -1,10 +1,10 @@
 import DownloadModel
 
-/// Makes requests of named values: the cells of a row, or what is below an item of JSON.
+/// Makes requests from named values: the cells of a row, or the values below a JSON item.
 struct RowFields {
   enum Field: Int, CaseIterable {
     case url, name, checksum, size
-    /// The archive that a file is in, so that it is not downloaded on its own.
+    /// The archive that contains a file, so that the file is not downloaded on its own.
     case container
 
     var option: String { "\(self)-field" }
@@ -13,26 +13,26 @@ struct RowFields {
   /// By field.
   typealias Values = [ArraySlice<UInt8>?]
 
-  /// A column's name or number, or a path below an item; several paths with `|` between.
+  /// A column's name or number, or a path below an item; several paths are separated by `|`.
   var names: [Field: String] = [:]
   /// Fields that a preset named, so that a list may lack them.
   var optional: Set<Field> = []
-  /// In place of a name: the list's checksums or sizes are ignored.
+  /// Used instead of a name: the list's checksums or sizes are ignored.
   static let none = "none"
-  /// Between several values of one cell; found out if nil.
+  /// The separator of several values in one cell; `nil` to detect it.
   var split: UInt8?
-  /// Before a value that is no address but a path.
+  /// Inserted before a value that is a path instead of a URL.
   var prefix: String?
-  /// A URL with `{}` in it, for the value.
+  /// A URL in which `{}` is replaced by the value.
   var template: String?
 
-  /// Whether a value stands for none, as tables have it.
+  /// Whether a value means "none", as is common in tables.
   static func isAbsent(_ value: ArraySlice<UInt8>) -> Bool {
     value.count < 5 && ["", "-", "na", "n/a", "nan", "null", "none"].contains(shown(value).lowercased())
   }
 
   /// Adds fields of checksums and sizes that were not named.
-  /// - Returns: what is said of them.
+  /// - Returns: a message about them.
   mutating func find(in samples: [FieldSample], beside url: String) -> String? {
     var said: [String] = []
     let found = [
@@ -47,7 +47,7 @@ struct RowFields {
     return said.isEmpty ? nil : said.joined(separator: ", ")
   }
 
-  /// - Parameter line: where they begin.
+  /// - Parameter line: the line where the values start.
   func entries(_ values: Values, line: Int, base: Address?) -> [ListEntry] {
     guard let split = split ?? separator(in: values[0] ?? []) else {
       return [ListEntry(line: line, content: content(values, base))]
@@ -56,7 +56,7 @@ struct RowFields {
       value.map { $0.isEmpty ? [] : $0.split(separator: split, omittingEmptySubsequences: false) } ?? []
     }
     let count = parts[0].count
-    // With one value too few, each file would get another's checksum.
+    // If one value were missing, each file would get another's checksum.
     if let field = Field.allCases.first(where: { ![0, count].contains(parts[$0.rawValue].count) }) {
       let why = "\(names[field] ?? "") has \(parts[field.rawValue].count) values for \(count) URLs"
       return [ListEntry(line: line, content: .bad(.row(why), text: values[0].map(Self.shown) ?? ""))]
@@ -66,7 +66,7 @@ struct RowFields {
     }
   }
 
-  /// `host/a;host/b` and `https://h/a;https://g/b` are two URLs each, as ENA's reports have them.
+  /// `host/a;host/b` and `https://h/a;https://g/b` are two URLs each, as in ENA's reports.
   private func separator(in value: ArraySlice<UInt8>) -> UInt8? {
     let semicolon = UInt8(ascii: ";")
     guard prefix == nil, template == nil, value.contains(semicolon) else { return nil }
@@ -100,7 +100,7 @@ struct RowFields {
     if let template { return ListLine(PlainLines.filled(template, with: Array(value))) }
     if value.isEmpty || Self.holdsAddress(value) { return ListLine(value, base: base) }
     if let prefix {
-      // What would end a path, or change it, is encoded.
+      // Characters that would end or change a path are encoded.
       return ListLine(
         prefix.utf8 + value.flatMap { "%#?".utf8.contains($0) ? Array("%\([$0].hexadecimal)".utf8) : [$0] })
     }
@@ -110,7 +110,7 @@ struct RowFields {
   }
 
   static func holdsAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
-    // Not by `firstRange`, which costs ten times what an address does.
+    // Not with `firstRange`, which costs ten times as much as parsing a URL.
     bytes.indices.contains { bytes[$0] == UInt8(ascii: ":") && bytes[$0...].starts(with: "://".utf8) }
       || bytes.starts(with: "data:".utf8)
   }

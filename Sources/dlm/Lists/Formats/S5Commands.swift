@@ -1,14 +1,14 @@
 import DownloadModel
 import FileReceiving
 
-/// What `s5cmd run` takes: a command a line. Those count that copy one public object of S3 to here.
+/// The input of `s5cmd run`: one command a line. Only commands that copy one public S3 object to this machine are used.
 struct S5Commands: LineRule {
   let said: String? = "commands of s5cmd"
   private var others: Set<String> = []
   var passedOver: [String] { others.sorted() }
 
   mutating func take(_ text: String, base: Address?) -> [ListLine] {
-    // Every other part stands in quotes.
+    // Every other part is in quotes.
     let mark = text.first { "\"'".contains($0) } ?? "\""
     let words = text.split(separator: mark, omittingEmptySubsequences: false).enumerated()
       .flatMap { $0.isMultiple(of: 2) ? $1.split(whereSeparator: \.isWhitespace) : [$1] }
@@ -23,7 +23,7 @@ struct S5Commands: LineRule {
     guard parts.count == 2, !source.contains(where: { "*?[".contains($0) }) else {
       return [.bad(.row("dlm lists no buckets: name each object"), text: ListLine.shown(String(source)))]
     }
-    // A certificate of S3's is for one label.
+    // A certificate of S3 covers one label only.
     let place = parts[0].contains(".") ? "s3.amazonaws.com/\(parts[0])" : "\(parts[0]).s3.amazonaws.com"
     let folder = target == "." ? "" : target.hasPrefix("./") ? target.dropFirst(2) : target
     let name = folder.isEmpty || folder.last == "/" ? parts[1].split(separator: "/").last ?? "" : ""

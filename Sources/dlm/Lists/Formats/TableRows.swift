@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// CSV (RFC 4180) or TSV: a cell that begins with a quote ends at the next one that is not doubled. A header and the
-/// first row below it tell which columns are wanted.
+/// CSV (RFC 4180) or TSV: a cell that starts with a quote ends at the next quote that is not doubled. The header and
+/// the first rows show which columns are needed.
 struct TableRows: ListFormatReader {
   private(set) var line = 0
   private(set) var said: String?
@@ -10,7 +10,7 @@ struct TableRows: ListFormatReader {
   private var fields: RowFields
   private var splitter = LineSplitter()
   private var row = Row()
-  /// Until the columns are known.
+  /// Rows until the columns are known.
   private var head: [Row] = []
   /// By field.
   private var columns: [Int?] = []
@@ -21,9 +21,9 @@ struct TableRows: ListFormatReader {
   private struct Row {
     var line = 0
     var text: [UInt8] = []
-    /// Where each cell ends in the text.
+    /// The end of each cell in the text.
     var ends: [Int] = []
-    /// Whether a quote is not closed, so that the row goes on.
+    /// Whether a quote is still open, so that the row continues.
     var isOpen = false
 
     var cells: [ArraySlice<UInt8>] { ends.indices.map { text[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]] } }
@@ -56,7 +56,7 @@ struct TableRows: ListFormatReader {
     self.separator = separator
   }
 
-  /// What is between cells: as a first line `sep=;` says, else the more frequent of comma and semicolon.
+  /// The separator of cells: as declared by a first line `sep=;`, else the more frequent of comma and semicolon.
   static func separator(of start: [UInt8]) -> UInt8 {
     let header = start.prefix { $0 != 0x0A }
     if let declared = declared(in: header) { return declared }
@@ -67,14 +67,14 @@ struct TableRows: ListFormatReader {
     return plain.count { $0 == semicolon } > plain.count { $0 == comma } ? semicolon : comma
   }
 
-  /// Excel's `sep=;`, which stands above the header.
+  /// Excel's `sep=;`, which precedes the header.
   private static func declared(in line: some Sequence<UInt8>) -> UInt8? {
     let text = line.filter { $0 != quote && $0 != 0x0D && $0 < 0x80 }
     return text.count == 5 && text.starts(with: "sep=".utf8) ? text[4] : nil
   }
 
   /// - Parameter isAsked: whether the user named a column.
-  /// - Returns: nil for what may be a plain list, whatever its name is.
+  /// - Returns: `nil` if it may be a plain list, whatever its name is.
   static func format(of start: [UInt8], named name: String, isAsked: Bool) -> ListFormat? {
     let header = start.prefix { $0 != 0x0A }
     let holdsAddress = RowFields.holdsAddress
@@ -113,7 +113,7 @@ struct TableRows: ListFormatReader {
       if line == 1, Self.declared(in: bytes) != nil { return nil }
       if !row.isOpen { row = Row(line: line) }
       row.add(bytes, separator)
-      // What was cut off may have closed the quote.
+      // The part that was cut off may have closed the quote.
       if bytes.count > ListLine.limit { row = Row(line: row.line, text: bytes) }
       return row.isOpen || row.text.isEmpty && row.ends.count < 2 ? nil : row
     }
@@ -129,8 +129,8 @@ struct TableRows: ListFormatReader {
 
   // MARK: Columns
 
-  /// How many of the first rows tell what the columns are for, whatever blocks they come in: until each column has a
-  /// value, but not many more; nil if there are not enough yet.
+  /// How many of the first rows show the purpose of the columns, independent of block boundaries: until each column has
+  /// a value, within a limit; `nil` if more rows are needed.
   private var sampled: Int? {
     guard let width = head.first?.ends.count, head.count > 1 else { return nil }
     var empty = Set(0..<width)
@@ -146,7 +146,7 @@ struct TableRows: ListFormatReader {
     guard let first = head.first else { return [] }
     let cells = first.cells.map(RowFields.shown)
     let numbered = fields.names[.url].flatMap(Int.init).flatMap { $0 < 1 ? nil : cells.dropFirst($0 - 1).first }
-    // Any path has one of these.
+    // Any path contains one of these.
     let isRow = numbered?.contains { ":/.".contains($0) } ?? cells.contains { (try? Address($0)) != nil }
     let isHeader = !isRow || fields.names.values.contains { Int($0) == nil && $0 != RowFields.none }
     let names = isHeader ? cells : cells.indices.map { "column \($0 + 1)" }

@@ -2,9 +2,9 @@ import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// All that a list says, where that is no list of requests.
+/// The whole text of a list that is no list of requests.
 final class WholeText: ListFormatReader, Sendable {
-  /// In bytes: two million checksums. What is longer may have no end (`/dev/zero`).
+  /// In bytes: two million checksums. A longer text may be endless (`/dev/zero`).
   static let limit = 256 << 20
   let line = 0
   private let text = Lock([UInt8]())
