@@ -4,7 +4,7 @@ import DownloadModel
 import FileReceiving
 import TerminalProgress
 
-/// Written as a `ByteRate`, or `0`.
+/// In the format of `ByteRate`, or `0`.
 struct ByteCount: ExpressibleByArgument, Equatable {
   let bytes: Int64
 

@@ -4,7 +4,7 @@ import DownloadModel
 import FileReceiving
 import TerminalProgress
 
-/// Bytes a second: `500K`, `5M`, `1.5G`, as curl and wget take them (K is 1024).
+/// Bytes a second: `500K`, `5M`, `1.5G`, as in curl and wget (K is 1024).
 struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let bytesPerSecond: Int64
   var description: String { "\(bytesPerSecond)" }

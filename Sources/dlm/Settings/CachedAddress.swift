@@ -3,7 +3,7 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 
-/// An address as the cache knows it: without what identifies a user.
+/// A URL in the form of the cache: without parts that identify a user.
 struct CachedAddress: ExpressibleByArgument, Equatable {
   let key: String
 

@@ -1,8 +1,8 @@
 import ArgumentParser
 import DownloadModel
 
-/// `--cert`, `--key` and the pass phrase, checked before the run, so that a wrong path is one message.
-/// The pass phrase is never on the command line, which every user of the machine can see (ps).
+/// `--cert`, `--key` and the pass phrase, checked before the run, so that a wrong path causes one message. The pass
+/// phrase is never on the command line, which every user of the machine can see (ps).
 enum ClientCertificate {
   /// - Parameter passphrase: DLM_CERT_PASSPHRASE.
   static func identity(
@@ -53,7 +53,7 @@ enum ClientCertificate {
   private static func bytes(_ option: String, _ path: String) throws -> [UInt8] {
     // No pipe, which can be read only once: libcurl reads the file for each connection.
     try UserFile.usable(path, upTo: 1 << 20) { cause in
-      // curl takes FILE:PASSPHRASE here, and no message may repeat a pass phrase.
+      // curl accepts FILE:PASSPHRASE here, and no message may repeat a pass phrase.
       guard option == "--cert", let colon = path.firstIndex(of: ":") else {
         return UsageMessages.unreadable(option, path, cause)
       }

@@ -6,7 +6,7 @@ import Glibc
 import SystemPackage
 
 struct ConnectionSettings {
-  /// `Wiring` adds what is the run's own: its cookies and its width.
+  /// `Wiring` adds the run's own values: its cookies and its width.
   private(set) var transport: TransportOptions
   let cookieJar: CookieJarFile?
 
@@ -26,8 +26,8 @@ struct ConnectionSettings {
     transport.proxies = try Self.proxies(options.proxy, sources)
     let netrc = options.netrcFile ?? (options.netrc ? Self.homeNetrc : nil)
     transport.netrcFile = try Self.readable("netrc-file", netrc, sources)
-    // For the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be read
-    // only once: libcurl reads the file by itself for each connection.
+    // For the cache's keys, because entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be
+    // read only once: libcurl reads the file by itself for each connection.
     transport.logins = try sources.naming("netrc-file", netrc) { path in
       try NetrcLogins(
         UserFile.usable(path, upTo: 1 << 20) {
@@ -43,7 +43,7 @@ struct ConnectionSettings {
 
   private static var homeNetrc: String { (ProcessInfo.processInfo.environment["HOME"] ?? "") + "/.netrc" }
 
-  /// Of `~/.netrc`, for a hint; nil where it cannot be read.
+  /// The logins of `~/.netrc`, for a hint; `nil` if it cannot be read.
   static let homeLogins: NetrcLogins? =
     FileDescriptor.bytes(of: FilePath(homeNetrc), upTo: 1 << 20).map(NetrcLogins.init)
 
@@ -57,7 +57,7 @@ struct ConnectionSettings {
     return nil
   }
 
-  /// A line end in it would start another header line (RFC 9110 §5.5).
+  /// A line end would start another header line (RFC 9110 §5.5).
   private static func userAgent(_ text: String) throws -> String {
     guard !text.unicodeScalars.contains(where: HeaderArgument.isForbidden) else {
       throw ValidationError("--user-agent \"\(text)\" has a line end or a control character in it: leave that out.")
@@ -80,9 +80,9 @@ struct ConnectionSettings {
     return path
   }
 
-  /// - Returns: of a file that is gone since the start, an error's text: libcurl refuses connections then.
+  /// - Returns: an error's text if the file was removed since the start: libcurl refuses connections then.
   private static func digest(ofFile path: String) -> String {
-    // Pinned keys may be given as they are.
+    // Pinned keys may be given directly.
     if path.hasPrefix("sha256//") { return path }
     do {
       let file = try FileDescriptor.open(path, .readOnly, options: .closeOnExec)
@@ -112,7 +112,7 @@ struct ConnectionSettings {
     return tls
   }
 
-  /// `--proxy` or its setting, else the variables that curl knows. An empty one is no proxy.
+  /// `--proxy` or its setting, else the variables that curl uses. An empty value means no proxy.
   /// - Throws: `ValidationError` that names the place, never the login.
   private static func proxies(_ text: String?, _ sources: SettingsSources) throws -> [Address.Scheme: Proxy] {
     guard let text else {
@@ -128,11 +128,12 @@ struct ConnectionSettings {
     return Proxy.routes(http: proxy, https: proxy)
   }
 
-  /// libcurl's own lists, in its order. HTTP_PROXY counts in lower case only, since a CGI server sets it from a header.
+  /// libcurl's own lists, in its order. HTTP_PROXY counts only in lower case, because a CGI server sets it from a
+  /// header.
   private static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
   private static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
 
-  /// `; http_proxy in the environment names it`: of a proxy that was not typed.
+  /// `; http_proxy in the environment names it`: for a proxy that was not typed.
   static func origin(of proxy: String) -> String {
     let environment = ProcessInfo.processInfo.environment
     let variable = (httpVariables + httpsVariables).first { name in

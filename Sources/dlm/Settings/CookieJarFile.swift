@@ -4,15 +4,15 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
-/// `--cookie-jar FILE`: cookies in Netscape's format, as curl keeps them. It is written after the run if something has
-/// changed, as a whole and for this user alone (0600). Cookies are secrets: no message holds one.
+/// `--cookie-jar FILE`: cookies in Netscape's format, like curl's. It is written after the run if a cookie has changed,
+/// atomically and with permissions for this user alone (0600). Cookies are secrets: no message contains one.
 struct CookieJarFile {
   let path: FilePath
-  /// The cookies of earlier runs, a line each.
+  /// The cookies of earlier runs, one a line.
   let lines: [String]
   let isNew: Bool
 
-  /// Bytes that a jar may have: else the next run refuses it.
+  /// The largest jar in bytes: the next run rejects a larger one.
   static let largest = 16 << 20
   private static let heading = "# Netscape HTTP Cookie File"
 
@@ -22,7 +22,7 @@ struct CookieJarFile {
     do { lines = try Self.lines(of: self.path) } catch {
       throw ValidationError("--cookie-jar \(path) cannot be used: \(error.text)")
     }
-    // Checked now, so that it is said before the run and not after it.
+    // Checked now, so that the message appears before the run and not after it.
     guard access(self.path.folder.string, W_OK | X_OK) == 0 else {
       let cause = String(cString: strerror(errno))
       throw ValidationError(
@@ -30,9 +30,9 @@ struct CookieJarFile {
     }
   }
 
-  /// Writes only what this run has changed, since another run may have written meanwhile.
+  /// Writes only this run's changes, because another run may have written meanwhile.
   /// - Parameter now: seconds since 1970.
-  /// - Returns: the message where it failed.
+  /// - Returns: a message if it failed.
   func save(before: [String], after: [String], now: Int64) -> String? {
     if Set(before) == Set(after) { return nil }
     do {
@@ -58,7 +58,7 @@ struct CookieJarFile {
   private static func lines(of path: FilePath) throws(Refusal) -> [String] {
     let bytes: [UInt8]
     do {
-      // Other users who can write it could choose as whom dlm logs in.
+      // Other users who can write it could choose the account with which dlm logs in.
       bytes = try UserFile.bytes(path.string, upTo: largest, behindLink: false, trustsRoot: false)
     } catch .system(.noSuchFileOrDirectory) {
       return []
@@ -67,7 +67,7 @@ struct CookieJarFile {
     } catch { throw Refusal(text: "\(UsageMessages.cause(error)). Name a file of yours.") }
     let text = String(utf8: bytes)
     let lines = CookieLines.cookies(in: text)
-    // A file of something else would be overwritten.
+    // A file of another kind would be overwritten.
     guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File") else {
       throw Refusal(text: "it is not a file of cookies in Netscape's format. Name another file.")
     }

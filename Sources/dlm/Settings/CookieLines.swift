@@ -2,21 +2,21 @@ import DownloadModel
 import FileReceiving
 import Glibc
 
-/// Cookies in Netscape's format: domain, whether its subdomains get it, path, whether only over TLS, when it ends
-/// (seconds since 1970; 0 with the session), name and value, between tabs.
+/// Cookies in Netscape's format: domain, whether it includes subdomains, path, whether TLS is required, expiry (seconds
+/// since 1970; 0 with the session), name and value, separated by tabs.
 enum CookieLines {
   static func cookies(in text: String) -> [String] {
     text.split(whereSeparator: \.endsLine).map(String.init).filter { fields($0) != nil }
   }
 
-  /// The run's changes, from `before` to `after`, applied to the cookies that are in the file by then.
+  /// The run's changes, from `before` to `after`, applied to the cookies that the file contains now.
   static func merged(before: [String], after: [String], there: [String], now: Int64) -> [String] {
     let old = table(before)
     let new = table(after)
     var merged = table(there)
     for (key, line) in new where old[key] != line { merged[key] = line }
     for key in old.keys where new[key] == nil { merged[key] = nil }
-    // Of a domain with too many the longest-lived stay, and of a jar that is too large those that the file had before.
+    // If a domain has too many, the longest-lived stay; if a jar is too large, those that the file had before.
     let byEnd = Dictionary(grouping: merged.values) { line in fields(line).flatMap { Int64($0[4]) } ?? 0 }
     let lasting = byEnd.keys.filter { $0 == 0 || $0 > now }.sorted(by: >).flatMap { byEnd[$0] ?? [] }
     let kept = Dictionary(grouping: lasting, by: Trust.cookieDomain).values.flatMap { $0.prefix(mostPerDomain) }
@@ -28,14 +28,14 @@ enum CookieLines {
     }.sorted()
   }
 
-  /// libcurl sends no more; RFC 6265 §6.1 wants 50.
+  /// libcurl sends no more; RFC 6265 §6.1 requires 50.
   private static let mostPerDomain = 150
 
   private static func table(_ lines: [String]) -> [String: String] {
     Dictionary(lines.compactMap { line in key(line).map { ($0, line) } }) { $1 }
   }
 
-  /// What makes two lines one cookie: domain, path and name (RFC 6265 §5.3).
+  /// The identity of a cookie: domain, path and name (RFC 6265 §5.3).
   private static func key(_ line: String) -> String? {
     fields(line).map { fields in
       [Trust.cookieDomain(line), fields[1].uppercased(), fields[2], fields[5]].joined(separator: "\t")

@@ -4,7 +4,7 @@ import DownloadModel
 import FileReceiving
 import TerminalProgress
 
-/// Those of `dlm get` alone: runs that are only measured have no use for them.
+/// The options of `dlm get` only: runs that are only measured do not need them.
 struct GetOptions: ParsableArguments {
   @Option("mode") var mode: DownloadMode?
   @Flag("list") var list = false

@@ -1,8 +1,8 @@
 import ArgumentParser
 import DownloadModel
 
-/// What was given with `-H`: a header line, or `@FILE` with some. Any text is taken, since the option parser would echo
-/// one that is refused, and this may be a password.
+/// The argument of `-H`: a header line, or `@FILE` with some. Any text is accepted, because the option parser would
+/// echo a rejected one, which may be a password.
 struct HeaderArgument: ExpressibleByArgument, Equatable {
   let text: String
   var defaultValueDescription: String { text }
@@ -38,16 +38,16 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
     return text
   }
 
-  /// Why the user may not send it. Names the field only, because its value may be a secret.
+  /// Why the user may not send it. Names only the field, because its value may be a secret.
   var refusal: String? { ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) } }
 
-  /// RFC 9110 §5.5: no control character in a field's value but the tab.
+  /// RFC 9110 §5.5: no control character in a field's value except the tab.
   static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x20 && scalar != "\t" || scalar.value == 0x7f
   }
 
   private static func text(ofFile path: String) throws -> String {
-    // More than any server takes. A pipe may be what the caller has opened: `-H @<(…)`.
+    // More than any server accepts. A pipe may be one that the caller has opened: `-H @<(…)`.
     let bytes = try UserFile.usable(path, upTo: 256 * 1024, orPipe: true) {
       UsageMessages.unreadable("--header", "@\(path)", $0)
     }

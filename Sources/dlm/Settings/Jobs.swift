@@ -6,7 +6,7 @@ import TerminalProgress
 
 /// `--jobs`: files at a time, or several such numbers to compare: `1,4,16`.
 struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
-  /// At least one.
+  /// At least one element.
   let widths: [Parallelism]
   var description: String { widths.map(\.description).joined(separator: ",") }
 

@@ -5,7 +5,7 @@ import TerminalProgress
 
 /// Every option of `dlm get`, once: parser, help, completion, settings files, `dlm config` and repeated runs use it.
 enum OptionTable {
-  /// What is both read and written counts as written.
+  /// A file that is both read and written counts as written.
   enum FileUse { case read, written }
 
   /// `values` and `headers` (a line, or @FILE with some) may be given several times; an `address` may have a login.
@@ -16,18 +16,18 @@ enum OptionTable {
     let letter: Character?
     let help: ArgumentHelp
     let kind: Kind
-    /// Whether the next run of the same list uses it too: not where it is about one run's output.
+    /// Whether the next run of the same list uses it, too: false for options about one run's output.
     let isLasting: Bool
     let setting: SettingRule
-    /// What holds where nothing is set; nil if that means what `meaning` says.
+    /// The value if none is set; `nil` if `meaning` describes it.
     let usual: String?
     let meaning: String
     let file: FileUse?
-    /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`. Changes nothing.
+    /// A command's values for it, as they would be typed; `yes` for a flag that is on. Changes nothing.
     let texts: @Sendable (inout GetCommand) -> [String]
     /// The allowed values, for the message about a wrong one.
     let possible: @Sendable (String) -> String
-    /// Gives a command what is set elsewhere.
+    /// Gives a command the values that are set elsewhere.
     let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void
 
     var spelled: String { "--\(name)" }
@@ -37,7 +37,7 @@ enum OptionTable {
 
     var names: NameSpecification {
       guard let letter else { return .customLong(name) }
-      // The order that completion scripts have.
+      // The order in completion scripts.
       return kind == .flag
         ? [.customLong(name), .customShort(letter)] : [.customShort(letter, allowingJoined: true), .customLong(name)]
     }
@@ -306,7 +306,7 @@ enum OptionTable {
     flag("json", "Same as --progress json; also with --dry-run.", .nowhere, once: true, { $1(&$0.own.json) }),
   ]
 
-  /// The sections of the help, with the options that begin their rows.
+  /// The sections of the help, with the options that start their rows.
   private static let starts: [(title: String, names: Set<String>)] = [
     ("WHAT TO FETCH", ["list", "first", "no-compare"]), ("WHERE IT GOES", ["directory", "ask-names", "fsync"]),
     ("HOW MANY AT ONCE", ["mode", "jobs", "background"]), ("WHAT IS KEPT", ["no-cache"]),
@@ -324,7 +324,7 @@ enum OptionTable {
       + [("HELP", ["version", "help"])]
   }()
 
-  /// What `-h` shows.
+  /// The options that `-h` shows.
   static let daily = Set(
     """
     list dry-run directory output on-conflict mode jobs segments limit-rate refresh checksum checksums retries header \
@@ -340,14 +340,14 @@ enum OptionTable {
 
   static let repeated = Set(rows.filter { [.values, .headers].contains($0.kind) }.map(\.name))
 
-  /// What a settings file, or DLM_… in the environment, may set. Loops have no option.
+  /// Keys that a settings file, or DLM_… in the environment, may set. Loops have no option.
   static let settingKeys = Set(rows.filter { $0.setting != .nowhere }.map(\.name) + ["loops"])
 
   static func lines(of text: String) -> [String] {
     text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
   }
 
-  /// Where a command has a value. No key path: to make and use these takes the runtime a fifth of the parser's time.
+  /// A command's property. Not a key path: creating and using these takes a fifth of the parser's time.
   private typealias Field<Value> = @Sendable (inout GetCommand, (inout Value) -> Void) -> Void
 
   private static func flag(

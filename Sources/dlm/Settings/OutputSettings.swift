@@ -13,10 +13,10 @@ struct OutputSettings {
   /// `--output -`
   let isStandardOutput: Bool
   let asksNames: Bool
-  /// `Wiring` adds what is the run's own: its folders, and what an answer depends on.
+  /// `Wiring` adds the run's own values: its folders, and the settings on which an answer depends.
   var cache: CacheConfiguration
 
-  /// Whether names or conflicts are questions for the user.
+  /// Whether names or conflicts cause questions to the user.
   var asks: Bool { asksNames || cache.conflictPolicy == .ask }
 
   init(_ output: GetOptions, _ lists: [Source], _ sources: SettingsSources) throws {
@@ -58,7 +58,7 @@ struct OutputSettings {
     }
   }
 
-  /// - Throws: `ValidationError` for what cannot be a file.
+  /// - Throws: `ValidationError` for a path that cannot be a file.
   private static func place(_ text: String, below directory: String?) throws -> (name: String, folder: String) {
     let path = FilePath(directory ?? "").pushing(FilePath(text))
     let type = path.fileType ?? S_IFREG
@@ -76,15 +76,15 @@ struct OutputSettings {
     return (name, path.folder.string)
   }
 
-  /// Where a request's file would go, before any server was asked.
-  /// - Parameter name: nil for the one that it has if nothing stands there.
+  /// The intended path of a request's file, before any server was contacted.
+  /// - Parameter name: `nil` for its name if there is no conflict.
   func path(of request: DownloadRequest, named name: String? = nil) -> String {
     let parts = [directory, request.folder, name ?? FileNaming.name(of: request)]
     return isStandardOutput ? "-" : parts.compactMap(\.self).joined(separator: "/")
   }
 
-  /// - Parameter place: a path, or an address.
-  /// - Throws: `ExitStatus` 66, or 75, when it cannot be read, having said why; `ValidationError`.
+  /// - Parameter place: a path, or a URL.
+  /// - Throws: `ExitStatus` 66, or 75, if it cannot be read, after the message; `ValidationError`.
   mutating func readChecksums(_ place: String, _ fetching: ListAtAddress.Fetching) async throws {
     let isAddress = place.contains("://")
     if isAddress, let address = try? Address(place) { _ = try ListForm.withoutLogin("--checksums", address) }

@@ -3,7 +3,7 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 
-/// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
+/// `N`, or `nil` for `auto`. As for the types below, the description is a valid argument of `init(argument:)`.
 struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let number: Int?
   var description: String { number.map { "\($0)" } ?? "auto" }

@@ -4,7 +4,8 @@ public import DownloadModel
 package import FileReceiving
 package import TerminalProgress
 
-// Two groups, although there are more ideas: the parser has the runtime search all conformances five times for each.
+// Only two groups, although there are more subjects: the parser makes the runtime search all conformances five times
+// for each.
 
 /// The options of every command that downloads.
 struct RunOptions: ParsableArguments {
@@ -68,7 +69,7 @@ extension ArgumentHelp {
   static func value(_ name: String, _ abstract: String) -> Self { Self(abstract, valueName: name) }
 }
 
-/// A value that is one of a few words. The parser's own rule gives the same names, but has the runtime search all
+/// A value that is one of a few words. The parser's own rule gives the same names, but makes the runtime search all
 /// conformances at each start.
 public protocol Choice: ExpressibleByArgument, CaseIterable, RawRepresentable where RawValue == String {}
 

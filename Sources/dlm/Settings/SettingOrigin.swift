@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import TerminalProgress
 
-/// Where the value of a setting is from, strongest first.
+/// The origin of a setting's value, strongest first.
 struct SettingOrigin: Equatable {
   /// `option`, `environment`, `file` or `built-in`, as in JSON.
   let kind: String

@@ -3,22 +3,22 @@ import ArgumentParser
 import FileReceiving
 import Glibc
 
-/// Where an option can be set besides the command line. From `less` on, a working folder's file may be stricter than
-/// its user is, never looser (HTTP rule 45).
+/// Where an option can be set besides the command line. From `less` on, the file of a working folder may be stricter
+/// than the user's own value, never looser (HTTP rule 45).
 enum SettingRule {
   case nowhere
   case anywhere
-  /// Not in a working folder: whom dlm trusts, where it writes, and what never ends.
+  /// Not in a working folder: settings about trust, output paths, and runs without an end.
   case byOwner
-  /// The smaller number is stricter; `auto` bounds nothing.
+  /// The smaller number is stricter; `auto` is no limit.
   case less
   case proof, on, off
-  /// No value is stricter than another: the user's own holds. A working folder names no address that is asked.
+  /// No value is stricter than another: the user's own value applies. A working folder may not name a URL to contact.
   case own
-  /// `overwrite` holds only if the user's own file says it too.
+  /// `overwrite` applies only if the user's own file contains it, too.
   case keeping
 
-  /// Whether the working folder's value holds beside the user's own, if there is one.
+  /// Whether the working folder's value applies, given the user's own value, if there is one.
   func holds(_ text: String, besides own: String?) -> Bool {
     switch self {
     case .nowhere, .byOwner: return false
@@ -26,13 +26,13 @@ enum SettingRule {
     case .keeping: return text != "overwrite" || own == "overwrite"
     case .own: return own == nil && !text.contains("://") || text == own
     case .less, .proof, .on, .off:
-      // What is no value has to reach the parser, which says so.
+      // An invalid value must reach the parser, which reports it.
       guard let own, let here = looseness(of: text), let bound = looseness(of: own) else { return true }
       return here <= bound
     }
   }
 
-  /// Greater for what is looser; nil for what is no value.
+  /// Greater for looser values; `nil` for an invalid value.
   private func looseness(of text: String) -> Double? {
     switch self {
     case .proof: Proof(argument: text).map { proof in -Double(Proof.allCases.count { $0 < proof }) }

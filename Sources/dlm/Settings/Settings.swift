@@ -8,21 +8,22 @@ import TerminalProgress
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
 /// `$XDG_CONFIG_HOME/dlm/dlm.conf`, else the default here. Config/dlm.conf explains each.
 struct Settings {
-  /// The options as they hold, for what needs no more than their values.
+  /// The options with all sources applied, for code that needs only their values.
   private(set) var own: GetOptions
   let shared: RunOptions
-  /// In which they were read.
+  /// The environment from which they were read.
   let environment: [String: String]
   var mode: DownloadMode { own.mode ?? .parallel }
   var form: ListForm
   var jobs: Int
-  /// What `--jobs` names, nil for auto; more than one only for `dlm compare`.
+  /// The numbers of `--jobs`, `nil` for auto; more than one only for `dlm compare`.
   var widths: [Int?]
-  /// Whether the run finds out how many files at a time are good, up to `jobs`.
+  /// Whether the run finds a good number of files at a time, up to `jobs`.
   var adaptsJobs: Bool
-  /// Transfers of one large file at a time, at most.
+  /// The most transfers of one large file at a time.
   var segments: Int { shared.segments?.number ?? Self.mostSegments }
-  /// Network loops, each with a thread. More than the cores would only take turns; eight feed any link of one machine.
+  /// Network loops, each with a thread. More than there are cores would only alternate; eight saturate any link of one
+  /// machine.
   var loops: Int { setLoops?.number ?? max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
   private var setLoops: Parallelism?
   var retry: RetryPolicy
@@ -40,10 +41,10 @@ struct Settings {
 
   var isSilent: Bool { shared.quiet || progress == .none }
 
-  /// What a silent run leaves out.
+  /// Prints lines that a silent run omits.
   func say(_ lines: [String]) { if !isSilent { StandardError.say(lines) } }
 
-  // What `auto` goes up to, as long as hosts refuse none and more bring more.
+  // The limits of `auto`, as long as hosts refuse none and more gain more.
   static let mostPerHost = 64
   static let mostSegments = 32
   static let mostJobs = 64
@@ -134,7 +135,7 @@ struct Settings {
     }
   }
 
-  /// Those of a run that is only measured, where the user does not choose where files go.
+  /// The settings of a run that is only measured; its user does not choose where files go.
   init(
     measuring options: RunOptions, _ lists: [Source], _ sources: SettingsSources, reading form: ListOptions? = nil
   ) throws {
@@ -142,7 +143,7 @@ struct Settings {
     command.shared = options
     if let form { command.lists = form }
     try self.init(command, lists, sources, comparesWidths: true)
-    // All modes are to run alike, and none gives way to others.
+    // All modes must run equally, and none gives way to other runs.
     own.first = []
     own.order = nil
     own.background = false

@@ -4,17 +4,17 @@ import FileReceiving
 import FoundationEssentials
 import SystemPackage
 
-/// Changes of the user's own settings file. Other lines, comments and their order stay.
+/// Changes the user's own settings file. Other lines, comments and their order stay.
 enum SettingsEdit {
-  /// - Parameter values: a line each; none removes the setting.
-  /// - Returns: what to say: the file, the new value and the old one.
-  /// - Throws: `Refusal`, or `ValidationError` for a value that a run would refuse. The file is then as it was.
+  /// - Parameter values: one a line; empty removes the setting.
+  /// - Returns: a message: the file, the new value and the old one.
+  /// - Throws: `Refusal`, or `ValidationError` for a value that a run would reject. The file is then unchanged.
   static func set(_ name: String, to values: [String]) throws -> String {
     let folders = XDGFolders()
     guard let named = folders.config?.appending("dlm.conf") else {
       throw Refusal(folders.configWarning ?? "dlm: there is no home folder for dlm.conf; set XDG_CONFIG_HOME")
     }
-    // Where a link leads, so that a dotfile manager's link stays.
+    // The target of a link, so that a dotfile manager's link stays.
     let path = RunMemory.canonical(named.string).map { FilePath($0) } ?? named
     let bytes =
       try path.fileType == nil
@@ -22,7 +22,7 @@ enum SettingsEdit {
     var lines = String(decoding: bytes, as: UTF8.self)
       .split(omittingEmptySubsequences: false, whereSeparator: \.endsLine).map { String($0) }
     if lines.last == "" { lines.removeLast() }
-    // Lines behind [host] are that host's.
+    // Lines after [host] apply to that host.
     var head = lines.prefix { !SettingsFile.trimmed($0[...]).hasPrefix("[") }
     let old = head.filter { SettingsFile.setting($0)?.name == name }
     let place = head.firstIndex { old.contains($0) } ?? (head.lastIndex { $0.contains("=") } ?? head.count - 1) + 1
@@ -42,7 +42,7 @@ enum SettingsEdit {
       let environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("DLM_") }
       _ = try Settings(.parse([]), [], SettingsSources(environment: environment, files: [file]))
     }
-    // What fails here fails the draft, which says so.
+    // A failure here also fails the draft, which reports it.
     if path.folder.fileType == nil { _ = try? Folder(own: path.folder) }
     let troubles = OutputFile(path, option: "XDG_CONFIG_HOME").keep(text)
     if let trouble = troubles.first { throw Refusal(trouble) }

@@ -4,13 +4,13 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
-/// A settings file, and which of its settings count (HTTP rule 45). A line is `name = value`, with an option's name, or
-/// a comment that begins with `#`. Behind `[host]` a value is that host's, as `host=value` is. Only `first`, `header`
-/// and `retry-on` add up; of the others the last one counts.
+/// A settings file, with the decision which of its settings count (HTTP rule 45). A line is `name = value`, with an
+/// option's name, or a comment that starts with `#`. After `[host]` a value applies to that host, like `host=value`.
+/// Only `first`, `header` and `retry-on` add up; of the others, the last one counts.
 struct SettingsFile {
   enum Place {
-    /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but never whom dlm trusts or
-    /// where it writes, nor loosen what its user demands.
+    /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but not which servers dlm
+    /// trusts or where it writes, and it may not loosen the user's own limits.
     case workingFolder
     /// `$XDG_CONFIG_HOME/dlm/dlm.conf`.
     case ownFolder
@@ -22,11 +22,11 @@ struct SettingsFile {
   /// By name, with the numbers of their lines, from 1.
   private var settings: [String: (text: String, line: Int)] = [:]
   private var uncounted: Set<String> = []
-  /// In front of each value of the section that is read: `host=`.
+  /// The prefix of each value in the current section: `host=`.
   private var section = ""
 
-  /// - Returns: nil where there is no file, or where it is not to be believed.
-  /// - Throws: `ValidationError` naming a file that cannot be read, or a line of it that is no setting.
+  /// - Returns: `nil` if there is no file, or if it cannot be trusted.
+  /// - Throws: `ValidationError` naming a file that cannot be read, or an invalid line.
   init?(at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void) throws {
     guard StandingFile.of(path: path.string) != nil, let bytes = try Self.bytes(of: path, place, say: say)
     else { return nil }
@@ -43,7 +43,7 @@ struct SettingsFile {
     }
   }
 
-  /// - Returns: nil for a line without `=`.
+  /// - Returns: `nil` for a line without `=`.
   static func setting(_ line: some StringProtocol) -> (name: String, value: String)? {
     let parts = Substring(line).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
     return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
@@ -83,7 +83,7 @@ struct SettingsFile {
     return (text, SettingOrigin(kind: "file", place: path.string, line: line))
   }
 
-  /// Finds what does not count in a working folder. Nothing is said of what holds anyway.
+  /// Finds the settings that do not count in a working folder. Without a message for a value that applies anyway.
   private mutating func leaveOut(besides own: SettingsFile?, _ say: ([String]) -> Void) {
     for row in OptionTable.rows {
       guard let (value, line) = settings[row.name] else { continue }
@@ -109,14 +109,14 @@ struct SettingsFile {
     return "\(why); set it in ~/.config/dlm/dlm.conf, in \(SettingsSources.variable(row.name)), or with \(row.spelled)"
   }
 
-  /// What the user's own file says of a setting. Who demands that checksums prove files chooses the checksums too: a
-  /// folder's list would prove whatever came with it.
+  /// The user's own value of a setting. A user who requires that checksums prove files also chooses the checksums: a
+  /// folder's list would prove any file that arrived with it.
   private func demand(_ key: String) -> String? {
     let isProof = key == "checksums" && found("require-proof").flatMap { Proof(argument: $0.text) } == .digest
     return found(key)?.text ?? (isProof ? "" : nil)
   }
 
-  /// Whether a path leads to something that may never end, or wait for a writer that never comes.
+  /// Whether a path leads to a file that may never end, or wait forever for a writer.
   private static func isStream(_ path: String) -> Bool {
     FilePath(path).fileType.map { $0 != S_IFREG } ?? false
   }

@@ -9,7 +9,7 @@ import TerminalProgress
 struct SettingsSources {
   let environment: [String: String]
   let files: [SettingsFile]
-  /// The command's own options, which are stronger.
+  /// The command's own options, which have priority.
   private(set) var given: Set<String> = []
 
   static func load(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> SettingsSources {
@@ -34,8 +34,8 @@ struct SettingsSources {
     "DLM_" + String(key.uppercased().map { $0 == "-" || $0 == "." ? "_" : $0 })
   }
 
-  /// Variables that set no key of a settings file: a secret, what the tests of dlm itself read, and what a command of
-  /// `Hooks`, which may be dlm, is given.
+  /// Variables that set no key of a settings file: a secret, variables of dlm's own tests, and those that a command of
+  /// `Hooks`, which may be dlm, receives.
   private static let otherVariables: Set = [
     "DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT", "DLM_URL", "DLM_PATH", "DLM_VERDICT", "DLM_STATUS",
     "DLM_DONE", "DLM_FAILED",
@@ -46,17 +46,17 @@ struct SettingsSources {
     return own.isEmpty ? [] : Set(own).subtracting(OptionTable.settingKeys.map(variable)).sorted()
   }
 
-  /// Gives a command what is set of the options that it has not; only those are found from then on.
+  /// Completes a command with set values for the options that it lacks; only those are found from then on.
   mutating func complete(_ command: inout GetCommand) throws {
-    // Mostly nothing is set, and nothing is looked up.
+    // Usually none is set, and the search is skipped.
     guard !files.isEmpty || environment.keys.contains(where: { $0.utf8.starts(with: "DLM_".utf8) }) else { return }
     given = Set(OptionTable.rows.filter { !$0.texts(&command).isEmpty }.map(\.name))
-    // Who asks for TLS 1.2 does not get what a setting asks for.
+    // `--tlsv1.2` on the command line has priority over a `tlsv1.3` setting.
     if given.contains("tlsv1.2") { given.insert("tlsv1.3") }
     for row in OptionTable.rows where row.setting != .nowhere { try row.set(&command, self) }
   }
 
-  /// The value of a key as written, and where; nil where nothing sets it, or an option does.
+  /// The value of a key as written, and its origin; `nil` if it is not set, or an option sets it.
   func found(_ key: String) -> (text: String, origin: SettingOrigin)? {
     if given.contains(key) { return nil }
     let variable = Self.variable(key)
@@ -69,7 +69,7 @@ struct SettingsSources {
     return values?.first
   }
 
-  /// - Parameter split: a text into values, where it has several.
+  /// - Parameter split: splits a text into values, if it may have several.
   func values<Value: ExpressibleByArgument>(
     _ key: String, split: (String) -> [String] = OptionTable.lines
   ) throws -> [Value]? {
@@ -81,7 +81,7 @@ struct SettingsSources {
     }
   }
 
-  /// Has a mistake in `body` name the variable or the line that the value is from; an option names itself.
+  /// Makes an error in `body` name the variable or the line of the value; an option names itself.
   func naming<Given, Value>(_ key: String, _ given: Given?, _ body: (Given) throws -> Value) throws -> Value? {
     do {
       return try given.map(body)
@@ -91,7 +91,7 @@ struct SettingsSources {
     }
   }
 
-  /// A mistake of several settings, with the places of those that are no options.
+  /// An error about several settings, with the places of those that are no options.
   func conflict(_ message: String, _ keys: String...) -> ValidationError {
     let places = keys.compactMap { key in found(key).map { "\(key): \($0.origin.name)" } }
     return ValidationError(places.isEmpty ? message : "\(message) (\(places.joined(separator: ", ")))")

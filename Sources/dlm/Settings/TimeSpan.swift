@@ -4,7 +4,7 @@ import DownloadModel
 import FileReceiving
 import TerminalProgress
 
-/// A span of time, in seconds or with its unit: `90`, `45s`, `90m`, `12h`, `30d`, `2w`.
+/// A span of time, in seconds or with a unit: `90`, `45s`, `90m`, `12h`, `30d`, `2w`.
 struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let seconds: Int64
   var description: String { "\(seconds)s" }
@@ -14,7 +14,7 @@ struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
     self.seconds = Int64(seconds)
   }
 
-  /// - Returns: nil for what is no time, or one below zero or of centuries.
+  /// - Returns: `nil` for an invalid time, or one below zero or of centuries.
   static func seconds(_ text: String) -> Double? {
     let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
     let unit = text.last.flatMap { units[$0] }
