@@ -1,24 +1,24 @@
 import DownloadModel
 import FileReceiving
 
-/// What a changed list means for its old lines. Lines are told apart by what they ask for, not by their place; of equal
-/// ones the first stay. The same address with another name or checksum is the old line, begun anew.
+/// The effect of a changed list on its old lines. Lines are identified by their requests, not by their position; of
+/// equal ones the first stay. The same URL with another name or checksum is the old line, restarted.
 struct ListChange: Equatable {
   enum Line: Equatable {
-    /// Index of the old line, which goes on undisturbed.
+    /// Index of the old line, which continues undisturbed.
     case kept(Int)
-    /// Index of the old line, which ends before the new one begins.
+    /// Index of the old line, which ends before the new one starts.
     case restarted(Int)
     case started
   }
 
   /// For each new line, in order.
   private(set) var lines: [Line]
-  /// Indices of old lines that are in the list no more, in order.
+  /// Indices of old lines that are no longer in the list, in order.
   private(set) var removed: [Int]
 
   init(from old: [DownloadRequest.Key], to new: [DownloadRequest.Key]) {
-    // Mostly lines are appended; those before them need no table.
+    // Usually lines are appended; those before them need no table.
     let same = zip(old, new).prefix { Exactly($0) == Exactly($1) }.count
     // Indices of equal lines, the first one last.
     var equal = Dictionary(grouping: (same..<old.count).reversed()) { Exactly(old[$0]) }
@@ -36,7 +36,7 @@ struct ListChange: Equatable {
   var started: Int { lines.count { $0 == .started } }
   var restarted: Int { lines.count { if case .restarted = $0 { true } else { false } } }
 
-  /// With credentials, signatures and the declared size: under new ones, what failed is asked for again.
+  /// With credentials, signatures and the declared size: if they change, failed lines are tried again.
   struct Exactly: Hashable {
     private let key: DownloadRequest.Key
     private let address: Address

@@ -2,8 +2,8 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-/// Tells when lists may have changed. It watches their folders, since editors replace the file. Where the kernel does
-/// not tell (a network's file system), whoever waits looks now and then.
+/// Reports when lists may have changed. It watches their folders, because editors replace the file. If the kernel does
+/// not report changes (on a network's file system), the watcher polls.
 actor ListNotices {
   private nonisolated let executor = BlockingExecutor(label: "list-notices")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -12,7 +12,7 @@ actor ListNotices {
 
   private let paths: [String?]
   private nonisolated let interruption = Interruption()
-  /// Of inotify(7); nil if it is not available.
+  /// A queue of inotify(7); `nil` if it is not available.
   private let queue: FileDescriptor?
   /// By watch and name.
   private var places: [Int32: [String: Set<Int>]] = [:]
@@ -25,10 +25,10 @@ actor ListNotices {
 
   deinit { try? queue?.close() }  // it was only read
 
-  /// From any thread, for good.
+  /// From any thread; permanent.
   nonisolated func interrupt() { interruption.raise() }
 
-  /// It looks no oftener, since others may write files in the folder thousands of times a second.
+  /// The polling interval, a lower bound: other programs may write files in the folder thousands of times a second.
   private static let pace = Duration.milliseconds(50)
 
   func next(within time: Duration) -> [Told] {
@@ -43,7 +43,7 @@ actor ListNotices {
     }
   }
 
-  /// Watches the folders, also those to which links lead. Each time anew, since another folder may have the name by
+  /// Watches the folders, also those to which links lead. Each time anew, because another folder may have the name by
   /// now.
   func arm() {
     guard let queue else { return }

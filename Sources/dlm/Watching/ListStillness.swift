@@ -1,15 +1,16 @@
 import DownloadModel
 import Glibc
 
-/// When a changed list, which is often seen half written, is read. New lines begin at once; a loss is believed when its
-/// writer has closed it, or another has taken its name, and it has been still since; later without notices.
+/// When to read a changed list, which is often seen half written. New lines start at once. Removed lines count only
+/// after the writer has closed the list, or another file has taken its name, and it has been unchanged since; later
+/// without notices.
 struct ListStillness {
   enum Notice: Equatable {
     /// Written, created or emptied: a writer has it open.
     case written
-    /// Closed by its writer, renamed or removed: it is as it is meant to be.
+    /// Closed by its writer, renamed or removed: it is complete.
     case closed
-    /// It differs, without a notice how.
+    /// It differs, without a notice of the cause.
     case differs
   }
 
@@ -19,7 +20,7 @@ struct ListStillness {
     case look(believesLosses: Bool)
   }
 
-  /// Between the parts of one change.
+  /// The longest pause between the parts of one change.
   static let settling = Duration.milliseconds(200)
   /// For a list that changes all the time.
   private static let longest = Duration.seconds(1)
@@ -31,7 +32,7 @@ struct ListStillness {
   private struct Change {
     var first: Duration
     var last: Duration
-    /// It was read, without believing what is missing.
+    /// It was read, without accepting removals.
     var isSeen = false
   }
 
@@ -39,7 +40,7 @@ struct ListStillness {
   private var latest = Notice.closed
 
   mutating func note(_ notice: Notice, at now: Duration) {
-    // `.differs` says nothing of who writes.
+    // `.differs` says nothing about writers.
     if notice != .differs || change == nil { latest = notice }
     change = Change(first: change.flatMap { $0.isSeen ? nil : $0.first } ?? now, last: now)
   }

@@ -3,8 +3,8 @@ import FileReceiving
 import Glibc
 import Synchronization
 
-/// Reads the lists of a run again when they have changed and are still, and has everything asked about again when due.
-/// A child of the run, which ends it by cancelling.
+/// Reads the lists of a run again when they have changed and are unchanged for a while, and has all files checked again
+/// when due. A child of the run, which ends it by cancellation.
 struct ListWatcher {
   let order: DownloadOrder
   let lines: WatchedLines
@@ -56,7 +56,7 @@ struct ListWatcher {
     }
   }
 
-  /// When everything is asked about again (`--refresh-every`). Rounds missed by a sleeping machine are one.
+  /// When all files are checked again (`--refresh-every`). Rounds missed by a sleeping machine count as one.
   private func nextRound(from now: Duration) -> Duration? { order.watching?.every.map { now + $0 } }
 
   // MARK: One list
@@ -73,7 +73,7 @@ struct ListWatcher {
       source.path.flatMap { RunMemory.canonical($0) }.flatMap { StandingFile.of(path: $0) }
     }
 
-    /// Polling interval for file systems without notices.
+    /// Notes a changed file, for file systems without notices.
     mutating func noteDifference(at now: Duration) {
       let standing = standingNow
       if standing != self.standing { stillness.note(.differs, at: now) }
@@ -100,7 +100,7 @@ struct ListWatcher {
     }
     list.trouble = nil
     list.version.isRead()
-    // If it changed while it was read, it is looked at again, and nothing is missed by then.
+    // If it changed during the read, it is read again, and no line counts as removed until then.
     let isStill = list.standingNow == list.standing
     lines.read(requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
     onRead(ListReader.Reading(count: lines.count))

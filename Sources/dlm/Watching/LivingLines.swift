@@ -1,18 +1,18 @@
 import DownloadModel
 import FileReceiving
 
-/// The lines of the watched lists, and the state of each. Work lives as long as its line; what must be cancelled
-/// ends by itself, and `ended` is called as for any other end.
+/// The lines of the watched lists, and the state of each. Work lasts as long as its line; cancelled work ends by
+/// itself, and `ended` is called as for any other end.
 struct LivingLines {
   struct Effects {
     /// Requests that the run has, and that must end.
     var cancel: Set<Int> = []
-    /// Lines that are gone, with nothing under way.
+    /// Lines that were removed and have nothing in flight.
     var removed: [(request: DownloadRequest, was: WatchNews.Removed)] = []
   }
 
   private enum Life {
-    /// It begins when removed lines of its address, which may still have its file, have ended.
+    /// It starts when removed lines of its URL, which may still have its file, have ended.
     case behind
     /// The run has it, or may take it.
     case underWay
@@ -22,7 +22,7 @@ struct LivingLines {
   private struct Line {
     var request: DownloadRequest
     var life: Life
-    /// Its last result; a question that was cut short leaves it as it was.
+    /// Its last result; a check that was cancelled leaves it unchanged.
     var result: DownloadResult?
     var isLeaving = false
 
@@ -39,7 +39,7 @@ struct LivingLines {
 
   private var lines: [Int: Line] = [:]
   private var lists: [[Int]]
-  /// By address: how many removed lines have not ended, and which lines wait for them.
+  /// By URL: how many removed lines have not ended, and which lines wait for them.
   private var leaving: [Address: (count: Int, behind: [Int])] = [:]
   /// Requests that the run has not taken yet, in order.
   private var waiting: ArraySlice<DownloadRequest> = []
@@ -54,7 +54,7 @@ struct LivingLines {
   func keys(of list: Int) -> [DownloadRequest.Key] { lists[list].compactMap { lines[$0]?.request.key } }
   func has(_ address: Address) -> Bool { lines.values.contains { $0.request.address.isSameResource(as: address) } }
   var isIdle: Bool { active == 0 }
-  /// Whether no line waits, or was cut short by the end of the run.
+  /// Whether no line is waiting, or was cancelled by the end of the run.
   var isSettled: Bool { lines.values.allSatisfy { $0.isLeaving || $0.result != nil && !$0.isCutShort } }
 
   var failures: [DownloadError] {
@@ -64,7 +64,7 @@ struct LivingLines {
     }
   }
 
-  // MARK: Work begins
+  // MARK: Work starts
 
   mutating func take() -> DownloadRequest? { waiting.popFirst() }
 
@@ -86,8 +86,8 @@ struct LivingLines {
     return lastID
   }
 
-  /// Asks about every line again that has ended, but for those that the user gave up.
-  /// - Returns: how many.
+  /// Checks every line again that has ended, except those that the user gave up.
+  /// - Returns: their number.
   mutating func askAgain() -> Int {
     let before = active
     for id in lists.joined() {
@@ -103,8 +103,8 @@ struct LivingLines {
   // MARK: A list changes
 
   /// - Parameters:
-  ///   - mayLose: whether lines may go; else only new ones begin.
-  ///   - numbers: give a request its name's number among all that there ever were.
+  ///   - mayLose: whether lines may be removed; if not, new ones only start.
+  ///   - numbers: numbers a request's name among all names of the run.
   mutating func change(
     _ list: Int, by change: ListChange, to new: [DownloadRequest], mayLose: Bool, numbers: NameNumbers
   ) -> Effects {
@@ -122,7 +122,7 @@ struct LivingLines {
     }
     if !mayLose { lists[list] += change.removed.map { old[$0] } }
     if effects.cancel.isEmpty { return effects }
-    // What the run has not taken ends here.
+    // Requests that the run has not taken end here.
     for request in waiting where effects.cancel.remove(request.id) != nil {
       effects.removed += ended(request.id, .failure(.cancelled)).removed
     }

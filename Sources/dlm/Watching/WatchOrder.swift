@@ -9,8 +9,9 @@ struct WatchOrder {
   /// `--refresh-every`
   let every: Duration?
 
-  /// - Parameter isAsked: on the command line, as `every` is; a setting alone only holds where there is what to watch.
-  /// - Returns: nil for a run that does not watch.
+  /// - Parameter isAsked: whether `--watch` is on the command line; a setting alone applies only if there is a list to
+  ///   watch.
+  /// - Returns: `nil` for a run that does not watch.
   init?(isAsked: Bool, every: TimeSpan?, _ settings: Settings, _ sources: [Source]) throws {
     guard settings.own.watch else {
       if every == nil { return nil }

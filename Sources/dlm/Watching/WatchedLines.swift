@@ -3,10 +3,10 @@ import DownloadScheduling
 import FileReceiving
 
 /// The source of a run that watches its lists, which waits for more until it is stopped: the lock around `LivingLines`.
-/// The feed is updated inside the lock, so that its counts are always those of the lines.
+/// The feed is updated under the lock, so that its counts always match the lines.
 final class WatchedLines: RequestSource {
   let scopes = DownloadScopes()
-  /// The last is of what is no list's.
+  /// The last one is for requests of no list.
   private let names: [String]
   private let feed: ProgressFeed
   private let numbers: NameNumbers
@@ -26,7 +26,7 @@ final class WatchedLines: RequestSource {
     mutating func take() -> DownloadRequest? { isStopped ? nil : lines.take() }
   }
 
-  /// - Parameter numbers: the names that the run's cache knows of.
+  /// - Parameter numbers: the names that the run's cache knows.
   init(_ sources: [Source], _ numbers: NameNumbers, _ feed: ProgressFeed) {
     let names = sources.map(\.name) + [WatchNews.added]
     self.names = names
@@ -40,7 +40,7 @@ final class WatchedLines: RequestSource {
 
   func takeAtOnce() -> DownloadRequest? { state.withLock { $0.take() } }
 
-  /// Without a change to a list there is no more.
+  /// Without a change to a list there are no more requests.
   var outlook: SourceOutlook { SourceOutlook(goesOn: false, hasFirst: state.withLock { $0.lines.hasFirst }) }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
@@ -52,7 +52,7 @@ final class WatchedLines: RequestSource {
 
   func stop() { state.withLock { $0.isStopped = true } }
 
-  /// The line's work has ended, and does not come again by itself.
+  /// The line's work has ended, and does not start again by itself.
   func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     scopes.forget(request.id)
     state.withLock { state in
@@ -63,9 +63,9 @@ final class WatchedLines: RequestSource {
 
   // MARK: For the watcher
 
-  /// - Parameter mayLose: whether lines that are missing are gone.
+  /// - Parameter mayLose: whether missing lines count as removed.
   func read(_ requests: [DownloadRequest], _ rejections: [Rejection], of list: Int, mayLose: Bool) {
-    // Outside the lock, for which lanes wait; only the watcher, who calls this, changes lists.
+    // Outside the lock, for which lanes wait; only the watcher, which calls this, changes lists.
     let change = ListChange(from: state.withLock { $0.lines.keys(of: list) }, to: requests.map(\.key))
     let cancel = state.withLock { state in
       let mended = mayLose ? reject(rejections, of: list, &state) : 0
@@ -85,13 +85,13 @@ final class WatchedLines: RequestSource {
     if !cancel.isEmpty { scopes.cancel(cancel) }
   }
 
-  /// Takes requests that are in no list.
-  /// - Returns: those that are new; nil once it is stopped.
+  /// Adds requests that are in no list.
+  /// - Returns: the new ones; `nil` once it is stopped.
   func add(_ requests: [DownloadRequest]) -> [DownloadRequest]? {
     let new = state.withLock { state in
       state.isStopped ? nil : requests.filter { !$0.isRepeat && !state.lines.has($0.address) }
     }
-    // Without losses, what was added before stays.
+    // Without removals, earlier added requests stay.
     if let new { read(new, [], of: names.count - 1, mayLose: false) }
     return new
   }
@@ -103,7 +103,7 @@ final class WatchedLines: RequestSource {
     }
   }
 
-  /// Tells of new bad lines.
+  /// Reports new bad lines.
   /// - Returns: how many are gone.
   private func reject(_ now: [Rejection], of list: Int, _ state: inout State) -> Int {
     var known = Dictionary(grouping: state.rejections[list] ?? [], by: \.text)
@@ -112,7 +112,7 @@ final class WatchedLines: RequestSource {
     return known.values.joined().count
   }
 
-  /// What the list named before goes on.
+  /// The files that the list named before continue.
   /// - Parameter isMissing: there is no file of its name.
   func unread(_ list: Int, _ why: Rejection, isMissing: Bool) {
     state.withLock { state in
@@ -147,10 +147,10 @@ final class WatchedLines: RequestSource {
     }
   }
 
-  /// If so, a signal cuts nothing short.
+  /// Whether a signal would cancel no work.
   var isSettled: Bool { state.withLock { $0.lines.isSettled } }
 
-  // MARK: Inside the lock
+  // MARK: Under the lock
 
   private func tell(of removed: [(request: DownloadRequest, was: WatchNews.Removed)], _ state: State) {
     for line in removed { feed.remove(line.request, line.was) }
