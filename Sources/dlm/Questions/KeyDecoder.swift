@@ -1,7 +1,7 @@
-/// From the bytes that a terminal sends to keys (ECMA-48; xterm's control sequences). Escape alone begins like an
-/// arrow, so whoever reads calls `flush` when nothing has followed for a moment.
+/// Decodes the bytes of a terminal into keys (ECMA-48; xterm's control sequences). Escape alone starts like an arrow,
+/// so the reader calls `flush` if no byte has followed for a moment.
 struct KeyDecoder {
-  /// Of a sequence or a character that has begun.
+  /// Bytes of an incomplete sequence or character.
   private var pending: [UInt8] = []
   private var paste: [UInt8]?
 
@@ -11,12 +11,12 @@ struct KeyDecoder {
   private static let endOfPaste = Array("\u{1B}[201~".utf8)
 
   private var isCharacter: Bool { pending.first.map { $0 >= 0x80 } ?? false }
-  /// Whether `flush` would end something.
+  /// Whether `flush` would end a sequence or character.
   var isWithin: Bool { pending == [0x1B] || isCharacter }
 
   mutating func take(_ byte: UInt8) -> TerminalKey? {
     if paste != nil { return ofPaste(byte) }
-    // Any other byte ends a character that was cut short.
+    // Any other byte ends an incomplete character.
     if isCharacter, byte & 0xC0 != 0x80 { pending = [] }
     pending.append(byte)
     if pending[0] == 0x1B { return ofSequence(byte) }
@@ -28,7 +28,7 @@ struct KeyDecoder {
     return nil
   }
 
-  /// Escape was meant by itself; half a character is dropped.
+  /// Returns a pending Escape as a key of its own; drops half a character.
   mutating func flush() -> TerminalKey? {
     defer { if isWithin { pending = [] } }
     return pending == [0x1B] ? .escape : nil

@@ -1,5 +1,5 @@
-/// A line as it is edited at a terminal; it draws nothing. The suggestion is selected: typing replaces it, an arrow
-/// edits it, Enter takes it.
+/// A line that is edited at a terminal; it draws nothing. The suggestion is selected: typing replaces it, an arrow
+/// edits it, Enter accepts it.
 struct LineEditor: Equatable {
   private var characters: [Character]
   private(set) var cursor: Int
@@ -45,20 +45,20 @@ struct LineEditor: Equatable {
   }
 
   private mutating func insert(_ text: String) {
-    // Control characters, which a paste may hold, are no part of a line.
+    // Control characters, which a paste may contain, are no part of a line.
     let scalars = text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
     guard !scalars.isEmpty else { return }
     if isSelected { clear() }
     join(beforeCursor + String(String.UnicodeScalarView(scalars)), afterCursor)
   }
 
-  /// Makes characters anew: a combining accent belongs to the letter that it now follows.
+  /// Recombines characters: a combining accent belongs to the letter that it now follows.
   private mutating func join(_ before: String, _ after: String) {
     characters = Array(before + after)
     cursor = min(before.count, characters.count)
   }
 
-  /// Of a paste of several lines, the first that says something.
+  /// The first non-blank line of a paste.
   private static func firstLine(_ text: String) -> String {
     text.split(separator: "\n").first { !$0.allSatisfy(\.isWhitespace) }.map(String.init) ?? ""
   }
@@ -69,7 +69,7 @@ struct LineEditor: Equatable {
     isSelected = false
   }
 
-  /// What is selected, else as much of a range as there is.
+  /// Cuts the selection, else the existing part of a range.
   private mutating func cut(_ range: Range<Int>) {
     if isSelected { return clear() }
     let range = range.clamped(to: characters.indices)
@@ -81,7 +81,7 @@ struct LineEditor: Equatable {
     cursor = min(max(place, 0), characters.count)
   }
 
-  /// A file name's words end at blanks, dots, dashes, slashes and underscores.
+  /// Words of a file name end at blanks, dots, dashes, slashes and underscores.
   private func startOfWord() -> Int {
     characters[..<cursor].reversed().drop(while: Self.isGap).drop { !Self.isGap($0) }.count
   }

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import SystemPackage
 
-/// A small picture of the image that a question is about, for terminals that decode images themselves; Sixel takes
-/// pixels, and dlm decodes none.
+/// A small picture of the image in a question, for terminals that decode images themselves; Sixel needs pixels, and dlm
+/// decodes no images.
 enum PicturePreview {
   enum Way: Equatable {
     /// kitty's graphics protocol (`f=100`: PNG).
@@ -14,14 +14,14 @@ enum PicturePreview {
   static let rows = 8
   /// A smaller window has no room for it.
   static let leastRows = 24
-  /// Longer files would hold up the terminal.
+  /// Longer files would delay the terminal.
   static let mostBytes = 8 << 20
-  /// A side; kitty takes no more.
+  /// The longest side; kitty's limit.
   private static let mostPixels = 10_000
-  /// Base64 in one of kitty's sequences, at most.
+  /// The most base64 characters in one of kitty's sequences.
   private static let chunk = 4096
 
-  /// By what the terminal says of itself; tmux and screen change what is sent.
+  /// According to the terminal's environment; tmux and screen alter such sequences.
   static func way(_ environment: [String: String]) -> Way? {
     func has(_ name: String) -> Bool { environment[name]?.isEmpty == false }
     let term = environment["TERM"] ?? ""
@@ -36,7 +36,7 @@ enum PicturePreview {
   }
 
   /// - Parameter bytes: the whole file; the terminal scales it down.
-  /// - Returns: what shows it and leaves the cursor behind it; nil for a file that the terminal cannot show.
+  /// - Returns: a text that shows it and leaves the cursor behind it; `nil` for a file that the terminal cannot show.
   static func text(_ bytes: [UInt8], _ way: Way) -> String? {
     guard bytes.count <= mostBytes, let header = Self.header(bytes), 1...mostPixels ~= header.width,
       1...mostPixels ~= header.height, header.format == .png || way == .iTerm && header.format != .webP
@@ -51,7 +51,7 @@ enum PicturePreview {
       repeat {
         let part = rest.prefix(chunk)
         rest = rest.dropFirst(chunk)
-        // q=2: the terminal does not answer, since that would be taken for keys.
+        // q=2: the terminal does not answer, because an answer would be read as keys.
         let start = text.isEmpty ? "a=T,f=100,r=\(rows),q=2," : ""
         text += "\u{1B}_G\(start)m=\(rest.isEmpty ? 0 : 1);\(String(part) ?? "")\u{1B}\\"
       } while !rest.isEmpty
@@ -61,7 +61,7 @@ enum PicturePreview {
 
   enum Format: String { case png = "PNG", jpeg = "JPEG", gif = "GIF", webP = "WebP" }
 
-  /// What the beginning of an image says of it (RFC 2083 §3, GIF89a §18, RFC 9649 §2, ITU T.81 B.2.2).
+  /// Format and size from the first bytes of an image (RFC 2083 §3, GIF89a §18, RFC 9649 §2, ITU T.81 B.2.2).
   static func header(_ bytes: [UInt8]) -> (format: Format, width: Int, height: Int)? {
     func big(_ place: Int, _ count: Int) -> Int { bytes[place..<place + count].reduce(0) { $0 << 8 | Int($1) } }
     func little(_ place: Int, _ count: Int, from bit: Int = 0, _ mask: Int = .max) -> Int {
@@ -92,7 +92,7 @@ enum PicturePreview {
     return nil
   }
 
-  /// - Returns: of a long file, more than can be shown.
+  /// - Returns: for a long file, more bytes than can be shown.
   static func read(_ path: String) -> [UInt8]? {
     FileDescriptor.bytes(of: FilePath(path), upTo: mostBytes, .noFollow)
   }

@@ -14,21 +14,21 @@ struct Question {
   let request: DownloadRequest
   let outcome: DownloadOutcome
   let kind: Kind
-  /// An image's kind and size in words.
+  /// An image's format and size, as a text.
   var picture: String?
 
-  /// How the file ended once a decision was carried out.
-  /// - Parameter path: where it stands then; nil if it was removed.
+  /// The file's outcome after a decision was carried out.
+  /// - Parameter path: the file's path now; `nil` if it was removed.
   func outcome(after decision: NameDecision, at path: String?) -> DownloadOutcome {
     var outcome = outcome
     if path == nil { outcome.kind = .skipped }
     outcome.path = path ?? outcome.renamedFrom ?? outcome.path
-    // A name that the user gave or withdrew is not asked for again.
+    // A name that the user gave or withdrew causes no further question.
     if decision != .keep, decision != .replace { outcome.renamedFrom = nil }
     return outcome
   }
 
-  /// - Returns: the decision on a conflict, and whether on all that follow; nil for other keys.
+  /// - Returns: the decision on a conflict, and whether it applies to all later ones; `nil` for other keys.
   static func decision(for key: TerminalKey) -> (NameDecision, forAll: Bool)? {
     guard case .text(let letter) = key == .enter ? .text("k") : key else { return nil }
     let decisions: [String: NameDecision] = ["k": .keep, "r": .replace, "s": .discard]

@@ -3,7 +3,7 @@ import Glibc
 import TerminalProgress
 
 enum QuestionMessages {
-  /// - Parameter note: why the last answer could not be taken.
+  /// - Parameter note: why the last answer was invalid.
   static func lines(_ question: Question, _ editor: LineEditor, note: String?) -> [String] {
     let outcome = question.outcome
     let type = (question.picture ?? outcome.mediaType).map { ", \($0)" } ?? ""
@@ -16,7 +16,7 @@ enum QuestionMessages {
           + "[s]kip the new one   capital letter: for all",
       ]
     case .name:
-      // Brackets hold what is selected; else a bar is the cursor.
+      // Brackets surround the selection; otherwise a bar is the cursor.
       let (name, hint) =
         editor.isSelected
         ? ("[\(editor.text)]", "Enter takes it, typing replaces it, arrows edit it")
@@ -51,7 +51,7 @@ enum QuestionMessages {
     return ["dlm: \(option): there is no terminal with progress bars to ask on, so \(instead)"]
   }
 
-  /// - Parameter count: files at a time; nil where there is always one.
+  /// - Parameter count: files at a time; `nil` if it is always one.
   static func width(_ count: Int?) -> String {
     guard let count else { return "one file at a time: that is what sequential means" }
     return "\(Quantity.files(count)) at once"

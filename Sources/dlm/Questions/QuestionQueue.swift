@@ -5,8 +5,9 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Questions about finished files, asked one at a time while other files go on. Each file stands whole under a numbered
-/// name until its question is answered, so its lane is free at once, and an interrupted queue means "keep both".
+/// Questions about finished files, asked one at a time while other files continue. Each file is complete under a
+/// numbered name until its question is answered, so its lane is free at once, and an interrupted queue means "keep
+/// both".
 final class QuestionQueue: Sendable {
   private enum Asked { case file(Question), links([String]) }
 
@@ -19,8 +20,8 @@ final class QuestionQueue: Sendable {
   private let left: UnnamedFiles
 
   /// - Parameters:
-  ///   - output: nil where nothing is asked about files.
-  ///   - showPicture: shows a file that is to be named, if it is an image, and says what it is.
+  ///   - output: `nil` if there are no questions about files.
+  ///   - showPicture: shows a file that the user must name, if it is an image, and returns its description.
   init(
     _ output: OutputSettings?, unnamed: FilePath?, keys: TerminalKeys, feed: ProgressFeed,
     showPicture: @escaping @Sendable (_ path: String) -> String?
@@ -42,7 +43,7 @@ final class QuestionQueue: Sendable {
     return asksNames ? .name : .conflict
   }
 
-  /// - Returns: whether something is asked about the file.
+  /// - Returns: whether there is a question about the file.
   func ended(_ request: DownloadRequest, _ result: DownloadResult) -> Bool {
     guard case .success(let outcome) = result, let kind = kind(outcome) else { return false }
     if kind == .name { left.note(outcome.path, isLeft: true) }
@@ -50,13 +51,13 @@ final class QuestionQueue: Sendable {
     return true
   }
 
-  /// Asks whether what was pasted is to be fetched.
+  /// Asks whether to download the pasted links.
   func ask(_ links: [String]) { continuation.yield(.links(links)) }
 
-  /// `run` then returns once all questions are answered.
+  /// After this, `run` returns once all questions are answered.
   func finish() { continuation.finish() }
 
-  /// - Parameter carryOut: gives the path of the file after that; nil if it was removed.
+  /// - Parameter carryOut: returns the resulting path of the file; `nil` if it was removed.
   func run(
     carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> String?,
     onFailure: @Sendable (DownloadError) -> Void, fetch: @Sendable (_ links: [String]) async -> Void
@@ -65,7 +66,7 @@ final class QuestionQueue: Sendable {
     var forAll: NameDecision?
     for await asked in questions {
       if case .links(let links) = asked {
-        // The run waits for this, also when no question can be asked any more.
+        // The run waits for this, even if no question can be asked any more.
         let isWanted = await decide(links) ?? false
         end()
         await fetch(isWanted ? links : [])
@@ -99,7 +100,7 @@ final class QuestionQueue: Sendable {
     feed.prompt([])
   }
 
-  /// - Returns: nil when the task is cancelled or the terminal is gone.
+  /// - Returns: `nil` if the task is cancelled or the terminal is gone.
   private func decide(_ links: [String]) async -> Bool? {
     keys.ask()
     var note: String?

@@ -4,13 +4,13 @@ import Downloads
 import Glibc
 import TerminalProgress
 
-/// Keys that no question wants go to the screen, and what they command to the run.
+/// Passes keys that answer no question to the screen, and their commands to the run.
 struct ScreenKeys {
   let keys: TerminalKeys
   let control: Wiring?
   let renderer: ProgressRenderer
   let stop: @Sendable () -> Void
-  /// Gets what was pasted; says whether it is more than a wrong key.
+  /// Receives pasted text; returns whether it was used, so that it is no wrong key.
   let paste: @Sendable (String) -> Bool
 
   private static let lookInterval = Duration.milliseconds(500)
@@ -49,12 +49,12 @@ struct ScreenKeys {
     }
   }
 
-  /// Whether keys are commands. They come from the controlling terminal, so dlm takes none that others may read:
-  /// a pager behind dlm, or a list that is typed.
+  /// Whether keys are commands. They come from the controlling terminal, so dlm takes none that another program may
+  /// read: a pager behind dlm, or the input of a typed list.
   static func areTaken(isWanted: Bool, readsInput: Bool, by streams: Streams) -> Bool {
     guard isWanted, streams.isErrorControlling, !streams.isOutputPiped else { return false }
-    // Without a terminal as standard input, somebody said that nobody types (xargs, `< /dev/null`), or a loop around
-    // dlm reads from elsewhere.
+    // If standard input is no terminal, the caller has excluded typing (xargs, `< /dev/null`), or a loop around dlm
+    // reads from another file.
     return readsInput != streams.isInputTerminal
   }
 

@@ -1,5 +1,5 @@
 enum TerminalKey: Hashable {
-  /// One character as a reader sees it, or the part of one that came so far.
+  /// One character as a reader sees it, or the part of it that has arrived.
   case text(String)
   case paste(String)
   case enter, tab, escape, backspace, delete
@@ -10,7 +10,7 @@ enum TerminalKey: Hashable {
 
   fileprivate var isLetter: Bool { if case .text(let text) = self { text.first?.isLetter == true } else { false } }
 
-  /// Whether it is part of a text that is typed, or of a line.
+  /// Whether it is part of typed text, or of a line.
   fileprivate var isTyped: Bool {
     switch self {
     case .text, .paste, .enter, .tab, .backspace, .delete: true
@@ -19,25 +19,25 @@ enum TerminalKey: Hashable {
   }
 }
 
-/// Which keys are commands. Letters that come as typing are not: what was meant for a shell ("ls", "quit") would act.
-/// So a letter waits until it is known to stand alone. Signs and arrows act at once; a key that is held down is one.
+/// Which keys are commands. Letters of typed words are not: a word meant for a shell ("ls", "quit") would act. So a
+/// letter waits until it is known to be alone. Signs and arrows act at once; a held key counts once.
 struct TypingRule {
-  /// What follows a letter sooner is typed with it.
+  /// A key that follows a letter sooner belongs to the same typing.
   static let moment = Duration.milliseconds(300)
 
-  /// Equal letters that may yet turn out to be typing.
+  /// Equal letters that may still turn out to be typing.
   private var held: [TerminalKey] = []
   private var isTyping = false
-  /// What was typed of a line.
+  /// The typed part of a line.
   private var line = ""
-  /// When the moment after the last key ends.
+  /// The end of the moment after the last key.
   private var end = Duration.zero
 
-  /// When what is held stands alone, unless more comes; nil where nothing is.
+  /// When the held keys count as alone, unless more follow; `nil` if none is held.
   var due: Duration? { held.isEmpty ? nil : end }
 
-  /// - Parameter keys: what was read at once; none where nothing came in time.
-  /// - Returns: the commands. Typing is a paste, which commands nothing.
+  /// - Parameter keys: the keys of one read; empty if none arrived in time.
+  /// - Returns: the commands. Typing is returned as a paste, which is no command.
   mutating func take(_ keys: [TerminalKey], at now: Duration) -> [TerminalKey] {
     guard !keys.isEmpty || now >= end else { return [] }
     let all = held + keys
@@ -53,7 +53,7 @@ struct TypingRule {
     return Array(all[..<sure])
   }
 
-  /// - Returns: what was pasted, or the line that has ended; empty for what is but a part of one.
+  /// - Returns: the pasted text, or the line that has ended; empty for a part of a line.
   private mutating func take(_ typed: [TerminalKey]) -> String {
     var whole = ""
     for key in typed {

@@ -5,8 +5,8 @@ import Glibc
 import SystemPackage
 import TerminalProgress
 
-/// The keys typed at the controlling terminal, which the screen has set to give each at once, without echo. While a
-/// question is asked they are its answer, else commands. On a thread of its own, because reading waits.
+/// The keys typed at the controlling terminal, which the screen has set to deliver each at once, without echo. While a
+/// question is open they are its answer, else commands. An actor on a thread of its own, because reading blocks.
 actor TerminalKeys {
   private nonisolated let executor = BlockingExecutor(label: "dlm.keys")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -15,9 +15,9 @@ actor TerminalKeys {
   private nonisolated let interruption = Interruption()
   private nonisolated let state = Waiters(State())
   private var decoder = KeyDecoder()
-  /// What follows Escape within this time belongs to it: an arrow's bytes come together.
+  /// Bytes that follow Escape within this time belong to it: an arrow's bytes arrive together.
   private static let escapeTime = Duration.milliseconds(50)
-  /// Between two looks whether the terminal is ours again.
+  /// Polling interval for the return to the foreground.
   private static let foregroundTime = Duration.milliseconds(50)
 
   private struct State {
@@ -28,10 +28,10 @@ actor TerminalKeys {
     var hasEnded = false
   }
 
-  /// - Returns: nil where there is no terminal.
+  /// - Returns: `nil` if there is no terminal.
   init?() {
     guard let descriptor = TerminalPrompt.open() else { return nil }
-    // What is forgotten between a look and a read is not waited for. The open file is this reader's alone.
+    // Non-blocking, because input may be discarded between a check and a read. The open file is this reader's alone.
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     self.descriptor = descriptor
   }
@@ -39,7 +39,7 @@ actor TerminalKeys {
   deinit { close(descriptor) }
 
   /// Runs until the task is cancelled or the terminal is gone.
-  /// - Parameter press: gets the keys that answer no question.
+  /// - Parameter press: receives the keys that answer no question.
   func run(_ press: @Sendable (TerminalKey) async -> Void) async {
     await withTaskCancellationHandler {
       var rule = TypingRule()
@@ -54,8 +54,9 @@ actor TerminalKeys {
     state.withLock { $0.hasEnded = true }
   }
 
-  /// - Parameter time: nil for as long as it takes.
-  /// - Returns: what came at once, nothing after the time, and how many questions there were; nil if nothing comes.
+  /// - Parameter time: `nil` for no limit.
+  /// - Returns: the keys of one read, empty after the time, and the number of questions so far; `nil` if no more keys
+  ///   will arrive.
   private func read(within time: Duration?) -> (keys: [TerminalKey], asked: Int)? {
     while true {
       if decoder.isWithin, !interruption.waitUntilReadable(descriptor, within: Self.escapeTime) {
@@ -65,7 +66,7 @@ actor TerminalKeys {
       guard interruption.waitUntilReadable(descriptor, within: time) else {
         return time == nil || interruption.isRaised ? nil : ([], asked)
       }
-      // In the background, what is typed is the shell's.
+      // In the background, typed input is the shell's.
       guard isInForeground else {
         _ = interruption.waitUntilReadable(-1, within: Self.foregroundTime)
         continue
@@ -77,7 +78,7 @@ actor TerminalKeys {
     }
   }
 
-  /// True also where unknown: the read will say what is wrong.
+  /// True also if unknown: the read then reports the error.
   private var isInForeground: Bool { TerminalOutput(descriptor: descriptor).isInForeground }
 
   private func read() -> [TerminalKey]? {
@@ -89,10 +90,10 @@ actor TerminalKeys {
 
   private nonisolated var asked: Int { state.withLock { $0.asked } }
 
-  /// - Returns: whether a question took or dropped it.
+  /// - Returns: whether a question used or dropped it.
   private nonisolated func answer(_ key: TerminalKey, _ asked: Int) -> Bool {
     state.withLock { state in
-      // A key typed before the question appeared was meant for something else.
+      // A key typed before the question appeared is no answer to it.
       if state.isAsking, asked == state.asked { state.typed.append(key) }
       return state.isAsking
     }
@@ -100,7 +101,7 @@ actor TerminalKeys {
 
   // MARK: For questions, one at a time
 
-  /// What was typed before is forgotten.
+  /// Discards keys that were typed before.
   nonisolated func ask() {
     tcflush(descriptor, TCIFLUSH)
     state.withLock { state in
@@ -110,7 +111,7 @@ actor TerminalKeys {
     }
   }
 
-  /// Nil once the task is cancelled, or there are no more keys.
+  /// `nil` once the task is cancelled, or there are no more keys.
   nonisolated func next() async -> TerminalKey? {
     await state.wait { state -> TerminalKey?? in
       if state.hasEnded { return .some(nil) }
@@ -127,7 +128,7 @@ actor TerminalKeys {
   }
 }
 
-// Here, since the display knows no terminal's keys.
+// Defined here, because the display does not know a terminal's keys.
 extension ScreenKey {
   init(_ key: TerminalKey) {
     self =

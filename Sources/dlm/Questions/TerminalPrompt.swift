@@ -6,13 +6,13 @@ import SystemPackage
 import TerminalProgress
 
 enum TerminalPrompt {
-  /// The controlling terminal, since standard input may be the list; nil without one.
+  /// The controlling terminal, because standard input may be the list; `nil` without one.
   static func open() -> Int32? {
     let terminal = Glibc.open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     return terminal >= 0 ? terminal : nil
   }
 
-  /// - Returns: whether the answer was yes; nil where there is no terminal.
+  /// - Returns: whether the answer was yes; `nil` if there is no terminal.
   static func confirm(_ question: String) -> Bool? {
     guard let terminal = open() else { return nil }
     defer { close(terminal) }
@@ -21,7 +21,7 @@ enum TerminalPrompt {
   }
 
   /// Asks for a secret, without echo.
-  /// - Returns: nil where there is no terminal, or it was left with Ctrl-C.
+  /// - Returns: `nil` if there is no terminal, or the user pressed Ctrl-C.
   static func secret(_ question: String) -> String? {
     guard let terminal = open() else { return nil }
     defer { close(terminal) }
@@ -41,10 +41,10 @@ enum TerminalPrompt {
     }
   }
 
-  /// As the terminal has let it be edited; empty where that has gone, and for Ctrl-D.
+  /// The edited line; empty if the terminal is gone, and for Ctrl-D.
   private static func line(_ terminal: Int32) -> String? {
     var wanted = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-    // Not for ever: a signal taken by another thread does not wake this one.
+    // With a timeout: a signal taken by another thread does not wake this one.
     while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = read(terminal, &bytes, bytes.count)
@@ -52,7 +52,7 @@ enum TerminalPrompt {
   }
 
   private static func say(_ text: String, _ terminal: Int32) {
-    // A question that cannot be written is not seen: so its answer is no, and a secret is read all the same.
+    // A question that cannot be written is not seen: so its answer is no, but a secret is still read.
     try? FileDescriptor(rawValue: terminal).writeWhole(text.utf8)
   }
 }

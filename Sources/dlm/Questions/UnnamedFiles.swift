@@ -5,13 +5,12 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Files that the user left under the names that they came with (`--ask-names`): the next run in the same folder asks
-/// about them again.
+/// Files whose names the user left undecided (`--ask-names`): the next run in the same folder asks about them again.
 final class UnnamedFiles: Sendable {
   private let file: FilePath?
   private let paths: Lock<Set<ByteText>>
 
-  /// - Parameter file: nil where nothing is asked or remembered.
+  /// - Parameter file: `nil` if nothing is asked or remembered.
   init(_ file: FilePath?) {
     self.file = file
     let bytes = file.map { OwnFiles.bytes(of: $0, upTo: 1 << 20) } ?? []
@@ -24,7 +23,7 @@ final class UnnamedFiles: Sendable {
     paths.withLock { _ = isLeft ? $0.insert(ByteText(path)).memberAfterInsert : $0.remove(ByteText(path)) }
   }
 
-  /// Fails silently: then the next run asks less.
+  /// Fails silently: then the next run asks fewer questions.
   func keep() {
     guard let file, (try? Folder(own: file.removingLastComponent())) != nil else { return }
     let text = paths.withLock { $0.sorted() }.map(\.text).joined(separator: "\0")
