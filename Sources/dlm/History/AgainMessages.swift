@@ -1,17 +1,17 @@
 import DownloadModel
 import TerminalProgress
 
-/// The command that goes on with what is missing. It is rebuilt from the parsed options, since a secret has many
-/// spellings in the typed text (`-vHAuthorization:…`); an ellipsis stands for what may be secret.
+/// The command that continues an incomplete run. It is rebuilt from the parsed options, because a secret has many
+/// spellings in the typed text (`-vHAuthorization:…`); an ellipsis replaces possible secrets.
 struct AgainMessages {
   /// Quoted for a shell.
   let line: String
-  /// What must be given again; empty where nothing must.
+  /// Options that must be given again; empty if there are none.
   let note: String
 
   /// - Parameters:
-  ///   - isListKept: whether `dlm get` by itself would take this run's list again.
-  ///   - asksServers: leaves out `--offline`.
+  ///   - isListKept: whether `dlm get` without arguments would use this run's list again.
+  ///   - asksServers: omits `--offline`.
   init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
     var (command, words, hidesSecrets) = (command, ["dlm", "get"], false)
     func shown(_ text: String) -> String {
@@ -28,7 +28,7 @@ struct AgainMessages {
       hidesSecrets = true
       return "\(header.name): \(Redaction.mark)"
     }
-    // `dlm get` keeps a list that came through a pipe, if it was read to its end.
+    // `dlm get` stores a list from a pipe, if it was read to its end.
     for source in command.sources where command.sources != ["-"] || !isListKept {
       if case .address(let text) = Source(source) { words.append(shown(text)) } else { words.append(source) }
     }

@@ -5,14 +5,14 @@ import Glibc
 import Synchronization
 import TerminalProgress
 
-/// Where the file of each request went: that may depend on answers of servers.
+/// The resulting path of each request's file; it may depend on the servers' answers.
 final class FetchedFiles: Sendable {
   struct File {
     let request: DownloadRequest
     let outcome: DownloadOutcome
 
     var path: String { outcome.path }
-    /// The path that it should have had; another file of the list may have that.
+    /// The intended path; another file of the list may have that.
     var wanted: String { outcome.renamedFrom ?? outcome.path }
   }
 

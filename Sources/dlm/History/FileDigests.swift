@@ -10,7 +10,7 @@ struct FileDigests {
   private let scratch: ScratchFolder?
   private var known: [ByteText: String] = [:]
 
-  /// - Parameter scratch: where some of the files may be.
+  /// - Parameter scratch: a folder that may contain some of the files.
   init(activity: String, _ scratch: ScratchFolder? = nil) {
     self.activity = activity
     self.scratch = scratch

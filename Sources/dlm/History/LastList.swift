@@ -7,8 +7,8 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// The list that a command without sources takes: the one of the last `get` in this folder. Never standard input, from
-/// which nothing comes under cron or in a script.
+/// The list of a command without sources: that of the last `get` in this folder. Never standard input, which is empty
+/// under cron or in a script.
 struct LastList {
   let history: RunHistory
   let store: RunHistoryStore
@@ -29,8 +29,8 @@ struct LastList {
     self.store = store
   }
 
-  /// What is remembered counts as typed before what is typed now.
-  /// - Throws: `ValidationError` that says what has to be given again.
+  /// The remembered options count as if typed before the present ones.
+  /// - Throws: `ValidationError` that names options that must be given again.
   func command(_ now: GetCommand) throws -> GetCommand {
     var command: GetCommand
     do { command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed) } catch {

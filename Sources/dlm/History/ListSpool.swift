@@ -6,8 +6,8 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Keeps a list from a pipe, so that `dlm get` can repeat it: without credentials, and for this user only. It gets its
-/// name only when whole, so a pipe that breaks off replaces nothing.
+/// Stores a list from a pipe, so that `dlm get` can repeat it: without credentials, and only for this user. It gets its
+/// name only once it is complete, so a pipe that breaks off replaces nothing.
 final class ListSpool {
   private let path: FilePath
   private var pending: [UInt8] = []
@@ -21,12 +21,12 @@ final class ListSpool {
 
   var isKept: Bool { state == .kept }
 
-  /// Half of a list must not be taken for the whole.
+  /// Half of a list must not count as the whole.
   func discard() {
     guard state == .open else { return }
     state = .broken
     pending = []
-    draft = nil  // which removes it
+    draft = nil  // removes it
   }
 
   func add(_ address: Address, _ options: LineOptions?) {
@@ -43,7 +43,7 @@ final class ListSpool {
     if state == .open { discard() }
   }
 
-  /// Fails silently, since only the repeating is lost; the list that was remembered before stays.
+  /// Fails silently, because only the repetition is lost; the list that was remembered before stays.
   private func write(isLast: Bool = false) {
     guard state == .open else { return pending.removeAll() }
     do {

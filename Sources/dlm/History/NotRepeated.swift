@@ -3,9 +3,9 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// Why a list that is taken again is not repeated to compare.
+/// Why a list that is used again is not repeated for a comparison.
 enum NotRepeated: Error {
-  /// The mode is the last run's; or the user asked to fetch anew, or from the disk only, which concerns the files here.
+  /// The mode is the last run's; or the user requested new downloads, or only cached files.
   case notAsked
   case because(Reason, other: DownloadMode)
 

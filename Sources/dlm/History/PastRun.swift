@@ -2,49 +2,49 @@ import Comparing
 import DownloadModel
 import FileReceiving
 
-/// One run of a folder that went through its list.
+/// One completed run of a folder's list.
 struct PastRun: Decodable, Equatable {
   enum Command: String, Decodable { case get, compare }
 
   var command = Command.get
   var sources: [String] = []
   var mode: DownloadMode
-  /// Whether `jobs` is the most that the run found good.
+  /// Whether `jobs` is the highest number that the run found good.
   var adaptsJobs = false
   var listDigest: String
   var jobs: Int
-  /// Whose bodies came over the network.
+  /// Files whose bodies were downloaded.
   var fetched: Int
-  /// Files and lines that came to nothing.
+  /// Failed files, and rejected lines.
   var failed = 0
-  /// Of fetched files, without what was here before.
+  /// Of downloaded files, without bytes that existed before.
   var transferredBytes: Int64
   var seconds: Double
-  /// How long it waited for a host that refused all its requests; nil for less than a twentieth of its time.
+  /// How long it waited for a host that refused all its requests; `nil` if less than a twentieth of its time.
   var waited: Double?
   /// The seconds that all its files together were in flight; nil if unknown.
   var work: Double?
   /// In milliseconds since 1970.
   var endedAt: Int64
-  /// Absolute and without links; nil where another run cannot be compared with its files.
+  /// Absolute and without links; `nil` if another run cannot be compared with its files.
   var directory: String?
-  /// Whether it fetched every file, whatever earlier runs had fetched.
+  /// Whether it downloaded every file, regardless of earlier runs.
   var isOfAll = false
 
   var sizes: ExpectedSizes { ExpectedSizes(files: fetched, bytes: transferredBytes) }
 
-  /// Whether both moved the same files. Files without a byte count only by number.
+  /// Whether both moved the same files. Empty files count only by number.
   func didSameWork(as other: PastRun) -> Bool {
     listDigest == other.listDigest && failed == other.failed && transferredBytes == other.transferredBytes
       && (transferredBytes > 0 || fetched == other.fetched)
   }
 
-  /// How long its files take one after the other, at most: on connections that share a line each was slower than alone.
+  /// An upper bound for its sequential time: on connections that share a link, each file was slower than alone.
   var sequentialSeconds: Double {
     mode == .sequential ? seconds : max(seconds, work ?? seconds * Double(max(1, min(jobs, fetched))))
   }
 
-  /// Why the times of both say nothing of their modes; nil if they do.
+  /// Why the times of both say nothing about their modes; `nil` if they do.
   func obstacle(to other: PastRun) -> Obstacle? {
     if mode.kind == other.mode.kind { return .sameStrategy }
     if !didSameWork(as: other) { return .otherWork }
@@ -58,7 +58,7 @@ struct PastRun: Decodable, Equatable {
       && didSameWork(as: other)
   }
 
-  /// Whether it replaces an earlier run of its list and mode; one that fetched less did other work.
+  /// Whether it replaces an earlier run of its list and mode; one that downloaded less did other work.
   func replaces(_ earlier: PastRun?) -> Bool {
     if isOfAll { return true }
     guard fetched > 0 else { return false }
@@ -67,7 +67,7 @@ struct PastRun: Decodable, Equatable {
     return transferredBytes >= earlier.transferredBytes
   }
 
-  /// Numbers that a run can have: none takes longer than thirty years, or ends after the year 9999.
+  /// Plausible numbers: no run takes longer than thirty years, or ends after the year 9999.
   var isPossible: Bool {
     1...(1 << 16) ~= jobs && 0...(1 << 50) ~= fetched && 0...(1 << 50) ~= failed && 0...(1 << 60) ~= transferredBytes
       && 0...1e9 ~= seconds && 0...253_402_300_799_999 ~= endedAt
@@ -87,7 +87,7 @@ struct PastRun: Decodable, Equatable {
     return JSONValue(fields.merging(more) { $1 })
   }
 
-  /// For `dlm history --json`, too.
+  /// Also for `dlm history --json`.
   var fields: JSONFields {
     [
       "command": command.rawValue, "mode": mode.rawValue, "jobs": jobs,

@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// A command as the next one in its folder takes it.
+/// A command in the form in which the next one in its folder repeats it.
 struct RememberedCommand: Decodable, Equatable {
-  /// Lists by their whole path, addresses without credentials.
+  /// Lists by their absolute path, URLs without credentials.
   var sources: [String]
   /// As the user would type them; see `RememberedOptions`.
   var options: [String] = []
@@ -22,13 +22,13 @@ struct RememberedCommand: Decodable, Equatable {
   }
 }
 
-/// What a run was given and dlm does not store: the user must give it again if the run is repeated.
+/// Options of a run that dlm does not store: the user must give them again if the run is repeated.
 enum Withheld: Decodable, Equatable {
-  /// `-H`, by the field's name.
+  /// `-H`, identified by the field's name.
   case header(name: String)
   /// `--proxy` with a login.
   case proxy
-  /// Addresses of the command line or of a pipe with logins.
+  /// URLs with logins, from the command line or a pipe.
   case addressLogins
 
   fileprivate var json: JSONValue {

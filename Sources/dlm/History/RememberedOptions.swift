@@ -2,12 +2,12 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// The options of a `get` as they would be typed, for `dlm get` without a SOURCE. Those given then are typed behind
-/// them, as the last one counts.
+/// The options of a `get` as they would be typed, for `dlm get` without a SOURCE. Options of the new command are typed
+/// after them, because the last one counts.
 struct RememberedOptions: Equatable {
-  /// Those that a repeated run uses too, without secrets.
+  /// Options that a repeated run uses, too, without secrets.
   private(set) var lasting: [String] = []
-  /// Those of this one run only, and secrets, which are not stored.
+  /// Options of this run only, and secrets, which are not stored.
   private var once: [String] = []
   private(set) var withheld: [Withheld] = []
 
@@ -26,7 +26,7 @@ struct RememberedOptions: Equatable {
           default: nil
           }
         if let secret { withheld.append(secret) }
-        // One word, as the value may begin with a dash.
+        // One word, because the value may start with a dash.
         let option = row.kind == .flag ? row.spelled : "\(row.spelled)=\(text)"
         if row.isLasting, secret == nil { lasting.append(option) } else { once.append(option) }
       }

@@ -1,7 +1,7 @@
 import DownloadModel
 import TerminalProgress
 
-/// The messages of a `dlm get` that takes the last list of its folder again.
+/// The messages of a `dlm get` that uses the last list of its folder again.
 enum RepeatMessages {
   /// `Taking the last list of this folder: urls.txt, with --directory=data`
   static func again(_ last: LastList, _ why: NotRepeated, _ mode: DownloadMode) -> [String] {
@@ -27,7 +27,7 @@ enum RepeatMessages {
     ]
   }
 
-  /// The time of an earlier run in this mode, else what follows from the other mode's.
+  /// The time of an earlier run in this mode, else an estimate from the other mode's.
   static func estimate(_ plan: RepeatPlan) -> String? {
     if let own = plan.ownRun { return "about \(rounded(own.seconds))" }
     guard let other = plan.otherRun else { return nil }
@@ -72,7 +72,7 @@ enum RepeatMessages {
     return lines + changed + [end]
   }
 
-  /// Of a run that was cut short, or brought nothing.
+  /// For a run that was cut short, or downloaded nothing.
   static let nothing = "Nothing was compared: temporary copies are deleted, and your files are unchanged."
 
   static func nothingToCompare(_ other: DownloadMode) -> String {

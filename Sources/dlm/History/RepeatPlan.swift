@@ -6,11 +6,11 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Fetches the last list of a folder once more in another mode, to compare.
+/// Downloads the last list of a folder once more in another mode, to compare.
 struct RepeatPlan {
   let mode: DownloadMode
   let other: DownloadMode
-  /// Nil if the other mode never fetched the whole list.
+  /// `nil` if the other mode never downloaded the whole list.
   let otherRun: PastRun?
   let ownRun: PastRun?
   let list: String

@@ -6,11 +6,11 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// What a run fetches into a folder that goes: only to be compared with the files of the earlier runs, or to be written
-/// to standard output.
+/// Files that a run downloads into a temporary folder: only to compare them with the files of earlier runs, or to write
+/// them to standard output.
 struct RepeatedFiles {
   let scratch: ScratchFolder
-  /// Caught before the scratch folder is made, since no signal may leave that behind.
+  /// Caught before the scratch folder is made, because no signal may leave it behind.
   let signals: Signals
   let fetched = FetchedFiles()
   var output: OutputStream?
@@ -20,7 +20,7 @@ struct RepeatedFiles {
 
   var files: FilePath { scratch.path.appending("files") }
 
-  /// - Parameter user: the user's own, nil for a run without the cache.
+  /// - Parameter user: the user's own cache folder, `nil` for a run without the cache.
   func cacheFolder(_ user: FilePath?) -> FilePath? { output == nil ? index?.path : user }
 
   func remove() {
@@ -28,7 +28,8 @@ struct RepeatedFiles {
     index?.remove()
   }
 
-  /// On the cooperative pool, as this time is not measured. The files here, and the user's index, are only read.
+  /// On the cooperative pool, because this time is not measured. The existing files, and the user's index, are only
+  /// read.
   @concurrent
   func compare(with settings: Settings, cacheFolder: FilePath?) async throws(DownloadError) -> RepeatVerdict {
     let cache = DownloadCache(
@@ -38,12 +39,12 @@ struct RepeatedFiles {
     do {
       result = .success(try await compare(with: settings.output.directory, cache))
     } catch { result = .failure(error) }
-    _ = await cache.close()  // nothing was written: there is nothing to be warned of
+    _ = await cache.close()  // nothing was written, so there is no warning
     return try result.get()
   }
 
   /// A file that the index does not know (`--no-cache`, `dlm clear-cache`) is searched for under the names of all files
-  /// that wanted its name, because the order of answers decided which file got which.
+  /// with the same intended name, because the order of answers decided which file got which.
   private func compare(with directory: String, _ cache: DownloadCache) async throws(DownloadError) -> RepeatVerdict {
     var verdict = RepeatVerdict()
     var digests = FileDigests(activity: "comparing", scratch)

@@ -3,12 +3,12 @@ import FileReceiving
 import FoundationEssentials
 import Glibc
 
-/// An event in a folder, a line of its history each: a JSON object.
+/// An event in a folder, one line of its history each: a JSON object.
 enum RunEvent: Decodable, Equatable {
   case began(run: String, RememberedCommand)
-  /// - Parameter run: nil for one that no command repeats (`dlm compare`).
+  /// - Parameter run: `nil` for a run that no command repeats (`dlm compare`).
   case ended(run: String?, PastRun)
-  /// Its list broke off later: as if it had never begun.
+  /// Its list broke off later: the run counts as if it had never started.
   case void(run: String)
 
   private enum BeganCodingKeys: String, CodingKey { case run, _1 = "command" }
@@ -16,10 +16,10 @@ enum RunEvent: Decodable, Equatable {
 
   var ended: PastRun? { if case .ended(_, let past) = self { past } else { nil } }
 
-  /// - Returns: text to be appended. It begins with a line end, because the line before it may be torn.
+  /// - Returns: text to append. It starts with a line end, because the line before it may be torn.
   static func text(_ events: [RunEvent]) -> [UInt8] { Array(("\n" + events.map { $0.json.text + "\n" }.joined()).utf8) }
 
-  /// What `init(from:)` reads. No encoder: with its first value it has the runtime search all conformances.
+  /// The JSON that `init(from:)` reads. Not by an encoder: its first value makes the runtime search all conformances.
   private var json: JSONValue {
     let (name, fields): (String, JSONFields) =
       switch self {
@@ -30,8 +30,8 @@ enum RunEvent: Decodable, Equatable {
     return JSONValue([name: JSONValue(fields)])
   }
 
-  /// A line that is no such object (a torn write), or has numbers that no run has, says nothing.
-  /// - Parameter word: of the lines that are wanted; nil for all.
+  /// A line that is no such object (a torn write), or has implausible numbers, is ignored.
+  /// - Parameter word: selects lines that contain it; `nil` for all.
   static func all(in text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
     let decoder = JSONDecoder()
     return text.split(separator: 0x0A).compactMap { line in

@@ -2,23 +2,23 @@ import Comparing
 import DownloadModel
 import FileReceiving
 
-/// A command of a folder, and what its run came to.
+/// A command of a folder, and the result of its run.
 struct RunHistory: Equatable {
   let run: String
   let command: RememberedCommand
-  /// Nil while a run is under way, and after one that says nothing about its mode (`RunReport.isThrough`).
+  /// `nil` during a run, and after one that says nothing about its mode (`RunReport.isThrough`).
   var last: PastRun?
 
   private static let most = 16
 
-  /// What a folder's events come to, the newest last. Earlier runs are known too, because a void run gives way to the
-  /// one before it, and several may be under way at once.
+  /// The result of a folder's events, the newest last. Earlier runs are included, because a void run makes the one
+  /// before it the last again, and several may run at once.
   static func all(_ events: [RunEvent]) -> [RunHistory] {
     var all: [RunHistory] = []
     for event in events {
       switch event {
       case .began(let run, var command):
-        // A list that is taken again has lost its logins already.
+        // A list that is used again has already lost its logins.
         if let before = all.last?.command, before.sources == command.sources,
           before.withheld.contains(.addressLogins), !command.withheld.contains(.addressLogins)
         {
@@ -37,7 +37,8 @@ struct RunHistory: Equatable {
     return all
   }
 
-  /// Fewer events that come to the same: the newer half of the runs that fetched, and those whose times stand.
+  /// Fewer events with the same result: the newer half of the runs that downloaded files, and those whose times still
+  /// count.
   static func fewer(_ events: [RunEvent]) -> [RunEvent] {
     let commands = Dictionary(all(events).map { ($0.run, $0.command) }) { $1 }
     let runs = events.compactMap(\.ended)

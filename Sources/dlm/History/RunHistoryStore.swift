@@ -4,11 +4,11 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// Keeps a history for each folder, in a file named after it (0600, as addresses may be signed), to which runs add
-/// lines (`RunEvent`). Nothing is synced: a loss of power may cost or tear the newest lines.
+/// Stores a history for each folder, in a file named after it (0600, because URLs may be signed), to which runs append
+/// lines (`RunEvent`). The file is not synced: a power loss may lose or tear the newest lines.
 struct RunHistoryStore {
   let folder: String
-  /// Path without its ending; nil where nothing can be remembered.
+  /// Path without its extension; `nil` if nothing can be remembered.
   private let stem: String?
   let warning: String?
 
@@ -40,7 +40,7 @@ struct RunHistoryStore {
     RunTimes(events(with: listDigest).compactMap(\.ended), of: listDigest)
   }
 
-  /// The runs that fetched something, and so measured something, the oldest first.
+  /// The runs that downloaded files, and so measured something, the oldest first.
   var past: [PastRun] { events().compactMap(\.ended).filter { $0.fetched > 0 } }
 
   private func events(with word: String? = nil) -> [RunEvent] {
@@ -61,10 +61,10 @@ struct RunHistoryStore {
 
   // MARK: Writing
 
-  /// A longer history is written anew with what still counts: some two hundred runs.
+  /// A longer history is rewritten with the events that still count: some two hundred runs.
   static let longestFile = 64 << 10
 
-  /// Adds events in one write, so that those of several processes do not mix.
+  /// Appends events in one write, so that those of several processes do not mix.
   /// - Returns: whether anything was remembered before.
   @discardableResult
   func append(_ events: [RunEvent]) throws(Errno) -> Bool {
@@ -73,7 +73,7 @@ struct RunHistoryStore {
     let size = try Self.locked(file, LOCK_SH) { (lines, size) throws(Errno) in
       let count = text.withUnsafeBytes { write(lines, $0.baseAddress, $0.count) }
       if count < 0 { throw .last }
-      // The rest is not written: another line may stand behind it by now.
+      // The rest is not written: another line may follow it by now.
       if count < text.count { throw .noSpace }
       return size
     }
@@ -81,7 +81,7 @@ struct RunHistoryStore {
     return size > 0
   }
 
-  /// Whoever adds a line meanwhile waits for the lock, and then finds the new file.
+  /// A process that appends a line meanwhile waits for the lock, and then finds the new file.
   private static func compact(_ file: FilePath) throws(Errno) {
     try locked(file, LOCK_EX) { (_, size) throws(Errno) in
       guard size > longestFile else { return }
@@ -92,13 +92,13 @@ struct RunHistoryStore {
     }
   }
 
-  /// Makes file and folder where missing; see `OwnFiles.locked`.
+  /// Creates file and folder if missing; see `OwnFiles.locked`.
   private static func locked<Value>(
     _ path: FilePath, _ lock: Int32, _ work: (_ file: Int32, _ size: Int64) throws(Errno) -> Value
   ) throws(Errno) -> Value {
     let file = try OwnFiles.locked(path.name, in: Folder(own: path.folder), lock)
     defer { file.unlock() }
-    // Others may have been given rights to it since.
+    // Other users may have been given access since.
     _ = fchmod(file.raw, 0o600)
     return try work(file.raw, file.identity().size)
   }

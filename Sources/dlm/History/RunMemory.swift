@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What one `get` remembers for the next in its folder: from its list's first address on, so that a killed run can be
-/// repeated; with a list from a pipe from its end on, since half of it is none.
+/// The memory of one `get` for the next in its folder. It is written from the list's first URL on, so that a killed run
+/// can be repeated; for a list from a pipe only at its end, because half a list is useless.
 final class RunMemory: Sendable {
   private let store: RunHistoryStore
   private let run = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -17,9 +17,9 @@ final class RunMemory: Sendable {
   private struct State {
     var command: RememberedCommand
     var isRemembered = false
-    /// Sources that came while the run went on.
+    /// Sources that were added during the run.
     var added = 0
-    /// Whether an earlier run was remembered when this one was noted; nil before.
+    /// Whether an earlier run was remembered when this one was recorded; `nil` before.
     var hasEarlier: Bool?
   }
 
@@ -44,7 +44,7 @@ final class RunMemory: Sendable {
     return path.isAbsolute ? path.string : FilePath(store.folder).pushing(path).lexicallyNormalized().string
   }
 
-  /// The SOURCE by which the next run finds the same list; nil if it cannot.
+  /// The SOURCE by which the next run finds the same list; `nil` if it cannot.
   static func name(of source: Source, _ store: RunHistoryStore) -> String? {
     switch source {
     case .standardInput: store.spoolPath?.string
@@ -57,7 +57,7 @@ final class RunMemory: Sendable {
   var isRemembered: Bool { state.withLock { $0.isRemembered } }
 
   /// From any thread.
-  /// - Returns: what the files came to in the last run of a list that is read whole; nil, unlooked, for a first one.
+  /// - Returns: the sizes of the last run of a list that is read completely; `nil`, without a look-up, for a first run.
   @discardableResult
   func read(_ reading: ListReader.Reading) -> ExpectedSizes? {
     let isNew = state.withLock { state in
@@ -71,7 +71,7 @@ final class RunMemory: Sendable {
     return reading.listDigest.flatMap { times(of: $0) }?.most?.sizes
   }
 
-  /// The next run takes them too.
+  /// The next run uses them, too.
   func add(_ addresses: [Address]) {
     let isNoted = state.withLock { state in
       state.command.sources += addresses.map(\.key)
@@ -84,7 +84,7 @@ final class RunMemory: Sendable {
 
   var added: [String] { state.withLock { $0.command.sources.suffix($0.added) } }
 
-  /// Of a run that was only compared, and so fetched all, it is noted only if it brought the same bytes.
+  /// A run for a comparison, which downloaded all files, is recorded only if it downloaded the same bytes.
   /// - Returns: whether it is remembered.
   func ended(_ report: RunReport, listDigest: String, isTrial: Bool) -> Bool {
     guard isTrial ? report.isThrough && report.verdict?.isSame == true : isRemembered else { return false }
@@ -96,7 +96,7 @@ final class RunMemory: Sendable {
     if report.isThrough {
       past = report.past(listDigest)
       past?.sources = state.withLock { $0.command.sources }
-      // Where the user's own file was left (`--on-conflict skip`), there is nothing to compare with.
+      // If the user's own file stayed (`--on-conflict skip`), there is no file to compare with.
       past?.directory = isTrial || report.tally.skipped == 0 ? Self.canonical(directory) : nil
       past?.isOfAll = isTrial
     }
@@ -104,7 +104,7 @@ final class RunMemory: Sendable {
     return true
   }
 
-  /// Nil if there was no run before this one.
+  /// `nil` if there was no run before this one.
   func times(of listDigest: String) -> RunTimes? {
     state.withLock { $0.hasEarlier ?? true } ? store.times(of: listDigest) : nil
   }
@@ -121,7 +121,7 @@ final class RunMemory: Sendable {
     if !began.isEmpty, let hasEarlier { state.withLock { $0.hasEarlier = hasEarlier } }
   }
 
-  /// - Returns: whether anything was remembered before; nil if nothing could be added.
+  /// - Returns: whether anything was remembered before; `nil` if nothing could be appended.
   @discardableResult
   private func append(_ events: [RunEvent]) -> Bool? {
     do { return try store.append(events) } catch {
