@@ -1,4 +1,3 @@
-// Long because: all parts of a run meet here, and only here.
 import Comparing
 import DownloadCaching
 import DownloadModel
@@ -15,11 +14,11 @@ struct DownloadOrder {
   let store: RunHistoryStore
   let typed: GetCommand
   let options: RememberedOptions
-  /// Nil for an ordinary run, which is not only to be compared.
+  /// `nil` for an ordinary run, which is not only for a comparison.
   let plan: RepeatPlan?
   let watching: WatchOrder?
 
-  /// Nil for a run without the cache.
+  /// `nil` for a run without the cache.
   var cacheFolder: FilePath? { settings.own.noCache ? nil : folders.cache }
 
   var marks: RequestMarks {
@@ -35,6 +34,6 @@ struct DownloadOrder {
     ScreenKeys.areTaken(isWanted: !settings.own.noKeys, readsInput: readsInput, by: .ofProcess)
   }
 
-  /// Nil where it is known only when the lists have been read.
+  /// `nil` if it is known only once the lists have been read.
   var fileCount: Int? { sources.allSatisfy(\.isAddress) && !settings.form.expandsRanges ? sources.count : nil }
 }

@@ -1,4 +1,4 @@
-// Long because: all parts of a run meet here, and only here.
+// Long because: only here all parts of a run meet.
 import Comparing
 import DownloadCaching
 import DownloadModel
@@ -71,7 +71,7 @@ struct DownloadSession {
     } catch { throw Refusal(error) }
   }
 
-  /// Makes everything that can fail before the first byte.
+  /// Creates everything that can fail before the first byte.
   private init(_ order: DownloadOrder, _ screen: ProgressScreen, _ trial: RepeatedFiles?) async throws(Refusal) {
     self.order = order
     self.screen = screen
@@ -102,13 +102,13 @@ struct DownloadSession {
         claimsFolder: trial == nil ? order.folders.state : nil, names: reader.names, watches: watched != nil,
         feed: feed, log: log)
     } catch { throw Refusal(error) }
-    // Only now, as they may be in the output folder.
+    // Only now, because they may be in the output folder.
     if let refusal = Self.unwritable(settings) {
       _ = await wiring.loops.close()
       throw refusal
     }
     log?.settings(settings, cacheFolder: order.folders.cache)
-    // Such a file has ended when all of it is written.
+    // Such a file has ended once all of it is written.
     if settings.output.isStandardOutput { feed.leaveOpen { _ in true } }
     let asked = trial == nil && settings.output.asks ? settings.output : nil
     keys = screen.style == .bars && (asked != nil || order.takesCommands) ? TerminalKeys() : nil
@@ -125,7 +125,7 @@ struct DownloadSession {
       settings.output.directory = trial.files.string
       settings.output.cache.heldDirectory = FilePath(trial.scratch.held(trial.files.string))
       settings.output.cache.conflictPolicy = .rename
-      // All that comes is dropped, so storing it is pointless.
+      // All received bytes are dropped, so storing them is useless.
       settings.output.cache.store = .none
       settings.output.cache.reader = trial.output?.reader
     }
@@ -148,7 +148,7 @@ struct DownloadSession {
     }
   }
 
-  /// Of what is written at the end; nil if it can be.
+  /// The refusal for an output that is written at the end; `nil` if all can be written.
   private static func unwritable(_ settings: Settings) -> Refusal? {
     let files = [
       settings.failedList, settings.report?.file, settings.summaryFile, settings.checksumFile, settings.listFile,
@@ -159,7 +159,7 @@ struct DownloadSession {
   // MARK: Download
 
   private func download() async -> RunReport {
-    // Not for a run without the cache, or one that is only compared.
+    // Not for a run without the cache, or one that is only for a comparison.
     let state = order.cacheFolder == nil || trial != nil ? nil : order.folders.state
     let more = order.sources.count > 1 ? " and \(Quantity.count(order.sources.count - 1)) more" : ""
     let list = (order.sources.first.map { Redaction.redactedAddress($0.name) } ?? "") + more
@@ -199,7 +199,7 @@ struct DownloadSession {
         observers.settled(question.request, .success(question.outcome(after: decision, at: path)))
         return path
       }, onFailure: { failures.add($0) }, fetch: { _ = await add($0, keepers: -1) })
-    // Unstructured, as a signal does not end the work on complete files.
+    // Unstructured, because a signal does not end the work on complete files.
     let hooks = observers.hooks.map { hooks in Task { await hooks.run() } }
     async let _: Void? = trial?.output?.follow(orElse: screen.stop)
     let width = await fetchAll()
@@ -221,7 +221,7 @@ struct DownloadSession {
     let mode = order.settings.mode
     let jobs = order.settings.jobs
     var tally = feed.tally
-    // A question has said what becomes of a name.
+    // The user has decided about the names.
     if questions != nil, order.settings.output.asks { tally.numbered = 0 }
     // Keys may have changed the number.
     let adaptsJobs = order.settings.adaptsJobs || mode == .auto || width.peak > jobs
@@ -251,7 +251,7 @@ struct DownloadSession {
     if questions?.ended(request, result) != true { observers.settled(request, result) }
     watched?.ended(request, result.mapError { $0.of(request) })
     guard case .failure(let error) = result else { return }
-    // Those of watched lists are their lines'.
+    // Failures of watched lists are reported by their lines.
     if watched == nil { failures.add(error.of(request)) }
     if error.stopsWriting {
       reader.stop()
@@ -268,12 +268,12 @@ struct DownloadSession {
     if let failure = await output.failure, await !output.isReaderGone { failures.add(failure) }
   }
 
-  // MARK: What comes while it goes on
+  // MARK: Additions during the run
 
   private static let lastAdded = Atomic(1 << 40)
 
-  /// Takes addresses into the run as if they stood at the end of its list.
-  /// - Returns: how many it did not have, and how many it had; nil if it is over.
+  /// Adds URLs to the run as if they were at the end of its list.
+  /// - Returns: how many are new to it, and how many it already has; `nil` if the run is over.
   private func add(_ texts: [String], keepers: Int = 0) async -> (added: Int, known: Int)? {
     var marks = order.marks
     let isOfOneFile = marks.outputName != nil || marks.checksum != nil
@@ -287,14 +287,14 @@ struct DownloadSession {
     let isTaken = wiring.add(watched == nil ? new ?? [] : [], keepers: keepers)
     guard let new, isTaken else { return nil }
     if texts.isEmpty { return (0, 0) }
-    // By options that are for one file, or for lists, they would mean something else.
+    // With options for one file, or for lists, they would mean something else.
     if !isOfOneFile, !order.sources.contains(where: \.isListAt) { memory.add(new.map(\.address)) }
     let files = (new.count, texts.count - new.count)
     order.settings.say(["dlm: " + QuestionMessages.added(files, to: "this run")])
     return files
   }
 
-  /// - Returns: whether it was links, about which is asked. The run goes on until that is answered.
+  /// - Returns: whether the text was links, about which a question is asked. The run stays open until its answer.
   @Sendable private func paste(_ text: String) -> Bool {
     let links = text.split(whereSeparator: \.isWhitespace).map(String.init)
     guard trial == nil, !links.isEmpty, links.allSatisfy({ Source.isFetchable($0) }), wiring.add([], keepers: 1)
@@ -303,8 +303,8 @@ struct DownloadSession {
     return true
   }
 
-  /// What failed is left out, and told with the other failures.
-  /// - Returns: nil for an ordinary run, and for one of which nothing can be said.
+  /// Compares the files. A failure is skipped, and reported with the other failures.
+  /// - Returns: `nil` for an ordinary run, and for one without a verdict.
   private func compare() async -> RepeatVerdict? {
     guard let trial, order.plan != nil, !trial.fetched.all.isEmpty, !Task.isCancelled,
       !failures.failures.contains(where: \.stopsWriting)
@@ -328,12 +328,12 @@ struct DownloadSession {
     order.settings.say(RejectionMessages.downgrades(downgrading))
     StandardError.say(report.warnings.map { CacheMessages.warning($0) })
     StandardError.say(SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
-    // Each is tried, whatever became of those before it.
+    // Each is tried, even if an earlier one failed.
     let troubles = keepFailures(report) + keepCookies() + keepReport(report)
     StandardError.say(troubles)
     if await trial?.output?.isReaderGone == true { return .brokenPipe }
     summarize(report, times, listDigest)
-    // After the summary, since they may read all files.
+    // After the summary, because they may read all files.
     var hasLists = true
     if let lists = observers.lists {
       hasLists = await screen.runInterruptibly { await lists.write(isCut: report.signal != nil) }.0
@@ -355,7 +355,7 @@ struct DownloadSession {
     return last
   }
 
-  // Each gives what to say where it could not be written.
+  // Each returns messages about what could not be written.
 
   private func keepFailures(_ report: RunReport) -> [String] {
     let more = report.moreFailures > 0 ? failures.spool : nil
@@ -400,7 +400,7 @@ struct DownloadSession {
     return file.keep(text)
   }
 
-  /// Takes the list of `--failed`, in whose lines the folder is, as far as it can be.
+  /// A command for the list of `--failed`, whose lines contain the folder if possible.
   private func failedAgain(_ typed: GetCommand) -> String {
     guard let list = order.settings.failedList, case .file = list.target else { return "" }
     var command = typed

@@ -5,15 +5,15 @@ import Glibc
 import SystemPackage
 import TerminalProgress
 
-/// What a run would do (`--dry-run`), with the sizes that servers give.
+/// The plan of a run (`--dry-run`), with the sizes that servers give.
 struct DryRun {
-  /// What is left to do; a server may also be asked about existing files.
+  /// The remaining work; a server may also be asked about existing files.
   enum Step: String, CaseIterable { case fetch, resume, here, skip, fail }
 
   struct File {
     let address: String
     var path: String
-    /// By the list, the run that downloaded it last, or its server; nil if unknown.
+    /// From the list, the run that downloaded it last, or its server; `nil` if unknown.
     var size: Int64?
     var here: Int64 = 0
     var step = Step.fetch
@@ -23,30 +23,30 @@ struct DryRun {
 
   private let output: OutputSettings
   let cache: CacheAdministration?
-  /// Without links; nil if it is not there yet.
+  /// Without links; `nil` if it does not exist yet.
   private var folder: String?
   private let unfinished: [String: [UnfinishedFile]]
-  /// Files that will get another name, since something else stands under their own.
+  /// Files that will get another name, because their own is taken.
   private var renamed: [DownloadRequest.Key: String] = [:]
   private var taken: Set<ByteText> = []
   private(set) var counts: [Step: Int] = [:]
-  /// What is to come, as far as sizes are known.
+  /// Sizes of the files to download, if known.
   private var toCome = ExpectedSizes()
   var bytes: Int64 { toCome.bytes }
-  /// Files to come whose size is not known.
+  /// Files to download whose size is unknown.
   private(set) var unsized = 0
-  /// Bytes that there is room for; nil where unknown.
+  /// Free space in bytes; `nil` if unknown.
   let free: Int64?
-  /// Bytes a second of the last run in this folder; nil if unknown.
+  /// Bytes a second of the last run in this folder; `nil` if unknown.
   private let rate: Double?
   var seconds: Double? { rate.map { Double(bytes) / $0 } }
-  /// Bytes that are more than there is room for.
+  /// Bytes beyond the free space.
   var excess: Int64 { max(0, bytes - (free ?? .max)) }
 
   /// Lines for which servers are asked together.
   private static let most = 8192
 
-  /// `--dry-run`: no file is downloaded; lists at URLs are, and servers are asked for sizes, but for `--offline`.
+  /// `--dry-run`: no file is downloaded. Lists at URLs are, and servers are asked for sizes, except with `--offline`.
   static func say(
     _ sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
   ) async throws -> ExitStatus {
@@ -87,7 +87,7 @@ struct DryRun {
     self.rate = rate
     folder = RunMemory.canonical(output.directory)
     cache = cacheFolder.map { CacheAdministration($0) }
-    // What cannot be looked up is unknown; closing the cache says why.
+    // A failed look-up means unknown; closing the cache reports the cause.
     let parts = folder == nil ? [] : (try? await cache?.unfinished(in: [FilePath(output.directory)])) ?? []
     unfinished = Dictionary(grouping: parts, by: \.address)
     var existing = FilePath(output.directory)
@@ -95,9 +95,9 @@ struct DryRun {
     free = output.isStandardOutput ? nil : ScratchFolder.room(in: existing.string)
   }
 
-  /// - Parameter requests: those that came together, for which folder and index are asked once.
+  /// - Parameter requests: a batch, for which folder and index are read once.
   mutating func plan(_ requests: [DownloadRequest]) async -> [File] {
-    // Another process may have made it by now.
+    // Another process may have created it by now.
     folder = RunMemory.canonical(output.directory)
     let entries = (try? await cache?.entries(of: requests.map(\.address.resource))) ?? []
     let known = Dictionary(grouping: entries, by: \.address)
@@ -117,7 +117,7 @@ struct DryRun {
         file.here = own.size
         file.step = .here
       }
-      // Only reading it would tell whether it has the checksum.
+      // Only reading it would show whether it has the checksum.
     } else if policy == .skip || policy == .fail && request.checksum == nil, stands(path) {
       file.step = policy == .skip ? .skip : .fail
     } else if policy.numbers, renamed[request.key] == nil, stands(path) {

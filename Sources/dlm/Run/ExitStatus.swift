@@ -3,7 +3,7 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 
-/// The exit statuses; sysexits.h's where it has one. A command that throws one has said why.
+/// The exit statuses; those of sysexits.h where one fits. A command that throws one has already reported the cause.
 enum ExitStatus: Int32, Error {
   case success = 0
   case failed = 1
@@ -15,10 +15,10 @@ enum ExitStatus: Int32, Error {
   case interrupted = 130
   case terminated = 143
   case hungUp = 129
-  /// Whoever read standard output has gone, as SIGPIPE ends cat(1).
+  /// The reader of standard output is gone, as when SIGPIPE ends cat(1).
   case brokenPipe = 141
 
-  /// Of all failures, the one that the user must deal with first decides.
+  /// The failure that the user must handle first decides.
   init(failures: [DownloadError], rejections: [Rejection]) {
     let codes = Set(failures.map(\.code))
     if codes.contains(.folder) {
@@ -34,12 +34,12 @@ enum ExitStatus: Int32, Error {
     }
   }
 
-  /// The files decide, then what is written behind them.
+  /// Decided by the files, then by the outputs after them.
   /// - Parameter hasLostData: whether JSON lines could not be written.
   init(_ report: RunReport, hasKeptAll: Bool, hasLostData: Bool) {
     let ofFiles = ExitStatus(failures: report.failures, rejections: report.rejections)
     self = report.signal == nil ? ofFiles : ExitStatus(signal: report.signal)
-    // Compared, it brought other bytes than stand here.
+    // The comparison found other bytes than those of the existing files.
     let isOther = report.verdict?.isAsHere == false
     if self == .success, !hasKeptAll || hasLostData && !isOther { self = .unwritten }
     if isOther, self == .success || self == .tryAgain { self = .failed }
@@ -54,7 +54,7 @@ enum ExitStatus: Int32, Error {
     }
   }
 
-  /// The status if output could not be written; a signal may be why.
+  /// The status if output could not be written; a signal may be the cause.
   static var unwritten: ExitStatus { Signals.ending.map { ExitStatus(signal: $0) } ?? .diskFailed }
 
   init(signal: Int32?) { self = ExitStatus(rawValue: 128 + (signal ?? 2)) ?? .interrupted }

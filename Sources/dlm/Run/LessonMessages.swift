@@ -2,7 +2,7 @@ import Comparing
 import DownloadModel
 import TerminalProgress
 
-/// What a run in mode auto says of its choice.
+/// The messages of a run in mode auto about its choice.
 enum LessonMessages {
   /// `auto used 32 at once: 64 at once were no faster (1.02 times)`
   /// - Parameter atOnce: the most files that were in progress at a time.
@@ -12,7 +12,7 @@ enum LessonMessages {
     return "auto used \(choice): \(words(lesson, atOnce).reason)"
   }
 
-  /// In JSON.
+  /// For JSON.
   static func word(_ lesson: WidthLesson) -> String { words(lesson, 0).word }
 
   private static func words(_ lesson: WidthLesson, _ atOnce: Int) -> (reason: String, word: String) {

@@ -17,7 +17,7 @@ final class ProgressScreen: Sendable {
 
   /// - Parameters:
   ///   - readsInput: whether the run reads standard input; at a terminal its keys then stay lines, ended by Ctrl-D.
-  ///   - keepsInput: whether what is typed is left for the program after dlm.
+  ///   - keepsInput: whether typed text is left for the program after dlm.
   init(
     _ style: ProgressStyle, readsInput: Bool = false, keepsInput: @autoclosure () -> Bool = false,
     environment variables: [String: String]
@@ -28,14 +28,14 @@ final class ProgressScreen: Sendable {
     self.style = style.resolved(in: environment)
   }
 
-  /// Lost JSON lines fail the run: they are data.
+  /// Lost JSON lines fail the run, because they are data.
   var hasLostData: Bool { lost.withLock { $0 } }
 
   // MARK: Showing
 
   /// Only the end of the run waits for the terminal.
   /// - Parameters:
-  ///   - control: what keys command; nil where they only answer questions.
+  ///   - control: receives the commands of keys; `nil` if keys only answer questions.
   ///   - paste: see `ScreenKeys`.
   func show<Value: Sendable>(
     _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
@@ -45,7 +45,7 @@ final class ProgressScreen: Sendable {
     guard
       let renderer = ProgressRenderer(
         feed: feed, detail: detail, heading: heading, style: style,
-        // JSON lines are data, and all that goes to standard output.
+        // JSON lines are data, the only output on standard output.
         output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output, environment: environment,
         words: DisplayWords.all, spent: { (ProcessUsage.threadTime, ProcessUsage.processorTime) })
     else { return await work() }
@@ -74,11 +74,11 @@ final class ProgressScreen: Sendable {
   // MARK: Signals
 
   /// Runs work that the first SIGINT, SIGTERM or SIGHUP cancels; a second one ends the process at once. SIGTSTP
-  /// (Ctrl-Z) gives the terminal back before it stops.
+  /// (Ctrl-Z) restores the terminal before it stops the process.
   /// - Parameters:
-  ///   - early: signals that count already, because something must be put away whatever happens.
-  ///   - grace: after SIGTERM and SIGHUP the work has this time to end by itself, once it is told to.
-  /// - Returns: what the work returned, also when cancelled; and the signal that cancelled it.
+  ///   - early: signals that already count, because a clean-up must happen in every case.
+  ///   - grace: after SIGTERM and SIGHUP, the work has this time to end by itself, after `begin` was called.
+  /// - Returns: the result of the work, also when cancelled; and the signal that cancelled it.
   func runInterruptibly<Value: Sendable>(
     early: Signals? = nil, grace: (time: Duration, begin: @Sendable () -> Void)? = nil,
     _ work: @escaping @Sendable () async -> Value
@@ -122,8 +122,8 @@ final class ProgressScreen: Sendable {
     return (nil, nil)
   }
 
-  /// Shows an image above the bars where the terminal can.
-  /// - Returns: its kind and size in words; nil for another file.
+  /// Shows an image above the bars if the terminal can.
+  /// - Returns: its format and size as a text; `nil` for another file.
   func showPicture(_ path: String) -> String? {
     guard let bytes = PicturePreview.read(path), let header = PicturePreview.header(bytes) else { return nil }
     if style == .bars, output.isInForeground, (output.size?.rows ?? 0) >= PicturePreview.leastRows,
@@ -134,7 +134,7 @@ final class ProgressScreen: Sendable {
     return "\(header.format.rawValue), \(header.width) x \(header.height) pixels"
   }
 
-  /// Ends the run as the first Ctrl-C does.
+  /// Ends the run like the first Ctrl-C.
   @Sendable func stop() { ending.withLock { $0 }?.deliver(SIGINT) }
 
   /// From any thread, for a process that is about to end.

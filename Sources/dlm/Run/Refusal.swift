@@ -3,7 +3,7 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 
-/// Ends a command with a status, and a line that says why.
+/// Ends a command with a status, and a line that gives the reason.
 struct Refusal: Error {
   let line: String
   let status: ExitStatus

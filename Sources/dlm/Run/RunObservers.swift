@@ -1,4 +1,3 @@
-// Long because: all parts of a run meet here, and only here.
 import Comparing
 import DownloadCaching
 import DownloadModel
@@ -14,14 +13,14 @@ struct RunObservers {
 
   init(_ settings: Settings, isTrial: Bool) {
     recorder = settings.report == nil ? nil : RunRecorder()
-    // What is only compared, or goes to standard output, leaves no files.
+    // A run for a comparison, or to standard output, leaves no files.
     let writes = !isTrial && (settings.checksumFile != nil || settings.listFile != nil)
     lists = writes ? FileLists(settings: settings) : nil
     let runs = !isTrial && (settings.own.onComplete != nil || settings.own.onDone != nil)
     hooks = runs ? Hooks(settings) : nil
   }
 
-  /// A file has ended, under the name that it keeps.
+  /// A file has ended, under its final name.
   func settled(_ request: DownloadRequest, _ result: DownloadResult) {
     lists?.files.ended(request, result)
     hooks?.ended(request, result)

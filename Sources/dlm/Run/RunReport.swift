@@ -6,11 +6,11 @@ import FileReceiving
 struct RunReport {
   var mode: DownloadMode
   var jobs: Int
-  /// Whether `jobs` is the most that were under way, and the run found out what is good.
+  /// Whether `jobs` is the highest number in flight, and the run chose it itself.
   var adaptsJobs = false
   var width = RunWidth(peak: 0, lesson: nil)
   var tally: ProgressTally
-  /// Body bytes, also those of files that failed.
+  /// Body bytes, including those of files that failed.
   var received: Int64
   var elapsed: Duration
   var failures: [DownloadError]
@@ -18,11 +18,11 @@ struct RunReport {
   var moreFailures = 0
   var listing = Listing.whole
   var signal: Int32?
-  /// Problems of the cache, of which none failed a download.
+  /// Problems of the cache; none of them failed a download.
   var warnings: [CacheWarning] = []
   var verdict: RepeatVerdict?
 
-  /// Why so many at a time, in mode auto.
+  /// The reason for the number of files at a time, in mode auto.
   var lesson: WidthLesson? {
     mode == .auto ? width.lesson : nil
   }
@@ -30,7 +30,8 @@ struct RunReport {
   /// How far the list was read. A watched one has no end, so the run's time says nothing.
   enum Listing { case whole, brokenOff, watched }
 
-  /// Takes what the lists had last. A signal is how such a run ends: it only counts if it cut something short.
+  /// Adopts the last results of the watched lists. A signal is the usual end of such a run: it only counts if it
+  /// cancelled work.
   mutating func watched(_ lines: WatchedLines) {
     listing = .watched
     failures = lines.failures + failures
@@ -38,13 +39,13 @@ struct RunReport {
     if lines.isSettled { signal = nil }
   }
 
-  /// How many files of the list, as far as it was read, never began because the disk took no more bytes.
+  /// Files of the read part of the list that never started because the disk accepted no more bytes.
   var notBegun: Int {
     guard signal == nil, failures.contains(where: \.stopsWriting) else { return 0 }
     return tally.notBegun
   }
 
-  /// Whether it went through its list, whatever failed of it, and its time is that of its work.
+  /// Whether it processed its whole list, even with failures, so that its time is that of the work.
   var isThrough: Bool {
     signal == nil && listing == .whole && !isListUnreadable && tally.done > 0
       && !failures.contains { $0.stopsWriting || $0.isOfUser }

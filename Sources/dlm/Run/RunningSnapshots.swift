@@ -9,17 +9,17 @@ import TerminalProgress
 struct RunningSnapshots {
   let folder: FilePath
   let directory: String
-  /// What it downloads, for people.
+  /// A description of its lists, for people.
   let list: String
 
   static func folder(below state: FilePath) -> FilePath { state.appending("running") }
 
-  /// Writes a snapshot a second until the task is cancelled, then removes it, and takes what other processes add to the
-  /// run. A run shorter than that writes nothing, and looks for nothing.
+  /// Writes a snapshot a second until the task is cancelled, then removes it; and accepts requests that other processes
+  /// add to the run. A run shorter than a second writes and reads nothing.
   func follow(_ feed: ProgressFeed, add: @Sendable ([String]) async -> (added: Int, known: Int)?) async {
     var file: RunningDownloadsFile?
     let start = ContinuousClock.now
-    // The last five seconds, over which the rate is taken.
+    // The last five seconds, over which the rate is measured.
     var earlier: [(at: Duration, received: Int64)] = [(.zero, 0)]
     let reader = feed.reader(of: .files)
     var outlook = RunOutlook()
@@ -32,7 +32,7 @@ struct RunningSnapshots {
       let rate = Double(sample.received - earlier[0].received) / ((now - earlier[0].at) / .seconds(1))
       earlier.append((now, sample.received))
       if earlier.count > 5 { earlier.removeFirst() }
-      // Without a folder by that name, the name as it was given.
+      // If there is no such folder, the name as it was given.
       let directory = RunMemory.canonical(directory) ?? directory
       let current = file ?? RunningDownloadsFile(in: folder)
       file = current

@@ -5,7 +5,7 @@ import FileReceiving
 import Synchronization
 import TerminalProgress
 
-/// Asks for one size: by HEAD, or by a GET of one byte where that is refused, or brought no answer.
+/// Requests one size: by HEAD, or by a GET of one byte if HEAD was refused or unanswered.
 final class SizeQuestion: DownloadTarget {
   private let state = Lock(State())
 
@@ -16,7 +16,7 @@ final class SizeQuestion: DownloadTarget {
     var size: Int64?
   }
 
-  /// Nil if the server does not say.
+  /// `nil` if the server does not give it.
   var size: Int64? { state.withLock { $0.size } }
 
   func ask(_ request: DownloadRequest) { state.withLock { $0.request = request } }
@@ -42,7 +42,7 @@ final class SizeQuestion: DownloadTarget {
         state.size = head.contentRange?.completeLength
       } else {
         let failure = head.failure(now: WallClock.seconds())
-        // Many URLs are signed for GET alone.
+        // Many URLs are signed only for GET.
         guard isHead, !failure.isTransient else { throw failure }
         return .drain
       }

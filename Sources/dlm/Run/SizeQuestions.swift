@@ -5,13 +5,13 @@ import FileReceiving
 import Synchronization
 import TerminalProgress
 
-/// Asks servers for the sizes of files, by HEAD, over the same queue as downloads: with its limits, pauses and retries.
+/// Requests the sizes of files by HEAD, over the same queue as downloads: with its limits, pauses and retries.
 final class SizeQuestions: DownloadStore {
   /// By the number of the request, which may be opened several times.
   private let all = Lock<[Int: SizeQuestion]>([:])
 
-  /// Fills in the sizes of files to come that are unknown, and notes those that their servers do not have.
-  /// - Throws: `Refusal` without a network loop.
+  /// Fills in unknown sizes of files to download, and marks files that their servers do not have.
+  /// - Throws: `Refusal` if no network loop could be started.
   static func complete(
     _ files: inout [DryRun.File], _ requests: [DownloadRequest], _ settings: Settings, _ failures: FailureLog
   ) async throws(Refusal) {

@@ -6,22 +6,22 @@ import TerminalProgress
 struct SummaryMessages {
   let report: RunReport
   var comparison: RunTimes.Comparison?
-  /// The command that goes on with what is missing.
+  /// The command that continues the run.
   var again = ""
-  /// What to know of that command.
+  /// A note about that command.
   var note = ""
   /// The names of the run's lists.
   var lists: [String] = []
-  /// Whether the run was only to be compared, and nothing of it is kept.
+  /// Whether the run was only for a comparison, and none of its files is kept.
   var isRepeat = false
-  /// At a terminal, checksums are shortened, and so are long lists of failures.
+  /// At a terminal, checksums and long lists of failures are shortened.
   var shortens = false
-  /// Where `--failed` writes.
+  /// The file of `--failed`.
   var failedList: String?
   /// The command that downloads the files of that list.
   var failedAgain = ""
 
-  /// Failures first, so that the summary is what stays on the screen.
+  /// Failures first, so that the summary stays on the screen.
   var lines: [String] {
     if report.tally.listed == 0, report.signal == nil {
       let empty = "dlm: \(lists.joined(separator: ", ")) \(lists.count == 1 ? "has" : "have") no URLs"
@@ -29,7 +29,7 @@ struct SummaryMessages {
     }
     var lines = failureLines + [headline]
     if let lesson = report.lesson { lines.append("  " + LessonMessages.text(lesson, atOnce: report.jobs)) }
-    // "Up to date" says it already.
+    // "Up to date" already contains it.
     let isSaid = isUpToDate && breakdown == "\(Quantity.count(report.tally.done)) unchanged"
     if let breakdown, !isSaid { lines.append("  " + breakdown) }
     if !proof.isEmpty { lines.append("  " + proof.joined(separator: ", ")) }
@@ -49,14 +49,14 @@ struct SummaryMessages {
     return lines
   }
 
-  /// What `-q` leaves: what did not go well, and how to go on.
+  /// The lines of `-q`: failures, and how to continue.
   var quietLines: [String] { [pages].compactMap(\.self) + failureLines + (isRepeat ? [] : interruption) }
 
   private var interruption: [String] {
     report.signal.map { command("\($0 == 2 ? "Interrupted" : "Stopped"): \(standing). Resume with") } ?? []
   }
 
-  /// The command stands alone on its line, so that it can be copied.
+  /// The command is alone on its line, so that it can be copied.
   private func command(_ lead: String, _ notes: String...) -> [String] {
     let notes = (notes + [note]).filter { !$0.isEmpty }.joined(separator: "; ")
     return [lead + (notes.isEmpty ? ":" : " (\(notes)):"), "    " + again]
@@ -82,7 +82,7 @@ struct SummaryMessages {
     return lost.isEmpty ? line : "\(line); \(lost.joined(separator: ", "))"
   }
 
-  /// Whether every file existed, and was neither changed nor left in doubt.
+  /// Whether every file existed, and none was changed or left undecided.
   private var isUpToDate: Bool {
     let tally = report.tally
     return report.signal == nil && tally.done > 0 && tally.done == tally.unchanged + tally.fresh
@@ -94,7 +94,7 @@ struct SummaryMessages {
   private var amount: String {
     let tally = report.tally
     let (all, fetched) = (Quantity.bytes(tally.finishedBytes), Quantity.bytes(tally.bodyBytes))
-    // Where the run was broken off, or every file failed, most of what came is of files that are not done.
+    // If the run was interrupted, or every file failed, most received bytes belong to incomplete files.
     if report.received > tally.finishedBytes, report.signal != nil || tally.finishedBytes == 0 {
       return "\(Quantity.bytes(report.received)) received in \(time(rateOf: report.received))"
     }
@@ -123,7 +123,7 @@ struct SummaryMessages {
     parts.filter { $0.count > 0 }.map { "\(Quantity.count($0.count)) \($0.what)" }
   }
 
-  /// The results of the files, unless all were simply fetched.
+  /// The results of the files, unless all were simply downloaded.
   private var breakdown: String? {
     let tally = report.tally
     let others =
@@ -141,7 +141,7 @@ struct SummaryMessages {
     return (fetched + others).joined(separator: ", ")
   }
 
-  /// What was proved by more, or by less, than its length.
+  /// Files with a stronger or weaker proof than their length.
   private var proof: [String] {
     let (proven, weakly) = (report.tally.provenByDigest, report.tally.provenWeakly)
     let weak = "md5, sha1 or crc32c, which finds damage but no forgery"
@@ -162,7 +162,7 @@ struct SummaryMessages {
     }
   }
 
-  /// Nil for no names, and in a run whose files go.
+  /// `nil` for no names, and in a run whose files are deleted.
   private func kept(_ names: [String], of count: Int) -> String? {
     count > 0 && !isRepeat ? Self.shown(names.sorted(), of: count) : nil
   }
@@ -177,7 +177,7 @@ struct SummaryMessages {
     return ["dlm: in the checksum list, but not in this run: \(shown(Array(names.prefix(3)), of: names.count))"]
   }
 
-  /// How many failures are named: all in a log, unless a file has them.
+  /// How many failures are named: all in a log, unless a file contains them.
   private var mostNamed: Int { shortens || failedList != nil ? 10 : .max }
 
   var failureLines: [String] {
@@ -197,12 +197,12 @@ struct SummaryMessages {
       let place = failedList.map { ", in \($0)" } ?? "; --failed FILE writes a list of all"
       lines.append("dlm: and \(Quantity.count(left)) more\(place)")
     }
-    // A scratch folder goes with what is in it.
+    // A scratch folder is deleted with its files.
     if isRepeat { lines = lines.map { $0.replacing(/: the downloaded part is saved|saved as .*?;\s/, with: "") } }
     return lines
   }
 
-  /// Of two earlier runs, after one that fetched nothing.
+  /// Compares two earlier runs, after one that downloaded nothing.
   static func earlier(_ fast: PastRun, _ slow: PastRun) -> String {
     let times = [fast, slow].map { "\($0.mode.rawValue) \(Quantity.duration(.seconds($0.seconds)))" }
     let ratio = slow.seconds / max(fast.seconds, 0.001)
