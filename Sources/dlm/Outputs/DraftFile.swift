@@ -5,7 +5,7 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Written beside its target under a random name (0600), and renamed over it when whole, else removed. So no reader
+/// Written beside its target under a random name (0600), and renamed over it when complete, else removed. So no reader
 /// sees half a file, and no write follows a link or empties another user's file.
 struct DraftFile: ~Copyable {
   private let folder: Folder?
@@ -16,8 +16,8 @@ struct DraftFile: ~Copyable {
 
   init(for target: FilePath) throws(Errno) {
     let above = target.removingLastComponent()
-    // Both names are of one folder, whatever its path leads to by then (HTTP rule 53). One that can only be written is
-    // not opened.
+    // Both names are in one folder, even if its path leads elsewhere later (HTTP rule 53). A write-only folder is not
+    // opened.
     folder = try? Folder(standing: above.isEmpty ? "." : above)
     let held = folder?.heldPath ?? above
     self.target = held.appending(target.lastComponent?.string ?? "")
@@ -29,7 +29,7 @@ struct DraftFile: ~Copyable {
 
   func write(_ bytes: some Sequence<UInt8>) throws(Errno) { try descriptor.writeWhole(bytes) }
 
-  /// Replaces what stood there in the same instant.
+  /// Replaces the existing file atomically.
   /// - Throws: Errno, also of writes that are reported only now (NFS, quotas); nothing has changed then.
   mutating func commit() throws(Errno) {
     isOpen = false
@@ -40,7 +40,7 @@ struct DraftFile: ~Copyable {
     }
   }
 
-  /// Gives the file its name before it is whole, for what is read while it grows.
+  /// Gives the file its name before it is complete, for a file that is read while it grows.
   /// - Throws: Errno; nothing has changed then.
   mutating func publish() throws(Errno) -> FileDescriptor {
     guard rename(path.string, target.string) == 0 else { throw Errno(rawValue: errno) }

@@ -5,13 +5,13 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// The JSON lines of `--events`: another reader of the feed beside the display.
+/// Writes the JSON lines of `--events`: another reader of the feed beside the display.
 final class EventRecord: Sendable {
   private let file: OutputFile
   private let descriptor: FileDescriptor
   private let lost = Lock(false)
 
-  /// A pipe waits for its reader.
+  /// Waits for a pipe's reader.
   init(_ file: OutputFile) throws(Errno) {
     self.file = file
     descriptor = try file.open()
@@ -19,10 +19,10 @@ final class EventRecord: Sendable {
 
   deinit {
     if case .descriptor = file.target { return }
-    try? descriptor.close()  // a write that failed has been told
+    try? descriptor.close()  // a failed write was already reported
   }
 
-  /// Lost lines fail the run: they are data.
+  /// Lost lines fail the run, because they are data.
   var hasLostData: Bool { lost.withLock { $0 } }
 
   func record<Value: Sendable>(_ feed: ProgressFeed, while work: @Sendable () async -> Value) async -> Value {

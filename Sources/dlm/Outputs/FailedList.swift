@@ -7,7 +7,7 @@ import TerminalProgress
 
 /// A list that `dlm get` can read again in the same folder: URLs under comments that give the cause.
 enum FailedList {
-  /// The folder of `--directory`, as far as `directory=` of a line can name it; nil for none.
+  /// The folder of `--directory`, if `directory=` of a line can name it; `nil` for none.
   static func folder(_ directory: String) -> String? {
     directory != "." && FileNaming.isUsablePath(directory) ? directory : nil
   }

@@ -4,7 +4,7 @@ import Synchronization
 /// The failures of a run, for the summary and the exit status. Beyond `told` they are only counted, and spooled for
 /// `--failed`, so that memory does not grow with the list.
 final class FailureLog: Sendable {
-  /// How many are kept: no user reads more in a terminal.
+  /// The most that are kept: no user reads more in a terminal.
   static let told = 10_000
 
   let spool: FailureSpool?
@@ -14,7 +14,7 @@ final class FailureLog: Sendable {
   private struct State {
     var failures: [DownloadError] = []
     var rejections: [Rejection] = []
-    /// The first failure of each kind is kept however late it comes, for the exit status.
+    /// The first failure of each kind is always kept, for the exit status.
     var kinds: Set<String> = []
     var more = 0
   }
@@ -48,8 +48,8 @@ final class FailureLog: Sendable {
   var rejections: [Rejection] { state.withLock { $0.rejections } }
   var more: Int { state.withLock { $0.more } }
 
-  /// Says which lines are no requests.
-  /// - Returns: what that means for the run.
+  /// Prints the lines that are no requests.
+  /// - Returns: their exit status.
   func sayRejections() -> ExitStatus {
     StandardError.say(rejections.map { RejectionMessages($0).said })
     return ExitStatus(failures: [], rejections: rejections)

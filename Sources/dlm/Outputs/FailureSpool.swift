@@ -6,7 +6,7 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Failures in a file without a name, since a list may have millions.
+/// Failures in an unnamed file, because a list may have millions.
 final class FailureSpool: Sendable {
   private let state: Lock<State>
 
@@ -23,9 +23,9 @@ final class FailureSpool: Sendable {
     state = Lock(State(file: try TemporaryFolder.unnamedFile(in: folder, "failed")))
   }
 
-  deinit { state.withLock { try? $0.file.close() } }  // it is read no more
+  deinit { state.withLock { try? $0.file.close() } }  // no longer read
 
-  /// Adds the address, under a comment where the cause is another than before.
+  /// Adds the URL, under a comment if the cause differs from the last one.
   func add(_ error: DownloadError) {
     let heading = TerminalText.sanitized(FailureMessages(error).heading)
     let line = FailedList.line(error, in: directory) + "\n"

@@ -10,9 +10,9 @@ struct FileLists {
   let settings: Settings
   let files = FetchedFiles()
 
-  /// On the cooperative pool, as this time is not measured.
+  /// On the cooperative pool, because this time is not measured.
   /// - Parameter isCut: whether the run was interrupted: then, and if this is cancelled, nothing is written.
-  /// - Returns: whether all is written; else it has said why not.
+  /// - Returns: whether all is written; if not, the reason was reported.
   @concurrent
   func write(isCut: Bool) async -> Bool {
     let checksums = settings.checksumFile
@@ -45,20 +45,20 @@ struct FileLists {
     return troubles.isEmpty
   }
 
-  /// What the run has compared need not be read again.
+  /// A digest that the run has compared need not be computed again.
   private func known(_ file: FetchedFiles.File) -> String? {
     guard file.outcome.proof == .digest else { return nil }
     let digest = file.request.checksum ?? settings.output.cache.checksums?.digest(of: file.outcome.wantedName)
     return digest?.algorithm == .sha256 ? digest?.hex : nil
   }
 
-  /// As sha256sum(1) writes it: a backslash before the line says that the name is escaped.
+  /// In the format of sha256sum(1): a backslash before the line means that the name is escaped.
   static func checksumLine(_ hash: String, _ path: String) -> String {
     let name = escaped(path) { [0x5C: "\\\\", 0x0A: "\\n", 0x0D: "\\r"][$0] }
     return (name.utf8.count > path.utf8.count ? "\\" : "") + "\(hash)  \(name)\n"
   }
 
-  /// - Returns: nil for an address that is signed, which is a secret. Its login, if it has one, is left out.
+  /// - Returns: `nil` for a signed URL, which is a secret. A login is omitted.
   static func listLine(_ hash: String, _ file: FetchedFiles.File) -> String? {
     let address = file.request.address
     let provenance = file.request.provenance
@@ -70,7 +70,7 @@ struct FileLists {
     return "\(address.key)\(options.text)\n"
   }
 
-  /// By bytes, as "\r\n" is one `Character`.
+  /// By bytes, because "\r\n" is one `Character`.
   static func escaped(_ text: String, _ mark: (UInt8) -> String?) -> String {
     String(utf8: text.utf8.flatMap { byte in mark(byte).map { Array($0.utf8) } ?? [byte] })
   }

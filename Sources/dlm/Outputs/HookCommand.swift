@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// A command and its arguments: blanks part them, quotes keep them together. No shell reads it.
+/// A command and its arguments, separated by blanks; quotes protect blanks. No shell is involved.
 struct HookCommand: ExpressibleByArgument {
   let words: [String]
   let defaultValueDescription: String

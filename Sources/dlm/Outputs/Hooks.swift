@@ -6,9 +6,9 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Runs the user's commands (`--on-complete`, `--on-done`), on a thread of its own, as it waits for processes; dlm
-/// starts no others. That one fails is said, and is no failure of the run. A signal that ends the run ends them, with
-/// all that they started: each is a process group.
+/// Runs the user's commands (`--on-complete`, `--on-done`), on a thread of its own, because it waits for processes; dlm
+/// starts no others. A command that fails is reported, and does not fail the run. A signal that ends the run ends them,
+/// with all processes that they started: each is a process group.
 actor Hooks {
   private let executor = BlockingExecutor(label: "dlm.hooks")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -17,7 +17,7 @@ actor Hooks {
   private let (files, file) = AsyncStream<[String: String]>.makeStream()
 
   private struct Groups {
-    /// What runs, by its group, and for what.
+    /// The running commands by group, with the file of each.
     var running: [pid_t: String] = [:]
     var isEnding = false
   }
@@ -32,7 +32,7 @@ actor Hooks {
   nonisolated func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     guard case .success(let outcome) = result, outcome.kind != .skipped else { return }
     let verdict = outcome.kind == .fetched ? "downloaded" : outcome.kind == .copied ? "copied" : "unchanged"
-    // Absolute, because a command would take a server's `--version` for an option.
+    // Absolute, because a command would read a server's `--version` as an option.
     let path = FilePath(Self.workingFolder.isEmpty ? "." : Self.workingFolder).pushing(FilePath(outcome.path))
     file.yield(["URL": request.address.redacted, "PATH": path.string, "VERDICT": verdict, "STATUS": "0"])
   }
@@ -55,13 +55,13 @@ actor Hooks {
 
   nonisolated func finish() { file.finish() }
 
-  /// Ends the commands that run, by SIGTERM, and later by SIGKILL. No further one of a file starts.
+  /// Ends the running commands, by SIGTERM, and later by SIGKILL. No further command for a file starts.
   static func end() {
     let all = groups.withLock { groups in
       groups.isEnding = true
       return groups.running
     }
-    // Whatever the signal was: what a shell starts in the background ignores SIGINT.
+    // Whatever the signal was: background processes of a shell ignore SIGINT.
     send(SIGTERM, to: all)
     DispatchQueue.global().asyncAfter(deadline: .now() + patience) { send(SIGKILL, to: all) }
   }
@@ -89,7 +89,7 @@ actor Hooks {
     StandardError.say("dlm: \(what) ended \(end)")
   }
 
-  /// In a process group of its own, with nothing to read, and nothing open but standard error.
+  /// Starts it in a process group of its own, with empty input, and no open descriptor but standard error.
   /// - Returns: false if commands are being ended.
   private func start(
     _ option: String, _ command: HookCommand?, for what: String, _ variables: [String: String]
@@ -113,7 +113,7 @@ actor Hooks {
     let error = FileDescriptor.standardError.rawValue
     posix_spawn_file_actions_addopen(&actions, FileDescriptor.standardInput.rawValue, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, error, output)
-    // Most are closed by their own flag, but not those that libraries opened.
+    // Most descriptors close by their own flag, but not those that libraries opened.
     for number in FileManager.default.names(in: "/proc/self/fd").compactMap({ Int32($0) }) where number > error {
       posix_spawn_file_actions_addclose(&actions, number)
     }

@@ -6,13 +6,13 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// The files that a command names: none is written that is read too, or is another that is written.
+/// Checks the files that a command names: no output is also an input, or is the same file as another output.
 enum NamedFiles {
-  /// Messages call it by its name: `--failed again.txt`. The file is known by device and inode, or by those of its
-  /// folder and its name where it is not there yet.
+  /// Messages use its name: `--failed again.txt`. The file is identified by device and inode, or by those of its folder
+  /// and its name if it does not exist yet.
   private typealias Place = (name: String, path: String, file: String)
 
-  /// To be called before anything is opened for writing.
+  /// To be called before any file is opened for writing.
   static func check(_ command: GetCommand, _ lists: [Source], _ environment: [String: String]) throws {
     let written = places(.written, command)
     let settings = [SettingsSources.folderPath, SettingsSources.ownPath(environment)].compactMap(\.self)
@@ -50,10 +50,10 @@ enum NamedFiles {
     }
   }
 
-  /// - Returns: nil for a device, as any number of outputs may go to one.
+  /// - Returns: `nil` for a device, because any number of outputs may go to one.
   private static func place(_ name: String, _ path: String) -> Place? {
     var status = stat()
-    // In `new/../file`, the folder may be made before the file is written.
+    // In `new/../file`, the folder may be created before the file is written.
     let normal = FilePath(path).lexicallyNormalized()
     var newName = ""
     if stat(path, &status) == 0 || stat(normal.string, &status) == 0 {

@@ -6,22 +6,22 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Where `--failed`, `--events`, `--summary-json` and `--report` write: a file that is replaced as a whole (0600, as
-/// addresses may be signed), or something that takes a stream.
+/// The target of `--failed`, `--events`, `--summary-json` and `--report`: a file that is replaced atomically (0600,
+/// because URLs may be signed), or a stream.
 struct OutputFile {
   enum Target {
     case file(FilePath)
     /// Opened only when there is something to write.
     case device(FilePath)
-    /// Likewise, as opening it waits for its reader.
+    /// Likewise, because opening it waits for its reader.
     case pipe(FilePath)
-    /// One that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`), the last two of
-    /// which are links.
+    /// A descriptor that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`); the last
+    /// two are links.
     case descriptor(Int32)
   }
 
   let target: Target
-  /// Which named it.
+  /// The option that named it.
   let option: String
 
   /// - Throws: `ValidationError` for a folder, for a link, which may lead to another user's file, and for a descriptor
@@ -48,7 +48,7 @@ struct OutputFile {
     }
     var status = stat()
     guard lstat(text, &status) == 0 else {
-      // If it cannot be looked at, writing it will say so.
+      // If it cannot be examined, writing it reports the error.
       target = .file(FilePath(text))
       return
     }
@@ -61,7 +61,7 @@ struct OutputFile {
     }
   }
 
-  /// - Parameter file: replaced, whatever stands there.
+  /// - Parameter file: replaced, whatever exists there.
   init(_ file: FilePath, option: String) {
     target = .file(file)
     self.option = option
@@ -76,7 +76,7 @@ struct OutputFile {
     }
   }
 
-  /// The path that an option's value stands for.
+  /// The path that an option's value means.
   static func path(_ text: String) -> String {
     if text == "-" { return "/dev/stdout" }
     return text.utf8.starts(with: "fd:".utf8) ? "/dev/fd/" + text.dropFirst(3) : text
@@ -97,20 +97,21 @@ struct OutputFile {
 
   // MARK: Writing
 
-  /// What to say if a file cannot be written; nil if it can. Found by trying, since rights are not all that counts.
+  /// A message if a file cannot be written; `nil` if it can. Found by trying, because permissions are not the only
+  /// obstacle.
   var obstacle: String? {
     guard case .file(let path) = target else { return nil }
     do { _ = try DraftFile(for: path) } catch { return TroubleMessages.notWritten(self, error) }
     return nil
   }
 
-  /// - Returns: what to say where it cannot be written.
+  /// - Returns: messages if it cannot be written.
   func keep(_ text: String, more spool: FailureSpool? = nil) -> [String] {
     do { try write(text, more: spool) } catch { return [TroubleMessages.notWritten(self, error)] }
     return []
   }
 
-  /// A file is there as a whole or not at all.
+  /// A file is written completely or not at all.
   /// - Throws: Errno of the file, or of the spool.
   private func write(_ text: String, more spool: FailureSpool?) throws {
     func write(to file: FileDescriptor) throws {
@@ -129,15 +130,15 @@ struct OutputFile {
     }
   }
 
-  /// For what is written bit by bit during a run. A file that is there is replaced at once: neither another user's file
-  /// nor another name of it is written.
+  /// For output that is written during a run. An existing file is replaced at once: neither another user's file nor
+  /// another link to it is written.
   func open() throws(Errno) -> FileDescriptor {
     switch target {
     case .file(let path):
       var draft = try DraftFile(for: path)
       return try draft.publish()
     case .device(let path), .pipe(let path):
-      // Not blocking, so that a signal can end the wait for room (`writeWhole`), and that for a pipe's reader.
+      // Non-blocking, so that a signal can end the wait for room (`writeWhole`), and the wait for a pipe's reader.
       while true {
         let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
         if raw >= 0 { return FileDescriptor(rawValue: raw) }

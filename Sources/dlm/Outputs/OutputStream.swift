@@ -3,8 +3,9 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
-/// Writes a file to standard output while it comes (`-o -`). It goes to a scratch folder as any other, with the usual
-/// retries, segments and checks, and is copied in order and once; with a checksum, only when the whole file has it.
+/// Writes a file to standard output while it arrives (`-o -`). It goes to a scratch folder like any other, with the
+/// usual retries, segments and checks, and is copied in order and once; with a checksum, only after the whole file was
+/// verified.
 actor OutputStream {
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -13,12 +14,12 @@ actor OutputStream {
   private(set) var written: Int64 = 0
   private(set) var failure: DownloadError?
 
-  /// Between two polls of the downloaded bytes.
+  /// Polling interval for downloaded bytes.
   private static let pause = Duration.milliseconds(20)
 
   var isReaderGone: Bool { failure?.cause == .errno(EPIPE) }
 
-  /// Copies what comes until the task is cancelled; calls `stop` where nothing can be written any more.
+  /// Copies arriving bytes until the task is cancelled; calls `stop` if writing fails.
   func follow(orElse stop: @Sendable () -> Void) async {
     do {
       while !Task.isCancelled {
@@ -35,7 +36,7 @@ actor OutputStream {
   }
 
   /// Copies the rest of the finished file.
-  /// - Parameter path: where it is, whatever other users put under its name (`ScratchFolder.held`).
+  /// - Parameter path: its real place, even if other users replace its name (`ScratchFolder.held`).
   func finish(_ outcome: DownloadOutcome, at path: String) -> DownloadResult {
     do {
       if let failure { throw failure }
@@ -55,7 +56,7 @@ actor OutputStream {
     return .success(outcome)
   }
 
-  /// - Throws: `.cancelled` in a cancelled task, as soon as nothing is taken.
+  /// - Throws: `.cancelled` in a cancelled task, as soon as no byte is accepted.
   private func write(_ bytes: [UInt8]) throws(DownloadError) {
     let output = FileDescriptor.standardOutput
     var rest = bytes[...]
@@ -65,7 +66,7 @@ actor OutputStream {
         if Task.isCancelled { throw .cancelled }
         continue
       }
-      // A pipe that is ready takes that much without blocking (pipe(7), PIPE_BUF).
+      // A ready pipe accepts this many bytes without blocking (pipe(7), PIPE_BUF).
       let piece = rest.prefix(4096)
       do { try output.writeWhole(piece) } catch {
         throw DownloadError(.disk, cause: .errno(error.rawValue), path: OutputFile.path("-"), activity: "writing")

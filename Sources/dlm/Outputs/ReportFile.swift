@@ -6,14 +6,14 @@ import Glibc
 import Comparing
 import Synchronization
 
-/// The file of `--report`, whose ending gives its form.
+/// The file of `--report`, whose extension determines its form.
 struct ReportFile {
   enum Form: String, CaseIterable { case html, json, md }
 
   let form: Form
   let file: OutputFile
 
-  /// - Throws: `ValidationError` for an unknown ending, a folder, or a link.
+  /// - Throws: `ValidationError` for an unknown extension, a folder, or a link.
   init(_ path: String) throws {
     let ending = path.split(separator: "/").last?.split(separator: ".").last.map { String($0).lowercased() }
     guard path.contains("."), let form = ending.flatMap(Form.init) else {
@@ -24,7 +24,7 @@ struct ReportFile {
     file = try OutputFile(path, option: "--report")
   }
 
-  /// - Returns: what to say where it cannot be written.
+  /// - Returns: messages if it cannot be written.
   func write(_ report: ComparisonReport, _ facts: ReportFacts) -> [String] {
     let pages = ReportPages(report, facts)
     let text =

@@ -5,7 +5,7 @@ import Glibc
 import Comparing
 import Synchronization
 
-/// Notes what a run does and takes, for a report of it. From any thread.
+/// Records the transfers and resources of a run, for a report. Thread-safe.
 final class RunRecorder: Sendable {
   private struct State {
     var start: UInt64 = 0
@@ -14,7 +14,7 @@ final class RunRecorder: Sendable {
   }
 
   private let state = Lock(State())
-  /// Between two looks at the limits of hosts.
+  /// Polling interval for the limits of hosts.
   private static let lookInterval = Duration.milliseconds(100)
 
   func begin() {
@@ -32,7 +32,7 @@ final class RunRecorder: Sendable {
     guard case .success(let outcome) = result else { return }
     state.withLock { state in
       state.details.ends[request.address.key] = .nanoseconds(Int64(clamping: now - state.start))
-      // An equal request, which is answered from this one's file, has none.
+      // An equal request, which was answered with this one's file, has none.
       if let bytes = outcome.bodyBytes { state.details.bytes[request.address.key] = bytes }
     }
   }
@@ -48,7 +48,7 @@ final class RunRecorder: Sendable {
     }
   }
 
-  /// Notes how many connections hosts were found to take, until the task is cancelled.
+  /// Records the connection limits of hosts, until the task is cancelled.
   func watchHosts(of feed: ProgressFeed) async {
     let reader = feed.reader(of: .events)
     while !Task.isCancelled {
