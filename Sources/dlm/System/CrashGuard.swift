@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Restores cursor and echo should dlm crash, or be quit with Ctrl-\, while bars stand. The handler may only do what is
-/// async-signal-safe, so what it needs lies in memory that is allocated once and never moves.
+/// Restores cursor and echo if dlm crashes, or is ended with Ctrl-\, while bars are shown. The handler may only call
+/// async-signal-safe functions, so its data is in memory that is allocated once and never moves.
 enum CrashGuard {
-  /// - Parameter restoring: what the terminal must be sent to leave any state of the bars.
+  /// - Parameter restoring: bytes that restore the terminal from any state of the bars.
   static func arm(_ terminal: Int32, restoring: [UInt8]) {
     var found = termios()
     guard tcgetattr(terminal, &found) == 0, let state = UnsafeMutablePointer<CrashState>(bitPattern: place) else {
@@ -15,7 +15,7 @@ enum CrashGuard {
     state.pointee.count = min(restoring.count, state.pointee.text.count)
     for index in 0..<state.pointee.count { state.pointee.text[index] = restoring[index] }
     armed.store(place, ordering: .releasing)
-    // Before the handler runs, the kernel resets what is done about the signal.
+    // The kernel resets the signal's action before the handler runs.
     let flags = Int32(truncatingIfNeeded: SA_RESETHAND) | Int32(SA_ONSTACK)
     for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
       Signals.install(number, giveTerminalBack, flags)
@@ -51,6 +51,6 @@ private func giveTerminalBack(_ number: Int32) {
       tcsetattr(terminal, TCSANOW, &state.pointee.mode)
     }
   }
-  // Blocked until this returns; then the process ends as it would have.
+  // The signal is blocked until this returns; then the process ends as it would have.
   raise(number)
 }

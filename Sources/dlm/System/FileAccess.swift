@@ -6,10 +6,10 @@ import SystemPackage
 import TerminalProgress
 
 extension FileDescriptor {
-  /// 64 KiB, as larger blocks read no faster.
+  /// 64 KiB, because larger blocks are read no faster.
   static var blockSize: Int { 64 * 1024 }
 
-  /// One read(2): may give fewer bytes than asked for, and none at the end of the file.
+  /// One read(2): may return fewer bytes than requested, and none at the end of the file.
   func block(_ size: Int = blockSize) throws(Errno) -> [UInt8] {
     do {
       return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -30,15 +30,14 @@ extension FileDescriptor {
     return bytes
   }
 
-  /// Of a regular file, at most a block more than the limit; nil for any other, and where it cannot be read. A pipe
-  /// would be waited for.
+  /// The bytes of a regular file, at most one block more than the limit; `nil` for any other, and if it cannot be read.
+  /// Reading a pipe would block.
   static func bytes(of path: FilePath, upTo limit: Int, _ more: OpenOptions = []) -> [UInt8]? {
     guard let file = try? open(path, .readOnly, options: [.closeOnExec, .nonBlocking, more]) else { return nil }
     return try? file.closeAfter { file.isRegularFile ? try file.bytes(upTo: limit) : nil }
   }
 
-  /// Also to a descriptor that does not block. One that takes nothing for a second is given up once a signal ends the
-  /// run.
+  /// Also to a non-blocking descriptor. One that accepts nothing for a second is given up once a signal ends the run.
   func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
     do {
       try TerminalOutput(descriptor: rawValue).write(Array(text)) { Signals.ending == nil }
@@ -53,14 +52,14 @@ extension FilePath {
     return above.isEmpty ? "." : above
   }
 
-  /// Its last part; empty for none.
+  /// Its last component; empty for none.
   var name: String { lastComponent?.string ?? "" }
 
-  /// Of what it leads to, links followed (S_IFREG and the like); nil where that cannot be examined.
+  /// The type of the target, links followed (S_IFREG and the like); `nil` if it cannot be examined.
   var fileType: mode_t? { typeOfFile(string) }
 }
 
-/// Outside the extension of `FilePath`, which has a `stat` of its own.
+/// Outside the extension of `FilePath`, which has its own `stat`.
 private func typeOfFile(_ path: String) -> mode_t? {
   var status = stat()
   return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
@@ -70,7 +69,7 @@ extension ContentDigest {
   /// Reads the whole file.
   /// - Throws: `DownloadError.cancelled` in a cancelled task; Errno.
   static func ofFile(_ path: String) throws -> ContentDigest {
-    // Not blocking, in case the path is a pipe.
+    // Non-blocking, in case the path is a pipe.
     let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
     return try file.closeAfter {
       var hasher = ContentHasher(.sha256)
@@ -85,7 +84,7 @@ extension ContentDigest {
 }
 
 extension BidirectionalCollection {
-  /// Without what is blank at both ends.
+  /// Without blank elements at both ends.
   func trimmed(_ isBlank: (Element) -> Bool) -> SubSequence {
     guard let start = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
       return prefix(0)
@@ -95,22 +94,22 @@ extension BidirectionalCollection {
 }
 
 extension Character {
-  /// Whether it ends a line of a file. U+2028 and its like, newlines to Swift too, stand within lines.
+  /// Whether it ends a line of a file. U+2028 and similar characters, newlines to Swift too, may occur within lines.
   var endsLine: Bool { self == "\n" || self == "\r\n" || self == "\r" }
 }
 
 extension FileManager {
-  /// Empty where the folder cannot be read.
+  /// Empty if the folder cannot be read.
   func names(in folder: String) -> [String] { (try? contentsOfDirectory(atPath: folder)) ?? [] }
 }
 
 extension Errno {
-  /// SystemPackage throws nothing else, although it does not declare so.
+  /// SystemPackage throws only `Errno`, although it does not declare so.
   init(_ error: any Error) { self = error as? Errno ?? .ioError }
 }
 
 extension DownloadError {
-  /// What a disk did to a file, or another failure on the way to it.
+  /// A disk error of a file, or another failure before it.
   init(ofFile error: any Error, path: String? = nil, activity: String) {
     self =
       error as? DownloadError

@@ -13,14 +13,14 @@ enum ProcessUsage {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// Has `peakMemory` count from now (proc_pid_clear_refs(5)); where the kernel refuses, it stays that of the whole
+  /// Makes `peakMemory` count from now (proc_pid_clear_refs(5)); if the kernel refuses, it stays that of the whole
   /// process.
   static func forgetPeakMemory() {
     let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec])
     _ = try? file?.closeAfter { try file?.writeAll("5".utf8) }
   }
 
-  /// Bytes in memory at their peak; nil where the kernel does not tell (proc_pid_status(5), VmHWM).
+  /// The peak memory in bytes; `nil` if the kernel does not report it (proc_pid_status(5), VmHWM).
   static var peakMemory: Int64? {
     guard let file = try? FileDescriptor.open("/proc/self/status", .readOnly, options: [.closeOnExec]),
       let text = try? file.closeAfter({ try file.block(16 * 1024) })

@@ -3,11 +3,11 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
-/// A folder for what is downloaded only to be measured or compared. It is locked while its process lives; the next run
-/// in the same place removes what a killed one left: this user's own, marked, and not locked.
+/// A folder for files that are downloaded only for a measurement or comparison. It is locked while its process lives;
+/// the next run in the same place removes folders that killed runs left: this user's own, marked, and not locked.
 ///
-/// Other users may write the folder that it is in, and put a link under its name. So files are written, read and
-/// removed through its descriptor (`held`, HTTP rule 53); its path is for messages only.
+/// Other users may write its parent folder, and put a link under its name. So files are written, read and removed
+/// through its descriptor (`held`, HTTP rule 53); its path is only for messages.
 final class ScratchFolder: Sendable {
   let path: FilePath
   private let parent: Folder
@@ -18,7 +18,7 @@ final class ScratchFolder: Sendable {
 
   convenience init(below folder: String) throws(Errno) { try self.init("dlm-compare-", in: folder) }
 
-  /// Hidden in the output folder, so on the same disk as the files that it is compared with.
+  /// Hidden in the output folder, so on the same disk as the files of the comparison.
   /// - Throws: `.folder`.
   convenience init(inside directory: String) throws(DownloadError) {
     let directory = directory.isEmpty ? "." : directory
@@ -27,7 +27,7 @@ final class ScratchFolder: Sendable {
     }
   }
 
-  /// A random name, for this user alone.
+  /// A random name; permissions for this user alone.
   private init(_ beginning: String, in folder: String) throws(Errno) {
     parent = try Folder(standing: FilePath(folder))
     Self.removeAbandoned(beginning, in: parent)
@@ -35,8 +35,8 @@ final class ScratchFolder: Sendable {
     path = FilePath(folder).appending(name)
     self.folder = try parent.makePrivateFolder(name)
     do {
-      // Another process may be looking; without the mark it lets go. Where the file system knows no locks, what a kill
-      // leaves stays.
+      // Another process may be checking; it lets go without the mark. If the file system has no locks, the folders of
+      // killed runs stay.
       _ = self.folder.lock(waits: true)
       _ = try self.folder.open(Self.mark, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
     } catch {
@@ -54,18 +54,18 @@ final class ScratchFolder: Sendable {
     }
   }
 
-  /// Bytes that this user may still write to the folder's disk; nil where unknown.
+  /// Bytes that this user may still write to the folder's disk; `nil` if unknown.
   static func room(in directory: String) -> Int64? {
     (try? Folder(standing: directory.isEmpty ? "." : FilePath(directory)))?.freeBytes()
   }
 
-  /// A path to what is at `path` below the folder, wherever other users move that; other paths as they are.
+  /// A path below the folder's descriptor for `path`, even if other users move the folder; other paths are unchanged.
   func held(_ path: String) -> String {
     let own = self.path.string + "/"
     return path.hasPrefix(own) ? "\(folder.heldPath)/\(path.dropFirst(own.count))" : path
   }
 
-  /// Removes what stands under a name in it.
+  /// Removes the entry of that name in it, recursively.
   func removeWhole(_ name: String) throws(DownloadError) {
     do { try folder.removeWhole(name) } catch {
       throw DownloadError(.disk, error, path.appending(name).string, "removing a scratch folder")
@@ -74,7 +74,7 @@ final class ScratchFolder: Sendable {
 
   func remove() { Self.remove(folder, name, in: parent) }
 
-  /// The mark goes last, so that a folder left half removed is still recognised.
+  /// The mark goes last, so that a partly removed folder is still recognised.
   private static func remove(_ folder: Folder, _ name: String, in parent: Folder) {
     do {
       for name in try folder.names() where name != mark { try folder.removeWhole(name) }

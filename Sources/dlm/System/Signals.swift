@@ -4,11 +4,11 @@ import Glibc
 import Synchronization
 
 /// Signals of the process as an async sequence. The handler writes them into a pipe, so that they count from the moment
-/// it is installed, while a Dispatch source is registered some time later. An ignored signal stays ignored.
+/// it is installed; a Dispatch source is registered some time later. An ignored signal stays ignored.
 final class Signals: AsyncSequence, Sendable {
   enum Purpose {
-    /// SIGINT, SIGTERM, SIGHUP: the first is delivered, a second ends the process and its commands at once, with
-    /// 128 + its number.
+    /// SIGINT, SIGTERM, SIGHUP: the first is delivered; a second ends the process and its commands at once, with 128 +
+    /// its number.
     case ending
     /// SIGTSTP, and SIGCONT after it or after an unnoticed SIGSTOP.
     case stopping
@@ -21,7 +21,7 @@ final class Signals: AsyncSequence, Sendable {
     return number == 0 ? nil : number
   }
 
-  /// For work that must not be cut off: a signal that would end the process does so after it.
+  /// For work that must not be interrupted: a signal that would end the process does so after it.
   static func hold<Value>(during work: () -> Value) -> Value {
     let numbers = Purpose.ending.numbers
     var found = numbers.map { _ in sigaction() }
@@ -50,7 +50,7 @@ final class Signals: AsyncSequence, Sendable {
   }
 
   private let stream: AsyncStream<Int32>
-  /// Kept, because a stream ends with its last continuation.
+  /// Stored, because a stream ends with its last continuation.
   private let continuation: AsyncStream<Int32>.Continuation
   private let source: Lock<(any DispatchSourceRead)?>
   private let seen = SignalCount()
@@ -85,10 +85,10 @@ final class Signals: AsyncSequence, Sendable {
     for number in purpose.numbers { Self.install(number, noteSignal, SA_RESTART) }
   }
 
-  /// As if a first signal had come, so that the next is the second.
+  /// As if a first signal had arrived, so that the next is the second.
   func deliver(_ number: Int32) { if seen.next() == 1 { continuation.yield(number) } }
 
-  /// Stops the process, and returns when it goes on. Sent to this thread, since with another's this one would run on
+  /// Stops the process, and returns when it continues. Sent to this thread, because otherwise it would keep running
   /// beside the shell's prompt; SIGTSTP, which the kernel drops in an orphaned group that no shell could continue.
   static func stopProcess() {
     var standard = sigaction()
@@ -114,12 +114,12 @@ final class Signals: AsyncSequence, Sendable {
     return source
   }
 
-  /// What was ignored at the start stays so: by nohup SIGHUP, by a shell without job control SIGINT in the background
-  /// (POSIX, sh, "Signals and Error Handling").
+  /// A signal that was ignored at the start stays ignored: SIGHUP by nohup, SIGINT in the background by a shell without
+  /// job control (POSIX, sh, "Signals and Error Handling").
   static func install(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void, _ flags: Int32) {
     var found = sigaction()
     guard sigaction(number, nil, &found) == 0 else { return }
-    // 1 is SIG_IGN, which Swift cannot compare a function with.
+    // 1 is SIG_IGN, which Swift cannot compare with a function.
     if withUnsafeBytes(of: found.__sigaction_handler, { $0.load(as: Int.self) }) == 1 { return }
     var action = sigaction()
     action.__sigaction_handler.sa_handler = handler
@@ -139,7 +139,7 @@ private let stoppingPipe = Atomic<Int32>(-1)
 
 private let endingSignal = Atomic<Int32>(0)
 
-/// Async-signal-safe: loads, a store, a write of one byte. A full pipe holds thousands of signals already.
+/// Async-signal-safe: loads, a store, a write of one byte. A full pipe already holds thousands of signals.
 private func noteSignal(_ number: Int32) {
   let saved = errno
   var byte = UInt8(truncatingIfNeeded: number)

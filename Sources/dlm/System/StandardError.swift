@@ -8,18 +8,18 @@ import TerminalProgress
 /// Standard error, for messages to users: every text loses its secrets and everything that acts on a terminal
 /// (`TerminalText.sanitized`). A wall keeps other code away from the descriptor.
 enum StandardError {
-  /// One line of a log, however long it is.
+  /// One line of a log, whatever its length.
   static func log(_ line: String) { put([line], wraps: false) }
 
-  /// Who writes lines above bars; nil where no bars stand.
+  /// Writes lines above bars; `nil` if no bars are shown.
   private static let above = Lock<(@Sendable ([String]) -> Bool)?>(nil)
 
-  /// Has whoever draws bars write texts, so that none is written into a frame. The writer returns false for what it
-  /// does not write.
+  /// Lets the renderer of bars write texts, so that none is written into a frame. The writer returns false for a text
+  /// that it does not write.
   static func lead(to writer: (@Sendable ([String]) -> Bool)?) { above.withLock { $0 = writer } }
 
   static let isTerminal = isatty(STDERR_FILENO) == 1
-  /// A terminal without Unicode may take bytes of other characters for commands; a log does not.
+  /// A terminal without Unicode may interpret bytes of other characters as commands; a log does not.
   private static let isASCII =
     isTerminal && !TerminalEnvironment(isTerminal: true, variables: ProcessInfo.processInfo.environment).isUTF8
 
@@ -36,7 +36,7 @@ enum StandardError {
     guard !lines.isEmpty else { return }
     if let above = above.withLock({ $0 }), above(lines) { return }
     let text = lines.joined(separator: "\n") + "\n"
-    // A failure is ignored: there is nowhere to report it, and the exit status is that of the work.
+    // A failure is ignored: it could not be reported, and the exit status is that of the work.
     try? FileDescriptor.standardError.writeWhole(text.utf8)
   }
 }

@@ -5,11 +5,12 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Standard output, for data, which is sanitized too, as users look at it. A failed write ends the command, since a
-/// script must not take half a list for the whole; a reader that has gone (`dlm cache list | head`) has what it wanted.
+/// Standard output, for data, which is also sanitized, because users look at it. A failed write ends the command,
+/// because a script must not read half a list as the whole; a reader that has gone (`dlm cache list | head`) is no
+/// failure.
 enum StandardOutput {
-  /// - Parameter rows: lines, each of fields that a tab separates; a tab within a field becomes a blank.
-  /// - Throws: the exit status: 74, having said why; 0 when the reader has gone (EPIPE).
+  /// - Parameter rows: lines, each of fields separated by tabs; a tab within a field becomes a blank.
+  /// - Throws: the exit status: 74, after the message; 0 when the reader has gone (EPIPE).
   static func say(rows: some Sequence<[String]>) throws(ExitStatus) {
     try write(rows.map { $0.map { TerminalText.sanitized($0) }.joined(separator: "\t") + "\n" }.joined())
   }
@@ -18,7 +19,7 @@ enum StandardOutput {
 
   static func say(json values: [JSONValue]) throws(ExitStatus) { try write(values.map { $0.text + "\n" }.joined()) }
 
-  /// The size of the terminal on standard output; nil if that is no terminal.
+  /// The size of the terminal on standard output; `nil` if it is no terminal.
   static var terminal: TerminalSize? { terminal(STDOUT_FILENO) }
 
   private static func terminal(_ descriptor: Int32) -> TerminalSize? {
@@ -26,13 +27,13 @@ enum StandardOutput {
     return output.isTerminal ? output.size ?? .usual : nil
   }
 
-  /// Lines broken between words where they go to a terminal that is narrower.
+  /// Lines wrapped between words if they go to a narrower terminal.
   static func wrapped(_ lines: [String], on descriptor: Int32 = STDOUT_FILENO) -> [String] {
     guard let size = terminal(descriptor) else { return lines }
     return lines.flatMap { TextWrap.lines($0, columns: size.columns) }
   }
 
-  /// Text of the program's own, as it is: help, completion scripts.
+  /// The program's own text, unchanged: help, completion scripts.
   static func write(_ text: String) throws(ExitStatus) {
     do throws(Errno) {
       try FileDescriptor.standardOutput.writeWhole(text.utf8)

@@ -10,14 +10,14 @@ enum TemporaryFolder {
     environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
   }
 
-  /// A file system in memory (shm_overview(7)), where it is mounted.
+  /// A file system in memory (shm_overview(7)), if it is mounted.
   static let inMemory = "/dev/shm"
 
   static var hasMemory: Bool { access(inMemory, W_OK | X_OK) == 0 }
 
-  /// Its name is removed at once, so the file disappears with the process however that ends.
+  /// Its name is removed at once, so the file disappears with the process in every case.
   static func unnamedFile(in folder: String, _ purpose: String) throws(Errno) -> FileDescriptor {
-    // Not mkstemp(3), which leaves the file open in the programs that dlm starts.
+    // Not mkstemp(3), which leaves the file open in child processes.
     let path = "\(folder)/dlm-\(purpose)-\(UInt64.random(in: 0...UInt64.max))"
     let raw = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard raw >= 0 else { throw .last }

@@ -6,7 +6,7 @@ import Glibc
 import SystemPackage
 import TerminalProgress
 
-/// For files that say whom dlm trusts, or as whom it logs in.
+/// For files that determine which servers dlm trusts, or with which login it connects.
 enum UserFile {
   enum Refusal: Error {
     case system(Errno)
@@ -14,9 +14,9 @@ enum UserFile {
     case longer(than: Int)
   }
 
-  /// Judges and reads the same descriptor, so that no other file can take its place in between.
+  /// Checks and reads the same descriptor, so that no other file can replace it in between.
   /// - Parameters:
-  ///   - behindLink: whether the path may be a link; what is behind it is judged alike.
+  ///   - behindLink: whether the path may be a link; its target is checked alike.
   ///   - orPipe: whether it may be a pipe, whose writer is waited for.
   static func bytes(
     _ path: String, upTo limit: Int, behindLink: Bool = true, trustsRoot: Bool = true, orPipe: Bool = false

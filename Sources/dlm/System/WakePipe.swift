@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// A pipe that becomes readable when something has happened, so that poll(2) can wait for it.
+/// A pipe that becomes readable after an event, so that poll(2) can wait for it.
 final class WakePipe: Sendable {
-  /// Reading end, not blocking.
+  /// The reading end, non-blocking.
   let descriptor: Int32
   private let writeEnd: Int32
 
@@ -25,7 +25,7 @@ final class WakePipe: Sendable {
     close(writeEnd)
   }
 
-  /// From any thread. A full pipe is readable anyway.
+  /// From any thread. A full pipe is already readable.
   func wake() {
     var byte: UInt8 = 1
     _ = write(writeEnd, &byte, 1)

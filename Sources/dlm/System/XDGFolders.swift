@@ -3,11 +3,11 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// Where dlm keeps things of its own (XDG Base Directory Specification, so a relative value counts as unset): nil where
-/// there is neither a variable nor a home folder, and where others own or may write the folder (`Distrust`).
+/// The folders of dlm's own files (XDG Base Directory Specification; a relative value counts as unset): `nil` if there
+/// is neither a variable nor a home folder, and if other users own or may write the folder (`Distrust`).
 struct XDGFolders {
   let config, cache, state: FilePath?
-  /// Why a folder that is there is not believed.
+  /// Why an existing folder is not trusted.
   let configWarning, cacheWarning, stateWarning: String?
 
   /// - Parameter homeByLogin: for services and containers that run without HOME.
