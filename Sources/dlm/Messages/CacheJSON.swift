@@ -4,8 +4,8 @@ import FileReceiving
 import SystemPackage
 import TerminalProgress
 
-/// What `dlm cache` says to programs, as the article <doc:CacheCommands> lists it. Texts are sanitized here, before
-/// JSON escapes what is in them.
+/// The JSON output of `dlm cache`, as described in the article <doc:CacheCommands>. Texts are sanitized here, before
+/// JSON escapes their characters.
 enum CacheJSON {
   static func path(_ folder: String) -> JSONValue { JSONValue(["folder": text(folder)]) }
 

@@ -51,7 +51,7 @@ enum CacheMessages {
     return [head] + files + (running.more > 0 ? ["  and \(Quantity.count(running.more)) more"] : [])
   }
 
-  /// - Parameter store: what went from the store to keep a bound; nil where none was given.
+  /// - Parameter store: entries removed from the store to keep a bound; `nil` if no bound was given.
   static func pruned(_ freed: Freed, store: Freed?) -> String {
     let bodies = store.map { store in
       "; \(Quantity.count(store.entries, "copy", "copies")) of the cache removed, \(Quantity.bytes(store.bytes)) freed"
@@ -65,7 +65,7 @@ enum CacheMessages {
     "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
   }
 
-  /// - Parameter forgets: whether files were forgotten too.
+  /// - Parameter forgets: whether files were forgotten, too.
   static func removed(_ freed: Freed, forgets: Bool) -> String {
     if forgets, freed.entries + freed.files + freed.filesKept + freed.parts + freed.partsInUse == 0 {
       return "Nothing to remove: the cache knows no file that dlm wrote"

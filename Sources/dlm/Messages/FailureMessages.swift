@@ -4,14 +4,14 @@ import Glibc
 import SystemPackage
 import TerminalProgress
 
-/// The message for a failure: what happened, and what the user can do. Its address or path is shown beside it.
+/// The message for a failure: the cause, and the user's remedy. Its URL or path is shown beside it.
 struct FailureMessages {
   /// "404 Not Found".
   let cause: String
-  /// "check the URL"; nil when there is nothing to advise.
+  /// "check the URL"; `nil` if there is no advice.
   let remedy: String?
 
-  /// The cause without what differs between equal failures (ports, milliseconds).
+  /// The cause without the parts that differ between equal failures (ports, milliseconds).
   private let kind: String
 
   init(_ error: DownloadError) {
@@ -25,7 +25,7 @@ struct FailureMessages {
     var (what, remedy) = (Self.what(error), Self.remedy(error))
     if case .proxy(let refusal)? = error.cause { (what, remedy) = Self.words(refusal) }
     let detail = Self.detail(error)
-    // The remedy says where wrong bytes are.
+    // The remedy names the file with the wrong bytes.
     let path = error.code == .digest ? nil : error.path
     cause = what + (path.map { " (\($0))" } ?? "") + (detail.isEmpty ? "" : ": \(detail)")
     kind = Self.differInDetail.contains(error.code) ? what : cause
@@ -38,10 +38,10 @@ struct FailureMessages {
 
   var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
 
-  /// What it was, the URLs, and what to do; three lines for a failure.
+  /// Cause, URLs, and remedy; three lines for a failure.
   /// - Parameters:
   ///   - all: the number of failures; `errors` are those that are listed.
-  ///   - shortens: whether two checksums must fit into a line.
+  ///   - shortens: whether two checksums must fit on a line.
   func lines(_ errors: [DownloadError], of all: Int, shortens: Bool) -> [String] {
     var what = all > 1 ? kind : cause
     if shortens, errors.first?.code == .digest {
@@ -61,13 +61,13 @@ struct FailureMessages {
     ])
   }
 
-  /// In the order in which each cause was first met.
+  /// In the order in which each cause first occurred.
   static func groups(of errors: [DownloadError]) -> [(messages: FailureMessages, errors: [DownloadError])] {
     Dictionary(grouping: errors.enumerated()) { FailureMessages($0.element).heading }
       .values.sorted { $0[0].offset < $1[0].offset }.map { (FailureMessages($0[0].element), $0.map(\.element)) }
   }
 
-  /// Whether the same command may do better, later or after what the remedy says.
+  /// Whether the same command may succeed, later or after the remedy.
   static func isWorthRepeating(_ error: DownloadError) -> Bool {
     error.mayPass || error.stopsWriting || error.code == .diskFull || isOffline(error)
   }
@@ -114,7 +114,7 @@ struct FailureMessages {
     }
   }
 
-  /// Failures whose details are libcurl's words on one connection, or one file's path.
+  /// Failures whose details are libcurl's message about one connection, or one file's path.
   private static let differInDetail: Set<DownloadError.Code> = [
     .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .resources, .pinnedKey,
   ]
@@ -123,7 +123,7 @@ struct FailureMessages {
     reasonPhrases[status].map { "\(status) \($0)" } ?? "status \(status)"
   }
 
-  /// Of a file that none of its addresses gave.
+  /// For a file that all its sources failed to give.
   private static func words(_ tried: [DownloadError]) -> String {
     let each = tried.prefix(3).map { error in
       let host = error.address.flatMap { try? Address($0) }?.hostAndPort ?? ""
@@ -161,8 +161,8 @@ struct FailureMessages {
 
   private static func detail(_ error: DownloadError) -> String {
     switch error.cause {
-    // Behind the last mark: "OpenSSL/3.0: error:0A00010B:SSL routines::wrong version number".
-    // It would say the same again.
+    // The text after the last mark: "OpenSSL/3.0: error:0A00010B:SSL routines::wrong version number". Otherwise it
+    // would repeat the same words.
     case .curl where error.code == .resolve: ""
     case .curl(_, let message):
       error.code == .tls ? message.split(separator: "::").last.map(String.init) ?? "" : message
@@ -180,7 +180,7 @@ struct FailureMessages {
     }
   }
 
-  /// Whether a file failed because `--offline` forbids to ask its server.
+  /// Whether a file failed because `--offline` forbids a request to its server.
   static func isOffline(_ error: DownloadError) -> Bool { error.activity == "answering offline" }
 
   private static func remedy(_ error: DownloadError) -> String? {
@@ -267,7 +267,7 @@ struct FailureMessages {
     }
   }
 
-  /// Of a 401: whether a login was sent, and which the server asks for.
+  /// For a 401: whether a login was sent, and which one the server requires.
   private static func loginWords(_ error: DownloadError) -> (what: String, remedy: String) {
     switch error.activity {
     case ResponseHead.loggingIn:
@@ -282,7 +282,7 @@ struct FailureMessages {
     }
   }
 
-  /// RFC 9110 §15, those that a download meets.
+  /// RFC 9110 §15: those that occur in downloads.
   private static let reasonPhrases = [
     202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
     405: "Method Not Allowed",

@@ -2,24 +2,24 @@ import ArgumentParser
 import FoundationEssentials
 import TerminalProgress
 
-/// The parser's help in the order in which it is read: how to call a command, examples, its options in sections of use,
-/// and then what else there is to know.
+/// The parser's help in reading order: the usage of a command, examples, its options in sections, and then other
+/// information.
 struct HelpText {
   /// The parser wraps lines without regard to columns, so it gets more room than it needs.
   static let unwrapped = 1 << 16
-  /// Where the parser begins what it says of an option.
+  /// The column of the parser's texts about options.
   private static let column = 26
 
   private let usage: String
   private let about: [String]
-  /// Sections without the options that `sections` has.
+  /// Sections without the options in `sections`.
   private var others: [String] = []
   private var options: [String: Substring] = [:]
   private let isOfGet: Bool
 
   private static var get: HelpText? { HelpText(DLM.helpMessage(for: GetCommand.self, columns: unwrapped)) }
 
-  /// - Returns: nil for what is no help: a version, a script.
+  /// - Returns: `nil` for a text that is no help: a version, a script.
   private init?(_ text: String) {
     let paragraphs = text.split(separator: "\n\n").map { String($0) }
     guard text.hasPrefix("OVERVIEW: "), let place = paragraphs.firstIndex(where: { $0.hasPrefix("USAGE: ") })
@@ -31,7 +31,7 @@ struct HelpText {
     let named = Set(OptionTable.sections.flatMap(\.names))
     for section in paragraphs[(place + 1)...] {
       var rest: [Substring] = []
-      // What is indented more belongs to the line before it.
+      // A line with more indentation belongs to the line before it.
       for element in section.split(separator: /:?\n(?! {8})/) {
         let name = element.prefixMatch(of: /\ {2}(?:-\w, )?--([\w.-]+)/).map { String($0.1) }
         if let name, named.contains(name), isOfGet || get?.options[name] == element {
@@ -44,7 +44,7 @@ struct HelpText {
     }
   }
 
-  /// - Parameter text: the parser's, not wrapped. What is no help is shown as it is.
+  /// - Parameter text: the parser's, not wrapped. A text that is no help is shown unchanged.
   static func shown(_ text: String, _ words: [String]) -> String {
     guard let help = HelpText(text) else { return text }
     let isBrief = words.isEmpty || words.prefix { $0 != "--" }.contains("-h")
@@ -70,7 +70,7 @@ struct HelpText {
       .flatMap { Self.wrapped(String($0), columns) }.joined(separator: "\n")
   }
 
-  /// The options of every day, on 24 lines of 80 columns with the prompt below.
+  /// The daily options, on 24 lines of 80 columns with the prompt below.
   private static var screen: String {
     let get = get
     let options = OptionTable.sections.flatMap(\.names).filter(OptionTable.daily.contains)

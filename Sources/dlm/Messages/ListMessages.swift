@@ -1,7 +1,7 @@
 import DownloadModel
 import TerminalProgress
 
-/// What a list is waited for.
+/// Messages about waiting for a list.
 enum ListMessages {
   static func waiting(for source: Source) -> String { "waiting for \(source.name)" }
 

@@ -3,7 +3,7 @@ import FileReceiving
 import FoundationEssentials
 import Glibc
 
-/// The word that was likely meant where one was mistyped.
+/// The word that was probably meant by a mistyped one.
 enum NearestWord {
   static func to(_ typed: String, among words: some Sequence<String>) -> String? {
     let typed = Array(typed.lowercased().utf8.prefix(longest + 1))
@@ -12,15 +12,15 @@ enum NearestWord {
       let letters = Array(word.lowercased().utf8)
       return (word: word, letters: letters, slips: slips(typed, letters))
     }
-    // One slip in three letters, and one in a shorter word.
+    // One mistake in three letters, or one in a shorter word.
     let near = all.filter { $0.slips <= max(1, min(typed.count, $0.letters.count) / 3) }.min { $0.slips < $1.slips }
-    // What was only begun counts too: "comp" is compare.
+    // A prefix counts, too: "comp" is compare.
     return (near ?? all.first { typed.count >= 2 && $0.letters.starts(with: typed) })?.word
   }
 
   private static let longest = 40
 
-  /// Letters to be added, dropped, changed or swapped with their neighbour (optimal string alignment).
+  /// Letters that are added, dropped, changed or swapped with their neighbour (optimal string alignment).
   private static func slips(_ one: [UInt8], _ other: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...other.count)

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import TerminalProgress
 
-/// What dlm has for an option that it does not know: words of curl, wget and aria2, beginnings, and slips.
+/// Hints for unknown options: those of curl, wget and aria2, prefixes, and mistakes.
 enum OptionHint {
-  /// A line an answer, behind the options that it is for.
+  /// One answer a line, after the options to which it applies.
   private static let table = """
     -c -C --continue --continue-at --resume: dlm always resumes; no option is needed
     -i --input-file: a list needs no option: dlm get LIST
@@ -39,8 +39,8 @@ enum OptionHint {
     --edit: dlm config set NAME VALUE changes ~/.config/dlm/dlm.conf
     """
 
-  /// Has the parser's message that there is no such option end with what there is for it. Its own suggestion, which may
-  /// be of another spelling, stays only if that is near.
+  /// Appends a hint to the parser's message about an unknown option. The parser's own suggestion, which may have
+  /// another spelling, stays only if it is near.
   static func added(to message: String, _ words: [String]) -> String {
     let first = CommandLineParse.withCommand(words).first ?? ""
     let isOfGet = first == "get" || first == "config" || first.hasPrefix("-")

@@ -3,7 +3,7 @@ import Glibc
 
 /// The message for a line that is not a request: `urls.txt:7: "htp:/x" is not a URL: …`.
 struct RejectionMessages {
-  /// - Parameter lists: those that came over https and name files at http.
+  /// - Parameter lists: those that were downloaded over https and name files at http.
   static func downgrades(_ lists: Set<String>) -> [String] {
     lists.sorted().map {
       "dlm: \($0) was downloaded over https, but names http URLs: others can read and change those files in transit"
@@ -22,10 +22,10 @@ struct RejectionMessages {
 
   private static func text(_ rejection: Rejection) -> String {
     let quoted = "\"\(rejection.text)\""
-    // A line of a list; what was typed is at hand.
+    // For a line of a list; typed text needs no such remedy.
     let remedy = rejection.line == nil ? "" : "; fix or remove it"
     switch rejection.reason {
-    // Of a list that is watched.
+    // For a list that is watched.
     case .unreadable(ESPIPE): return "is not a regular file; it is read again once it is one"
     case .unreadable(let number):
       let remedy =
@@ -36,7 +36,7 @@ struct RejectionMessages {
         }
       return "cannot be read: \(String(cString: strerror(number))); \(remedy)"
     case .unfetched(let error):
-      // Of a further page.
+      // For a further page.
       let page = Redaction.redactedAddress(error.address ?? rejection.list)
       return "cannot be read\(rejection.list.hasSuffix(page) ? "" : " at \(page)"): \(FailureMessages(error).line)"
     case .damaged(let why): return "cannot be read from here on: \(why); download it again"
@@ -64,7 +64,7 @@ struct RejectionMessages {
     }
   }
 
-  /// Where the same file commonly is over https.
+  /// Where the same file often is over https.
   private static func instead(of scheme: String, _ text: String) -> String? {
     let path = text.drop { $0 != ":" }.dropFirst(3)
     let end = path.firstIndex(of: "/") ?? path.endIndex

@@ -6,18 +6,19 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// Messages about a command line, and about the files that it names, before anything is fetched.
+/// Messages about a command line, and about the files that it names, before any download.
 enum UsageMessages {
-  /// A mistake in the one voice of errors: `dlm: …`, as what follows a colon is written.
+  /// Formats a mistake like all errors: `dlm: …`, with the spelling of a text after a colon.
   static func mistake(_ message: some StringProtocol) -> String {
     let (first, rest) = (message.prefix(1), message.dropFirst())
     let start = rest.first?.isLowercase == true ? first.lowercased() : String(first)
     return "dlm: " + start + (rest.last == "." ? rest.dropLast() : rest)
   }
 
-  /// What the parser says of a mistake, without its usage text: what, and the option's help or where there is more.
+  /// The parser's message about a mistake, without its usage text: the mistake, and the option's help or where to find
+  /// more.
   static func lines(ofParser text: String) -> [String] {
-    // Names the option, the value, and the values that are allowed, as of a setting.
+    // Names the option, the value, and the allowed values, as for a setting.
     if let bad = text.firstMatch(of: /Error: The value '(.*?)' is invalid for '(-[^ ']+)/),
       let row = OptionTable.rows.first(where: { $0.isSpelled(bad.2) })
     {
@@ -102,7 +103,7 @@ enum UsageMessages {
     }
   }
 
-  /// What a `HookCommand` lacks to be run; nil for nothing. Better known before hours of downloads than after them.
+  /// Why a `HookCommand` cannot run; `nil` if it can. Better reported before hours of downloads than after them.
   static func trouble(_ option: String, _ command: HookCommand, path: String?) -> String? {
     if !command.words.contains(where: { shells.contains(FilePath($0).name[...]) }),
       let word = command.words.first(where: { $0.contains("$DLM_") })
@@ -126,7 +127,7 @@ enum UsageMessages {
     .split(separator: " ")
   private static let shells = "sh bash dash zsh ksh fish".split(separator: " ")
 
-  /// What was likely meant by a source that is neither a file nor a URL.
+  /// The probable meaning of a source that is neither a file nor a URL.
   static func remedy(forMissing source: String) -> String {
     let path = FilePath(source)
     if let near = NearestWord.to(path.name, among: FileManager.default.names(in: path.folder.string)) {
@@ -149,12 +150,12 @@ enum UsageMessages {
 
   static let checkName = "check its name"
 
-  /// Removes secrets from the option parser's own messages, which repeat what was typed.
+  /// Removes secrets from the option parser's own messages, which repeat typed text.
   static func withoutSecrets(_ message: String, _ arguments: [String]) -> String {
     secrets(in: arguments).reduce(message) { $0.replacing($1, with: "…") }
   }
 
-  /// What may be a secret, longest first, so that none hides a part of another.
+  /// Possible secrets, longest first, so that none hides a part of another.
   static func secrets(in arguments: [String]) -> [String] {
     var found: [String] = []
     var isValue = false
@@ -176,11 +177,11 @@ enum UsageMessages {
         found.append(argument)
       }
     }
-    // `-H @FILE` names a file, which messages have to name too.
+    // `-H @FILE` names a file, which messages must also name.
     return found.filter { !$0.isEmpty && $0.first != "@" }.sorted { $0.utf8.count > $1.utf8.count }
   }
 
-  /// Also of what is nearly an option's name, since the parser echoes the value of a mistyped one.
+  /// Also for a name that nearly matches, because the parser echoes the value of a mistyped option.
   private static func takesSecret(_ name: Substring) -> Bool {
     ["h", "pro", "use"].contains { name.lowercased().hasPrefix($0) }
       && !["help", "http2", "heuristic", "progress"].contains(name)
