@@ -31,7 +31,7 @@ struct AddCommand: AsyncParsableCommand {
     guard let state = XDGFolders().state.map(RunningSnapshots.folder(below:)) else {
       throw ValidationError(UsageMessages.noRun(in: folder))
     }
-    // One that has just begun is found after its first second.
+    // A run that has just started is found after its first second.
     for _ in 0..<30 {
       let runs = RunningDownloads.all(in: state)
       var found = runs.filter { $0.directory == path }

@@ -4,7 +4,7 @@ import FileReceiving
 import SystemPackage
 
 enum CacheAtHand {
-  /// - Throws: the exit status if there is no cache, having said why.
+  /// - Throws: the exit status if there is no cache, after the message.
   static func folder() throws(ExitStatus) -> FilePath {
     let folders = XDGFolders()
     if let folder = folders.cache { return folder }
@@ -12,7 +12,7 @@ enum CacheAtHand {
     throw .failed
   }
 
-  /// - Parameter next: the page behind an entry, for nil the first one; an empty one at the end.
+  /// - Parameter next: the page after an entry; the first one for `nil`; empty at the end.
   static func say(
     pages next: (CacheEntry?) async throws -> [CacheEntry], json: Bool, each: (CacheEntry) -> Void = { _ in }
   ) async throws {
@@ -27,7 +27,7 @@ enum CacheAtHand {
     } while last != nil
   }
 
-  /// Folders that may hold unfinished files, beside those that the index knows.
+  /// Folders that may contain unfinished files, beside those in the index.
   static func folders(_ running: [RunningDownloads] = running()) -> [FilePath] {
     let remembered = state.map { RunHistoryStore.outputFolders(below: $0) } ?? []
     return (["."] + running.map(\.directory) + remembered).map { FilePath($0) }
@@ -39,7 +39,7 @@ enum CacheAtHand {
 
   private static var state: FilePath? { XDGFolders().state }
 
-  /// - Throws: the exit status of what failed, having said it; what `body` throws otherwise.
+  /// - Throws: the exit status of a failure, after its message; otherwise the error of `body`.
   static func use<Value: Sendable>(
     here: FilePath? = nil, _ body: @Sendable (CacheAdministration) async throws -> Value
   ) async throws -> Value {

@@ -49,7 +49,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
     if !freed.failures.isEmpty { throw ExitStatus.failed }
   }
 
-  /// - Throws: the exit status if a list cannot be read, having said why: then nothing is removed.
+  /// - Throws: the exit status if a list cannot be read, after the message: then nothing is removed.
   private func keys() async throws -> [String]? {
     if sources.isEmpty { return nil }
     let failures = FailureLog()
@@ -64,7 +64,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
     let written = try await cache.written(of: keys)
     let unfinished = try await cache.unfinished(in: folders, of: keys)
     if !yes, written.files + unfinished.count > 0 { try confirm(written, unfinished) }
-    // The index's rows name the folders of unfinished files, so those go first.
+    // The index's rows name the folders of unfinished files, so those are removed first.
     var freed = try await cache.removeUnfinished(in: folders, of: keys)
     freed.add(try await cache.removeWritten(of: keys))
     let isAll = keys == nil && freed.failures.isEmpty

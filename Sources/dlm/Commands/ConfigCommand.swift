@@ -5,7 +5,7 @@ import TerminalProgress
 struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "config", abstract: "Show every setting and its source, or change one.",
-    // The parser's own would name get, whose options these are.
+    // The parser's own usage would name get, whose options these are.
     usage: """
       dlm config [<name> ...] [--json] [<options of get>]
       dlm config set <name> <value> ...

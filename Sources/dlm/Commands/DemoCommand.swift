@@ -51,7 +51,7 @@ struct DemoCommand: AsyncParsableCommand {
       loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
     var settings = try Settings(measuring: shared, [], .load())
-    // A script gets a page only if it asks for one.
+    // A script gets a page only if it requests one.
     let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page() : nil
     settings.report = settings.report ?? page
     let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
@@ -76,7 +76,7 @@ struct DemoCommand: AsyncParsableCommand {
     return report
   }
 
-  /// Serves until SIGINT or SIGTERM. The addresses, one a line, are a list for `dlm get`.
+  /// Serves until SIGINT or SIGTERM. The URLs, one a line, are a list for `dlm get`.
   private static func serve(_ origin: DemoOrigin) async throws {
     try await origin.start()
     try StandardOutput.say(await origin.addresses)

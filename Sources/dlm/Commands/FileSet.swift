@@ -4,7 +4,7 @@ import DownloadModel
 import FileReceiving
 import TerminalProgress
 
-/// `500x4K`: so many files of that length.
+/// `500x4K`: a number of files of that length.
 struct FileSet: ExpressibleByArgument, Equatable {
   let count: Int
   let size: Int

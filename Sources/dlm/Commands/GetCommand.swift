@@ -83,7 +83,8 @@ struct GetCommand: AsyncParsableCommand {
     try await last.command(self).get(again: last, typed: self)
   }
 
-  /// - Parameter again: nil where a list is named; else this command has what is remembered, and `typed` has not.
+  /// - Parameter again: `nil` if a list is named; else this command includes the remembered options, and `typed` does
+  ///   not.
   private func get(again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: own.list || !lists.accept.isEmpty) }
     var settings = try Settings(self, sources, .load())

@@ -6,12 +6,12 @@ import TerminalProgress
 struct HistoryMessages {
   /// The oldest first.
   let runs: [PastRun]
-  /// Paths are shown as they are typed there.
+  /// Paths are shown as they would be typed there.
   let folder: String
-  /// The SOURCE that stands for a list from a pipe.
+  /// The SOURCE that represents a list from a pipe.
   let pipedList: String?
   let most: Int
-  /// Of the window; nil for none.
+  /// Of the window; `nil` for no window.
   var columns: Int?
 
   /// One table, the newest run last.
@@ -31,7 +31,7 @@ struct HistoryMessages {
     return [table[0]] + earlier + table.dropFirst() + (trends.isEmpty ? [] : [""] + trends)
   }
 
-  /// A run a line, with addresses without what signs them.
+  /// One run a line, with URLs without signatures.
   var json: [JSONValue] {
     runs.suffix(most).map { past in
       var fields = past.fields
@@ -46,11 +46,11 @@ struct HistoryMessages {
     let marks =
       (past.command == .compare ? ", compare" : "")
       + (past.failed > 0 ? ", \(Quantity.count(past.failed)) failed" : "")
-    // The column before it ends at 60; a line of exactly the window's width would be broken.
+    // The previous column ends at 60; a line of exactly the window's width would be broken.
     return name(past, cells: columns.map { $0 - 61 - marks.count } ?? .max) + marks
   }
 
-  /// In full where there is room, else its last part.
+  /// In full if there is room, else its last part.
   private func name(_ past: PastRun, cells: Int = .max) -> String {
     let isPiped = past.sources.contains { source in
       source == pipedList || ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"].contains { source.hasPrefix($0) }
@@ -82,7 +82,7 @@ struct HistoryMessages {
     return lines
   }
 
-  /// Bars of eight heights, from nothing to the longest.
+  /// Bars of eight heights, from zero to the longest.
   static func sparks(_ values: [Double]) -> String {
     guard let most = values.max(), most > 0 else { return "" }
     let bars = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]

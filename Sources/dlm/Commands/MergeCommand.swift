@@ -44,8 +44,8 @@ struct MergeCommand: ParsableCommand {
     return report?.isPossible == true ? report : nil
   }
 
-  /// The lists of what failed, and those that could not be read. Another user may have written a report, so only a
-  /// file beside it is read, whatever folder it names.
+  /// The lists of failures, and those that could not be read. Another user may have written a report, so only a file
+  /// beside it is read, whatever folder it names.
   private static func failures(of merge: ShardMerge) -> (list: String, unread: [String]) {
     var list = merge.again.map { "# \($0)\n" }.joined()
     var unread = [String]()
@@ -64,7 +64,7 @@ struct MergeCommand: ParsableCommand {
     return (list, unread)
   }
 
-  /// - Returns: nil for what is no regular file, hidden, or longer than a list can be.
+  /// - Returns: `nil` for a file that is not regular, hidden, or longer than a list can be.
   private static func text(of path: String, beside report: FilePath) -> [UInt8]? {
     guard let name = FilePath(path).lastComponent?.string, name.unicodeScalars.first != ".",
       let text = FileDescriptor.bytes(of: report.folder.appending(name), upTo: WholeText.limit, .noFollow)

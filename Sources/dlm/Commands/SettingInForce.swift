@@ -3,9 +3,9 @@ import TerminalProgress
 
 struct SettingInForce {
   let name: String
-  /// Without what may be secret; nil where nothing is set.
+  /// Without possible secrets; `nil` if it is not set.
   let value: String?
-  /// What it means that nothing is set.
+  /// The meaning of an unset value.
   let meaning: String
   let origin: SettingOrigin
 

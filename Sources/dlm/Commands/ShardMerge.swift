@@ -7,19 +7,19 @@ import TerminalProgress
 struct ShardMerge {
   typealias Named = (path: String, report: ShardReport)
 
-  /// A report a shard, in their order.
+  /// One report for each shard, in their order.
   let kept: [Named]
-  /// Nil without any report.
+  /// `nil` without any report.
   let split: ShardReport.Share?
   private(set) var missing: [ClosedRange<Int>] = []
   private(set) var troubles: [String] = []
-  /// What is to be run again.
+  /// Shards that must run again.
   private(set) var again: [String] = []
 
-  /// - Parameter reports: nil for what is no report of a shard.
+  /// - Parameter reports: `nil` for a file that is no report of a shard.
   init(_ reports: [(path: String, report: ShardReport?)]) {
     let read: [Named] = reports.compactMap { path, report in report.map { (path, $0) } }
-    // The list that most are of.
+    // The list of most reports.
     let counts = Dictionary(read.filter { $0.report.files != nil }.map { ($0.report.split, 1) }, uniquingKeysWith: +)
     split = counts.max { ($0.value, $1.key.list) < ($1.value, $0.key.list) }?.key
     (kept, troubles) = Self.choose(read, of: split)
@@ -43,14 +43,14 @@ struct ShardMerge {
     }
   }
 
-  /// - Returns: a report a shard, in their order, and what is said of the others.
+  /// - Returns: one report for each shard, in their order, and messages about the others.
   private static func choose(_ read: [Named], of split: ShardReport.Share?) -> (kept: [Named], troubles: [String]) {
     var kept = [Named]()
     var troubles = [String]()
-    // Of two that have a shard, the one that did more counts.
+    // If two cover a shard, the one that did more counts.
     for one in read.sorted(by: { $0.report.done > $1.report.done }) {
       if one.report.files == nil {
-        // It knows no more of the list than it read.
+        // It knows only the part of the list that it read.
         troubles.append("\(one.path) is of a run that did not read its list to the end, and is skipped")
       } else if one.report.split != split {
         let what = one.report.split.list != split?.list ? "list" : "split of the list"
@@ -105,7 +105,7 @@ struct ShardMerge {
     ])
   }
 
-  /// As that of one run: 75 where all that is not done may be done by trying again.
+  /// The exit status like that of one run: 75 if a retry may complete the rest.
   var status: ExitStatus {
     if split == nil { return .sourceUnreadable }
     if sum(\.failedForGood) > 0 { return .failed }

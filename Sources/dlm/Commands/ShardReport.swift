@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import TerminalProgress
 
-/// What `--summary-json` writes of a run with `--shard`, as far as it is added up.
+/// The part of `--summary-json` of a run with `--shard` that is added up.
 struct ShardReport: Decodable, Equatable {
   struct Share: Decodable, Hashable {
     let list: String
@@ -14,14 +14,14 @@ struct ShardReport: Decodable, Equatable {
   }
 
   let shard: Share
-  /// Lines that are addresses; nil where the list was not read to its end.
+  /// Lines that are URLs; `nil` if the list was not read to its end.
   let files: Int?
-  /// What failed counts the lines that were rejected.
+  /// Failures include the rejected lines.
   let done, failed, failedForGood, rejected, cancelled, notBegun: Int
-  /// What `--failed` named.
+  /// The file of `--failed`.
   let failedList: String?
 
-  /// What all reports of one list have alike.
+  /// The properties that all reports of one list share.
   var split: Share {
     var split = shard
     split.first = 0
@@ -29,9 +29,9 @@ struct ShardReport: Decodable, Equatable {
     split.byLine = split.byLine ?? []
     return split
   }
-  /// Lines of the list that are this shard's.
+  /// Lines of the list that belong to this shard.
   var listed: Int { (files ?? 0) + rejected }
-  /// What is to be done again beside what failed.
+  /// Files that must run again, beside the failures.
   var left: Int { cancelled + notBegun }
   var numbers: ClosedRange<Int> { shard.first...shard.last }
 

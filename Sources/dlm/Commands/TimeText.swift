@@ -3,7 +3,7 @@ import DownloadModel
 import Glibc
 import TerminalProgress
 
-/// Points in time as people and programs read them (RFC 3339, ISO 8601).
+/// Points in time for people and programs (RFC 3339, ISO 8601).
 enum TimeText {
   /// `2026-11-20T18:22:03.123Z`
   static func utc(milliseconds: Int64) -> String {
