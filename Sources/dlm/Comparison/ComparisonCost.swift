@@ -2,16 +2,16 @@ import Comparing
 import DownloadModel
 import TerminalProgress
 
-/// What a comparison downloads, and how long that takes: from the sizes that the list gives, else from earlier runs.
+/// The size and duration of a comparison: from the sizes in the list, else from earlier runs.
 struct ComparisonCost {
   let runs: Int
   let files: Int
-  /// Of the list; nil if unknown.
+  /// Of the list; `nil` if unknown.
   let bytes: Int64?
-  /// Of all runs together; nil if unknown.
+  /// Of all runs together; `nil` if unknown.
   var seconds: Double?
 
-  /// More than this is asked about at a terminal.
+  /// Above this size, a question is asked at a terminal.
   private static let small: Int64 = 1 << 30
 
   /// - Parameters:
@@ -31,7 +31,7 @@ struct ComparisonCost {
     let times = plan.steps.map { Self.seconds(of: $0.mode.mode, whole) }
     let known = times.compactMap(\.self)
     seconds = known.count == runs ? known.reduce(0, +) : nil
-    // Of another list, the rate may be like this one's.
+    // The rate of another list's run may be similar.
     guard seconds == nil, let bytes, let rate = past.lastRate else { return }
     seconds = Double(bytes) * Double(runs) / rate
   }
@@ -41,7 +41,7 @@ struct ComparisonCost {
     return mode == .sequential ? past.map(\.sequentialSeconds).min() : past.last { $0.mode != .sequential }?.seconds
   }
 
-  /// Of all runs; nil if unknown.
+  /// Of all runs; `nil` if unknown.
   private var total: Int64? {
     guard let bytes else { return nil }
     let (product, isBeyond) = bytes.multipliedReportingOverflow(by: Int64(runs))

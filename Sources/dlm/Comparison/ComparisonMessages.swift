@@ -5,7 +5,7 @@ import TerminalProgress
 /// The table and the sentences of `dlm compare`.
 struct ComparisonMessages {
   private let report: ComparisonReport
-  /// ", 16 files at a time" or ", up to 64 files at once"; empty where each mode's name tells it.
+  /// ", 16 files at a time" or ", up to 64 files at once"; empty if each mode's name contains it.
   private let width: String
   private let isInMemory: Bool
 
@@ -15,7 +15,7 @@ struct ComparisonMessages {
     width = isTold ? "" : adapts ? ", up to \(jobs) files at once" : ", \(Quantity.files(jobs)) at once"
   }
 
-  /// Above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
+  /// The lines above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
   static func heading(_ step: ComparisonPlan.Step, of plan: ComparisonPlan, _ table: [String]) -> RunHeading {
     let (place, count) = (place(of: step, in: plan), plan.steps.count)
     let round = step.isWarmUp ? "warming up" : "round \(step.round)"
@@ -62,8 +62,8 @@ struct ComparisonMessages {
       [["MODE", "MEDIAN", "SPREAD", "RATE", "SPEED"]] + report.results.map(row), [nameWidth, 12, 10, 15, 0])
   }
 
-  /// The verdict stands last, on one screen with the table; above them what else there is room for.
-  /// - Parameter rows: of the window; nil without a window, and for all rows.
+  /// The conclusion is last, on one screen with the table; above them, other parts if there is room.
+  /// - Parameter rows: of the window; `nil` without a window, and for all rows.
   func lines(
     _ picture: ComparisonPicture? = nil, rows: Int? = nil, wrapped: ([String]) -> [String] = { $0 }
   ) -> [String] {
@@ -91,7 +91,7 @@ struct ComparisonMessages {
     ]
   }
 
-  /// The judgement in one sentence; empty with fewer than two modes.
+  /// The conclusion in one sentence; empty with fewer than two modes.
   var headline: String { report.conclusion.map(sentence) ?? "" }
 
   var explanations: [String] { Explanation.all(report).map(Self.text) }
@@ -113,7 +113,7 @@ struct ComparisonMessages {
     }
   }
 
-  /// What the median run of each mode took.
+  /// The resources of each mode's median run.
   private var effort: [String] {
     let runs = report.results.map { ($0.mode.name, $0.medianRun.details) }.filter { !$0.1.transfers.isEmpty }
     guard !runs.isEmpty else { return [] }
@@ -222,6 +222,6 @@ struct ComparisonMessages {
     }
   }
 
-  /// Wide enough for `async-let -j 16`, where that is compared.
+  /// Wide enough for `async-let -j 16`, if that is compared.
   private var nameWidth: Int { max(11, report.results.map(\.mode.name.count).max() ?? 0) + 2 }
 }

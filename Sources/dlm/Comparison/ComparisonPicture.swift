@@ -1,20 +1,20 @@
 import Comparing
 import TerminalProgress
 
-/// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall.
+/// The drawings of `dlm compare` for a terminal: one bar for each mode, and the files of a run as a waterfall.
 struct ComparisonPicture {
   let report: ComparisonReport
   let width: Int
   let isUnicode: Bool
   var isColored = false
 
-  /// Longer bars say nothing more.
+  /// Longer bars show nothing more.
   private static let mostCells = 120
   private static let leastBar = 10
-  /// Files of a waterfall, evenly drawn from all.
+  /// Files of a waterfall, selected evenly from all.
   private static let mostRows = 16
 
-  /// `parallel ███▊ 214 ms`: the median time, and behind it how far the slowest run went.
+  /// `parallel ███▊ 214 ms`: the median time, followed by a mark up to the slowest run.
   var bars: [String] {
     let names = report.results.map(\.mode.name)
     let labels = report.results.map { Quantity.measurement($0.times.median) }
@@ -89,7 +89,7 @@ struct ComparisonPicture {
     return row
   }
 
-  /// What fills most of that time; nil before and after.
+  /// The phase with most of that time; `nil` before and after.
   private static func phase(of file: FileTimeline, _ from: Duration, _ to: Duration) -> FilePhase? {
     var best: (phase: FilePhase, length: Duration)?
     for span in file.spans where span.end > from && span.begin < to {
@@ -135,7 +135,7 @@ struct ComparisonPicture {
 }
 
 extension ComparisonPicture {
-  /// Nil without a terminal, since what is piped is for programs, or for later.
+  /// `nil` without a terminal, because piped output is for programs, or for later.
   init?(_ report: ComparisonReport, on size: TerminalSize?, _ variables: [String: String]) {
     guard let size else { return nil }
     let environment = TerminalEnvironment(isTerminal: true, variables: variables)

@@ -6,8 +6,8 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Downloads one list in every mode, several times over, each time into an empty folder and without the cache. What
-/// that took goes into the table, a picture of it, and `--report`.
+/// Downloads one list in every mode, several times, each time into an empty folder and without the cache. The
+/// measurements go into the table, a picture of it, and `--report`.
 struct ComparisonSession {
   private let requests: [DownloadRequest]
   private let list: String
@@ -16,7 +16,7 @@ struct ComparisonSession {
   private let screen: ProgressScreen
   private let plan: ComparisonPlan
 
-  /// - Parameter list: what the report calls it.
+  /// - Parameter list: its name in the report.
   init(
     _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ measuring: MeasuringOptions
   ) {
@@ -35,7 +35,7 @@ struct ComparisonSession {
     ComparisonCost(requests, plan, past, listDigest)
   }
 
-  /// - Throws: the exit status when standard output cannot be written.
+  /// - Throws: the exit status if standard output cannot be written.
   func run(onReport: (ComparisonReport) -> Void = { _ in }) async throws(ExitStatus) -> ExitStatus {
     if let trouble = settings.report?.file.obstacle {
       StandardError.say(trouble)
@@ -55,7 +55,7 @@ struct ComparisonSession {
     switch result {
     case .success(let report):
       onReport(report)
-      // Its word goes before the verdict, which is the last.
+      // Its message goes before the conclusion, which is the last.
       let isKept = keep(report)
       try show(report)
       return isKept ? ExitStatus(failures: report.leftOut, rejections: []) : .unwritten
@@ -65,7 +65,7 @@ struct ComparisonSession {
     }
   }
 
-  // MARK: What was measured
+  // MARK: Results
 
   private func messages(_ report: ComparisonReport) -> ComparisonMessages {
     ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: measuring.discard)
@@ -95,7 +95,7 @@ struct ComparisonSession {
     try show(ComparisonReport(measurements: measured))
   }
 
-  /// - Returns: false if the report is wanted and could not be written.
+  /// - Returns: false if a report was requested and could not be written.
   private func keep(_ measured: ComparisonReport) -> Bool {
     guard let report = settings.report else { return true }
     let troubles = write(measured)
@@ -103,7 +103,7 @@ struct ComparisonSession {
     return troubles.isEmpty
   }
 
-  /// - Returns: what to say where it could not be written.
+  /// - Returns: messages if it could not be written.
   private func write(_ report: ComparisonReport) -> [String] { settings.report?.write(report, facts(report)) ?? [] }
 
   private func facts(_ report: ComparisonReport) -> ReportFacts {
@@ -122,7 +122,7 @@ struct ComparisonSession {
           settings.say([ComparisonMessages.runLine(step, observation.measurement.wall, of: plan)])
         }
         measured.withLock { $0 = measurements }
-        // At once, so that what was measured is there however this ends.
+        // At once, so that the measurements exist in every case.
         if !step.isWarmUp { _ = write(ComparisonReport(measurements: measurements)) }
       case .leftOut(let failures):
         measured.withLock { $0 = [] }
@@ -197,16 +197,16 @@ struct ComparisonSession {
     }
     let wall = start.duration(to: .now)
     recorder.end(width)
-    _ = await wiring.loops.close()  // without a cache there is nothing to be warned of
+    _ = await wiring.loops.close()  // without a cache there are no warnings
     return wall
   }
 
-  /// Reads every byte, on the cooperative pool: its time is not measured.
+  /// Reads every byte, on the cooperative pool, because its time is not measured.
   @concurrent
   private static func manifest(
     of files: [FetchedFiles.File], in scratch: ScratchFolder
   ) async throws(DownloadError) -> ContentManifest {
-    // Equal addresses of a list are one file.
+    // Equal URLs of a list are one file.
     var digests = FileDigests(activity: "reading what was downloaded", scratch)
     var entries: [Int: (address: String, digest: String)] = [:]
     for file in files {
