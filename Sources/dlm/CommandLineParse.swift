@@ -3,8 +3,8 @@ import CurlTransport
 import Glibc
 import SystemPackage
 
-/// From its root, the parser looks at every option of all commands several times: so the command that is named first
-/// gets the words alone. What it does not take (a mistake, `--help`) goes through the root, whose texts are whole.
+/// From its root, the parser examines every option of all commands several times, so the command that is named first
+/// parses the words alone. Words that it rejects (a mistake, `--help`) go through the root, whose texts are complete.
 enum CommandLineParse {
   static func command(_ words: [String]) throws -> any ParsableCommand {
     let words = withCommand(words)
@@ -13,7 +13,7 @@ enum CommandLineParse {
     return try DLM.parseAsRoot(words)
   }
 
-  /// As it is typed: `dlm cache list`.
+  /// As typed: `dlm cache list`.
   static func name(of command: any ParsableCommand) -> String {
     let type = Swift.type(of: command)
     let name = type.configuration.commandName ?? ""
@@ -33,7 +33,7 @@ enum CommandLineParse {
     commands.compactMap { $0.configuration.commandName }
   }
 
-  /// - Returns: nil where the parser has the better words.
+  /// - Returns: `nil` if the parser has the better message.
   private static func unknownWord(_ words: [String]) -> String? {
     let isHelp = words.first == "help"
     let words = isHelp ? Array(words.dropFirst()) : words
@@ -58,16 +58,16 @@ enum CommandLineParse {
     return "\"\(word)\" is not a command of \(parent). \(meant ?? "It has \(commands.joined(separator: ", "))")"
   }
 
-  /// - Returns: nil for what has to go through the root.
+  /// - Returns: `nil` for words that have to go through the root.
   static func directly(_ words: [String]) -> (any ParsableCommand)? {
     guard let type = command(named: words.first), let command = try? type.parseAsRoot(Array(words.dropFirst()))
     else { return nil }
-    // Asked for help, the parser gives a command of its own.
+    // For a help request, the parser returns a command of its own.
     let kind = Swift.type(of: command)
     return ([type] + type.configuration.subcommands).contains { $0 == kind } ? command : nil
   }
 
-  /// `dlm URL` and `dlm LIST` mean `dlm get`, also behind options. A word that is neither may be a mistyped command.
+  /// `dlm URL` and `dlm LIST` mean `dlm get`, also after options. A word that is neither may be a mistyped command.
   /// `dlm ls` is `dlm status`; as an alias it would be an entry of its own in the manual page.
   static func withCommand(_ words: [String]) -> [String] {
     if words.first == "ls" { return ["status"] + words.dropFirst() }

@@ -21,14 +21,14 @@ struct DLM: AsyncParsableCommand {
     StandardDescriptors.claim()
     // A reader that goes away is an error of the write (EPIPE), and must not end the process.
     signal(SIGPIPE, SIG_IGN)
-    // Scripts ask for the version often, and the parser would first look at every option.
+    // Scripts often ask for the version, and the parser would first examine every option.
     if ["--version", "-V"].contains(where: { CommandLine.arguments.dropFirst() == [$0] }) {
       end(write(configuration.version))
     }
     // Before the first thread, which may not start without it.
     if let trouble = MemoryLimit.trouble { end(tryAgain(trouble)) }
-    // Detached, because the main thread serves no actor; to end that (`dispatchMain`) has the allocator put away all
-    // that it has. The user waits for the task, and its threads inherit its priority.
+    // Detached, because the main thread serves no actor; ending it (`dispatchMain`) makes the allocator return all its
+    // memory. The user waits for the task, and its threads inherit its priority.
     Task.detached(priority: .userInitiated) { await parseAndRun() }
     while true { pause() }
   }
@@ -40,7 +40,7 @@ struct DLM: AsyncParsableCommand {
       let command = try CommandLineParse.command(Array(CommandLine.arguments.dropFirst()))
       parsed = command
       if let get = command as? GetCommand {
-        // The dynamic cast below has the runtime search all conformances, so the usual command goes before it.
+        // The dynamic cast below makes the runtime search all conformances, so the most common command goes before it.
         try await get.run()
       } else if var command = command as? any AsyncParsableCommand {
         try await command.run()
@@ -77,7 +77,7 @@ struct DLM: AsyncParsableCommand {
     let words = Array(CommandLine.arguments.dropFirst())
     let parsers = fullMessage(for: error, columns: code.isSuccess ? HelpText.unwrapped : nil)
     let text = code.isSuccess ? HelpText.shown(parsers, words) : OptionHint.added(to: parsers, words)
-    // The parser ends with 0, or 64 for a mistake; of any other error 1 is the status.
+    // The parser exits with 0, or 64 for a mistake; the status of any other error is 1.
     let status = ExitStatus(rawValue: code.rawValue) ?? .failed
     if text.isEmpty { return status }
     if code.isSuccess { return write(text) }
@@ -98,7 +98,7 @@ private enum MemoryLimit {
   /// library uses memory that it did not get.
   private static let least: rlim_t = 512 << 20
 
-  /// What to say where the user allows too little address space for any run.
+  /// A message if the user allows too little address space for any run.
   static var trouble: String? {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur < least else { return nil }
@@ -108,24 +108,25 @@ private enum MemoryLimit {
 }
 
 private enum DescriptorLimit {
-  /// What a run needs for one file. With fewer, libraries fail at random: libdispatch, for one, ends the process.
+  /// The descriptors of a run for one file. With fewer, libraries fail at random: libdispatch, for one, ends the
+  /// process.
   private static let least = 29
 
   /// Raises the soft limit (usually 1024, for programs that use select(2)) to the hard one: large files in segments may
-  /// need more. Where descriptors are few, takes those that libraries need later.
-  /// - Returns: what to say where there are too few for any run.
+  /// need more. If descriptors are few, reserves those that libraries need later.
+  /// - Returns: a message if there are too few for any run.
   static func prepare() async -> String? {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
     limit.rlim_cur = limit.rlim_max
-    // If refused, a connection too many is a failure that names its address.
+    // If refused, a connection beyond the limit is a failure that names its URL.
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     guard limit.rlim_cur < 256 else { return nil }
     let free = (0..<Int32(limit.rlim_cur)).count { fcntl($0, F_GETFD) < 0 }
     guard free >= least else {
       return "dlm: too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit -n"
     }
-    // libdispatch takes descriptors for its timers at the first sleep; without any left, that would never end.
+    // libdispatch opens descriptors for its timers at the first sleep; without any left, that would never end.
     try? await ContinuousClock().sleep(for: .nanoseconds(1))  // the root task is never cancelled
     return nil
   }

@@ -6,21 +6,21 @@ import Downloads
 import FileReceiving
 import SystemPackage
 
-/// The loops and the run that a command's settings describe. Closed after the run.
+/// The loops and the run of a command's settings. Closed after the run.
 struct Wiring {
   let loops: NetworkLoops
   let downloads: DownloadRun
   private let mode: DownloadMode
-  /// Files at a time that further ones may come to, in a run that began with a single one; else nil.
+  /// The most files at a time after additions, in a run that started with a single file; else `nil`.
   private let room: Int?
   private let log: RunLog?
 
   /// - Parameters:
-  ///   - files: how many there are to fetch, nil where unknown; a loop that would have none is not made.
-  ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its own.
-  ///   - cacheFolder: nil for a run that neither uses nor fills the cache.
-  ///   - keyFolder: holds the user's secret, by which a run without cache recognises its own parts too.
-  /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
+  ///   - files: how many there are to download, `nil` if unknown; a loop that would have none is not created.
+  ///   - claimsFolder: where processes publish their downloads in flight; `nil` for a run in a folder of its own.
+  ///   - cacheFolder: `nil` for a run that neither uses nor fills the cache.
+  ///   - keyFolder: contains the user's secret, by which a run without cache also recognises its own parts.
+  /// - Throws: `.folder` if the folder for files cannot be used, `.transport` if no network loop could be started.
   init(
     _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
     claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed, log: RunLog?,
@@ -28,7 +28,7 @@ struct Wiring {
   ) async throws(DownloadError) {
     let concurrency = RunConcurrency(
       mode, jobs: settings.jobs, segments: settings.segments,
-      // The count of the cores is read from several files of the system.
+      // Counting the cores reads several files of the system.
       loops: files == 1 ? 1 : settings.loops, files: files)
     var options = settings.connection.transport
     options.width = settings.jobs
@@ -47,7 +47,7 @@ struct Wiring {
     let perHost = settings.shared.perHost?.number ?? (settings.own.background ? 1 : nil)
     let ceiling = perHost ?? max(settings.jobs, Settings.mostPerHost)
     var plan = RunPlan(mode.strategy, concurrency, ceiling: ceiling, retry: settings.retry)
-    // What the user says of hosts and connections counts from the first request on.
+    // The user's limits for hosts and connections apply from the first request on.
     plan.opening = perHost ?? max(RunPlan.fewAtFirst, settings.shared.segments?.number ?? 0)
     plan.lowered = settings.form.shard?.ceilings(of: ceiling) ?? [:]
     if mode == .auto || settings.adaptsJobs && concurrency.jobs > 1 {
@@ -56,7 +56,7 @@ struct Wiring {
     plan.order = settings.order
     plan.isBackground = settings.own.background
     plan.sharesConnections = options.usesHTTP2
-    // What is added to a watched list may have to go first while all lanes are busy.
+    // Additions to a watched list may have to go first while all lanes are busy.
     plan.looksAhead = !settings.first.isEmpty || settings.order != .list || watches
     downloads = DownloadRun(plan, over: loops, feed: feed, store: store)
     self.mode = mode
@@ -96,13 +96,13 @@ struct Wiring {
     return await downloads.run(source, scopes: scopes, news: news)
   }
 
-  /// `DownloadRun.add`, with lanes for what comes.
+  /// `DownloadRun.add`, with lanes for the additions.
   func add(_ requests: [DownloadRequest], keepers: Int = 0) -> Bool {
     guard downloads.add(requests, keepers: keepers) else { return false }
     if let room { for _ in requests where downloads.widen(by: 1) ?? 0 > room { _ = downloads.widen(by: -1) } }
     return true
   }
 
-  /// - Returns: how many files go at a time by now; nil in mode sequential, where that is always one.
+  /// - Returns: the files at a time now; `nil` in mode sequential, where it is always one.
   func widen(by change: Int) -> Int? { mode == .sequential ? nil : downloads.widen(by: change) }
 }
