@@ -39,7 +39,7 @@ struct DemoAnswer: Equatable {
     fields["Accept-Ranges"] = "bytes"
     let tags = request.fields["if-none-match"]
     let date = request.fields["if-modified-since"]
-    // With its quotes, a tag is no part of another. A date must equal Last-Modified exactly, as in nginx.
+    // With its quotes, a tag is not part of another. A date must equal Last-Modified exactly, as in nginx.
     if tags.map({ $0 == "*" || $0.contains(file.entityTag) }) ?? (date == lastModified) {
       status = 304
       // The length that a 200 would have had: another number is forbidden (RFC 9110 §8.6).

@@ -16,7 +16,7 @@ struct DemoRequest: Equatable {
 }
 
 extension DemoRequest {
-  /// From a head without the empty line that ends it; `nil` if it is no request.
+  /// From a head without the empty line that ends it; `nil` if it is not a request.
   init?(head: some Collection<UInt8>) {
     let lines = String(utf8: head).split(separator: "\r\n")
     guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.") else {

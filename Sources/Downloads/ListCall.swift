@@ -32,7 +32,7 @@ final class ListCall: RequestSource {
     }
 
     /// Returns outcomes before progress, whose files have not ended.
-    /// - Returns: `nil` if there is no event yet; an inner `nil` at the end, whose error is returned once.
+    /// - Returns: `nil` before an event; an inner `nil` at the end, whose error is returned once.
     mutating func takeEvent() -> Result<DownloadEvent?, DownloadError>? {
       if leaving.isEmpty { (leaving, arrived) = (arrived.reversed(), []) }
       if let event = leaving.popLast() { return .success(event) }

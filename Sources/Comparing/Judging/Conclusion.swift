@@ -16,9 +16,9 @@ package struct Conclusion: Sendable, Equatable {
     /// The factor is above 1 by more than two standard deviations, which is unlikely to be chance, or all runs of the
     /// one were faster than all of the other.
     case clear
-    /// A factor below 1.05, which is shown as 1.0: there is no winner, even if the difference is certain.
+    /// A factor below 1.05, which is shown as 1.0: no mode wins, even if the difference is certain.
     case tie
-    /// The difference is no larger than the scatter of the runs: there is no winner.
+    /// The difference does not exceed the scatter of the runs: no mode wins.
     case withinScatter = "within-scatter"
     /// A mode ran only once, so its scatter is unknown.
     case unknown

@@ -3,7 +3,7 @@ import TerminalProgress
 
 enum Markup {
   /// Escapes text from outside for a place between tags or in a quoted attribute. By scalars, because a quote and a
-  /// combining mark are one Character, which is no quote.
+  /// combining mark are one Character, which does not count as a quote.
   static func text(_ text: some StringProtocol) -> String {
     replacing(["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
   }

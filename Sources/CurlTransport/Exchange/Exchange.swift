@@ -10,7 +10,7 @@ struct Exchange: ~Copyable {
   let sink: any ByteSink
   /// The redirects followed so far; `nil` before the first.
   private var route: Route?
-  /// How the request sends its login; `nil` if there is no login for the current destination.
+  /// How the request sends its login; `nil` without a login for the current destination.
   var login: LoginStage?
   /// `nil` until the sink judges the head.
   private(set) var framing: AnswerFraming?
@@ -69,7 +69,7 @@ struct Exchange: ~Copyable {
   /// Body bytes of this hop, whether kept or dropped: it changes as long as bytes arrive.
   var bodyBytes: Int64 { received + (drain?.dropped ?? 0) }
 
-  /// When the draining of its body ends, complete or not; `nil` if there is no deadline.
+  /// When the draining of its body ends, complete or not; `nil` without a deadline.
   var drainDeadline: UInt64? { drain?.deadline }
 
   private var drain: (deadline: UInt64?, dropped: Int64)? {

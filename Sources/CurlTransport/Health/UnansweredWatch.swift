@@ -18,8 +18,7 @@ struct UnansweredWatch {
 
   mutating func count(_ host: String) { answers[host, default: 0] += 1 }
 
-  /// Records the first answer of a connection: `time` nanoseconds after its start, of which `connect` until it was
-  /// established.
+  /// Records the first answer of a connection, `time` nanoseconds after its start; it was established after `connect`.
   mutating func answered(_ host: String, after time: UInt64, connect: UInt64) {
     guard firstAnswers.count < Self.mostHosts || firstAnswers[host] != nil else { return }
     let known = firstAnswers[host] ?? (time, connect)

@@ -27,7 +27,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private(set) var turns: UInt64 = 0
   /// Whether paused bodies must be decoded further in the next turn.
   var isBehind = false { willSet { assertOnLoop() } }
-  /// Whether the only transfer has started, so that there is no other work before its answer.
+  /// Whether the only transfer has started, so that all other work waits for its answer.
   var expectsAnswer = false { willSet { assertOnLoop() } }
   /// Both refer back to this loop, so all three live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?

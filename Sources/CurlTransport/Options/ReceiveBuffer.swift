@@ -28,7 +28,7 @@ enum ReceiveBuffer {
   }
 
   /// The bytes that the kernel should buffer for a connection from the start, so that a fast server need not wait for
-  /// each read; `nil` if its own size, which starts at 128 KiB and grows with what is read, suffices.
+  /// each read; `nil` if the kernel's default, which starts at 128 KiB and grows with reading, suffices.
   static func room(for size: Int, bodyOf length: Int64?) -> Int32? {
     size > small * 2 && length ?? 0 >= 16 << 20 ? Int32(size * 4) : nil
   }

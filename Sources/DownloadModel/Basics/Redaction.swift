@@ -12,7 +12,7 @@ package enum Redaction {
     return scan(Array(text.utf8)) { $0 <= 0x20 || "\"'<>".utf8.contains($0) }
   }
 
-  /// A text that is meant as one URL, which may have a login without a well-formed scheme. If it is no URL, it loses
+  /// A text that is meant as one URL, which may have a login without a well-formed scheme. If it is not a URL, it loses
   /// everything from the end of its scheme to its last `@`.
   package static func redactedAddress(_ text: some StringProtocol) -> String {
     if let address = try? Address(text) { return address.redacted }

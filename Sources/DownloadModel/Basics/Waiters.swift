@@ -6,7 +6,7 @@ import Synchronization
 /// an actor: the value is often changed by a loop's thread, which must not wait.
 package final class Waiters<Value: Sendable>: Sendable {
   private typealias Resume = @Sendable () -> Void
-  /// Returns a closure that resumes the task with its answer; `nil` as long as there is no answer.
+  /// Returns a closure that resumes the task with its answer; `nil` until there is an answer.
   private typealias Waiter = @Sendable (inout Value) -> Resume?
 
   private struct Guarded {

@@ -1,7 +1,5 @@
 import Synchronization
 
-// Long because: counts, events and the samples of readers are one value under one lock.
-
 /// The progress of a run: transfers write to it, and several readers read it, each at its own pace. A reader of events
 /// gets all events after its creation, once and in order; memory grows with those it has not taken. Without a reader,
 /// neither events nor files in flight are kept.
@@ -115,8 +113,8 @@ package final class ProgressFeed: Sendable {
     change { $0.log.append(.retry(request, next, error: error)) }
   }
 
-  /// A file's host refused it for now: it is no longer in flight, and starts again later.
-  /// - Parameter next: `nil` for a file that only waits for its turn; that is no event.
+  /// A file's host refused it for now: it waits in the queue, and starts again later.
+  /// - Parameter next: `nil` for a file that only waits for its turn; that is not an event.
   package func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     change { state in
       state.active[request.id] = nil
@@ -174,7 +172,7 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// A line that is no URL, or a list that broke off; it counts as a failure.
+  /// A line that is not a URL, or a list that broke off; it counts as a failure.
   package func reject(_ rejection: Rejection) {
     state.withLock { state in
       state.tally.reject(mayPass: rejection.mayPass)
@@ -206,7 +204,7 @@ package final class ProgressFeed: Sendable {
     }
   }
 
-  /// A line is no longer in any watched list, and has no transfer in flight.
+  /// A line was removed from all watched lists, and has no transfer in flight.
   package func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
     state.withLock { state in
       let last = state.lines?.removeValue(forKey: request.id)

@@ -27,7 +27,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case tooSlow = "too-slow"
     /// The file took longer than the user allows (`--max-time`), over all its sources and attempts.
     case tookTooLong = "took-too-long"
-    /// The media type is none of those that the user allows (`--expect`).
+    /// The media type is not one that the user allows (`--expect`).
     case wrongType = "wrong-type"
     /// The length differs from the one that the list declares.
     case wrongSize = "wrong-size"

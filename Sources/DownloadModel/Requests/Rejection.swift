@@ -14,7 +14,7 @@ package struct Rejection: Sendable, Equatable {
     case tooLong
     /// A row, or its conversion to a request, is wrong.
     case row(String)
-    /// The text behind the URL is no option of a line.
+    /// The text behind the URL is not an option of a line.
     case option(String)
     /// An earlier line requests the same file with other header lines.
     case otherHeaders
@@ -22,14 +22,14 @@ package struct Rejection: Sendable, Equatable {
     case thirdPartyHeader(String)
     /// A property of the file in the list, as `name=value`, cannot be used.
     case field(String)
-    /// It is no line of that kind of list.
+    /// It is not a line of that kind of list.
     case foreign(to: String)
     case unreadable(errno: Int32)
     /// The list at a URL could not be downloaded.
     case unfetched(DownloadError)
     /// The list's compressed data is damaged from that line on.
     case damaged(String)
-    /// It is no list, from the start or from there on.
+    /// It is not a list, from the start or from there on.
     case noList(NoList)
   }
 

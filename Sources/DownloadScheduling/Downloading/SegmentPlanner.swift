@@ -80,7 +80,7 @@ struct SegmentPlanner: Equatable {
     }
   }
 
-  /// How long the first further segment may take to receive bytes; `nil` if there is none, or it has received some.
+  /// How long the first further segment may take to receive bytes; `nil` without one, or after it has received some.
   var patienceWithProbe: Duration? {
     if case .probing = phase { max(Self.patience, delay * 8) } else { nil }
   }

@@ -143,7 +143,7 @@ struct SegmentedDownload {
     send(.again, after: delay, &group)
   }
 
-  // MARK: What is to be done
+  // MARK: The next steps
 
   private func look(at now: Duration, _ state: inout State) {
     let open = download.openSegments

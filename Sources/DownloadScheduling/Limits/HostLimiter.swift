@@ -199,7 +199,7 @@ struct HostLimiter: Sendable, Equatable {
   /// - Returns: the earliest time for the next attempt; `nil` if the host is given up.
   mutating func refuse(_ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double) -> Duration? {
     if let overtaken = error.overtaken {
-      // The request was unanswered and not refused, so there is no reason to wait.
+      // The request was unanswered and not refused, so waiting is useless.
       drop()
       if let answering = overtaken.answering {
         if error.code == .tooSlow, lesson != narrow { wide = lesson }
@@ -217,7 +217,7 @@ struct HostLimiter: Sendable, Equatable {
     slowDown()
     let isOfHost = Self.isOfHost(error)
     lower(isDown: isOfHost, most: most)
-    // A refusal of a download that was in flight when the cooldown started is no news.
+    // A refusal of a download that was in flight when the cooldown started says nothing new.
     let isNews = now >= cooldownUntil
     if inUse + elsewhere > 0 && !isOfHost || !isNews {
       // Other requests are being served, so only the server itself can ask for a cooldown.

@@ -34,7 +34,7 @@ package struct RetryPolicy: Sendable, Equatable {
     let base = isBusy ? Self.busyBase : Self.base
     let ceiling = failures == 0 ? base / 8 : base * (1 << min(failures - 1, 16))
     let jittered = min(ceiling, Self.cap) * (1 + random) / 2
-    // A failed range shows that another request will do better, so there is no reason to wait.
+    // A failed range shows that another request will do better, so waiting is useless.
     let wait = error.code == .range ? .zero : max(jittered, error.retryAfter ?? .zero)
     return allows(pause: wait, elapsed: elapsed) ? wait : nil
   }

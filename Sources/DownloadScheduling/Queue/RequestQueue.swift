@@ -9,7 +9,7 @@ import Synchronization
 ///                   └──────────────────────┘
 ///
 /// `RequestQueueState` holds the rules. This class is the lock around it. It also waits, reads the source and notifies
-/// the transports. It is no actor: while no host is full, a request costs one lock and no job.
+/// the transports. Not an actor: while no host is full, a request costs one lock and no job.
 package final class RequestQueue: Sendable {
   fileprivate let source: any RequestSource
   private let shares: Int

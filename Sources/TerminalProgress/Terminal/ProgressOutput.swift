@@ -8,7 +8,7 @@ package protocol ProgressOutput: Sendable {
   /// Whether this process may draw on the terminal. A job in the background (`&`, `bg`) shares it with the shell.
   var isInForeground: Bool { get }
 
-  /// The current size of the window; `nil` if there is none or it is unknown.
+  /// The current size of the window; `nil` without a window or if unknown.
   var size: TerminalSize? { get }
 
   /// Writes everything, however long that takes.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Output is no longer accepted: the terminal hung up, the pipe was closed, or the log's disk is full.
+/// Output cannot be written any more: the terminal hung up, the pipe was closed, or the log's disk is full.
 package struct OutputLost: Error, Sendable, Equatable {
   package var errno: Int32
   package init(errno: Int32) { self.errno = errno }

@@ -4,7 +4,7 @@ import FileReceiving
 import SystemPackage
 
 enum CacheAtHand {
-  /// - Throws: the exit status if there is no cache, after the message.
+  /// - Throws: the exit status if the cache is missing, after the message.
   static func folder() throws(ExitStatus) -> FilePath {
     let folders = XDGFolders()
     if let folder = folders.cache { return folder }

@@ -16,7 +16,7 @@ struct ShardMerge {
   /// Shards that must run again.
   private(set) var again: [String] = []
 
-  /// - Parameter reports: `nil` for a file that is no report of a shard.
+  /// - Parameter reports: `nil` for a file that is not a report of a shard.
   init(_ reports: [(path: String, report: ShardReport?)]) {
     let read: [Named] = reports.compactMap { path, report in report.map { (path, $0) } }
     // The list of most reports.

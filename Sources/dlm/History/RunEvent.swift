@@ -30,7 +30,7 @@ enum RunEvent: Decodable, Equatable {
     return JSONValue([name: JSONValue(fields)])
   }
 
-  /// A line that is no such object (a torn write), or has implausible numbers, is ignored.
+  /// A line that is not such an object (a torn write), or has implausible numbers, is ignored.
   /// - Parameter word: selects lines that contain it; `nil` for all.
   static func all(in text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
     let decoder = JSONDecoder()

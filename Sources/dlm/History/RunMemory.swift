@@ -96,7 +96,7 @@ final class RunMemory: Sendable {
     if report.isThrough {
       past = report.past(listDigest)
       past?.sources = state.withLock { $0.command.sources }
-      // If the user's own file stayed (`--on-conflict skip`), there is no file to compare with.
+      // If the user's own file stayed (`--on-conflict skip`), nothing can be compared with it.
       past?.directory = isTrial || report.tally.skipped == 0 ? Self.canonical(directory) : nil
       past?.isOfAll = isTrial
     }

@@ -195,7 +195,7 @@ final class ArrivingBytes: ByteSink {
   /// Its next page, according to its server.
   var next: String? { state.withLock { $0.next } }
 
-  /// - Returns: `nil` for a text that is no usable URL.
+  /// - Returns: `nil` for a text that is not a usable URL.
   func page(at text: String) -> Address? { AddressReference.resolve(text, against: base) }
 
   func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }

@@ -21,7 +21,7 @@ struct ListDoubt {
   }
 
   /// - Returns: the bad lines to report now; empty while undecided.
-  /// - Throws: if it is no list.
+  /// - Throws: if it is not a list.
   mutating func take(_ line: Rejection) throws(Rejection.NoList) -> [Rejection] {
     bad += 1
     let isTooMany =

@@ -22,7 +22,7 @@ struct ListForm {
   var unwraps = true
   /// A URL in which `{}` is replaced by each line's text.
   var template: String?
-  /// Receives the text of a file that is no list of requests.
+  /// Receives the text of a file that is not a list of requests.
   var whole: WholeText?
   /// Paths of the items in JSON; each item makes a request.
   var items: String?
@@ -32,7 +32,7 @@ struct ListForm {
   var fields: RowFields?
   /// Selects this process's lines; `nil` for all.
   var shard: Shard?
-  /// Receives each line of a sharded list, so that none becomes a request; `nil` for a line that is no URL.
+  /// Receives each line of a sharded list, so that none becomes a request; `nil` for a line that is not a URL.
   var onLine: (@Sendable (Address?) -> Void)?
 
   init() {}

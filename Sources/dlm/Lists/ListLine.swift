@@ -53,7 +53,7 @@ enum ListLine {
     self = options.setPath(path) ? .address(address, options) : .bad(.field("out=\(path)"), text: address.redacted)
   }
 
-  /// Why a line is no text; `nil` if it is.
+  /// Why a line is not text; `nil` if it is.
   static func fault(_ bytes: [UInt8]) -> ListLine? {
     if bytes.count > limit {
       return .bad(.tooLong, text: String(shown(String(utf8: bytes)).prefix(80)))
@@ -73,13 +73,13 @@ enum ListLine {
     }
   }
 
-  /// `mailto:x` is no relative path (RFC 3986 §4.2).
+  /// `mailto:x` is not a relative path (RFC 3986 §4.2).
   private static func namesScheme(_ bytes: some Collection<UInt8>) -> Bool {
     let first = bytes.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     return first.contains(UInt8(ascii: ":"))
   }
 
-  /// A line that is no URL may still contain a login or a signature.
+  /// A line that is not a URL may still contain a login or a signature.
   static func shown(_ text: String) -> String {
     let text = Redaction.redactedAddress(text)
     return text.count > 120 ? text.prefix(119) + "…" : text

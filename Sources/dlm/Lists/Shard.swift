@@ -25,7 +25,7 @@ struct Shard: Equatable {
     return takes(byLine?.contains(host) == true ? address.resource : host)
   }
 
-  /// Also for a line that is no URL, so that only one process reports it.
+  /// Also for a line that is not a URL, so that only one process reports it.
   func takes(_ text: String) -> Bool { numbers.contains(Self.number(of: text, among: count)) }
 
   func name(of list: String) -> String { "shard \(ShardArgument.these(numbers, of: count)) of \(list)" }

@@ -8,7 +8,7 @@ import TerminalProgress
 struct FailureMessages {
   /// "404 Not Found".
   let cause: String
-  /// "check the URL"; `nil` if there is no advice.
+  /// "check the URL"; `nil` without advice.
   let remedy: String?
 
   /// The cause without the parts that differ between equal failures (ports, milliseconds).

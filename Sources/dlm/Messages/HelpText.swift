@@ -19,7 +19,7 @@ struct HelpText {
 
   private static var get: HelpText? { HelpText(DLM.helpMessage(for: GetCommand.self, columns: unwrapped)) }
 
-  /// - Returns: `nil` for a text that is no help: a version, a script.
+  /// - Returns: `nil` for a text that is not help: a version, a script.
   private init?(_ text: String) {
     let paragraphs = text.split(separator: "\n\n").map { String($0) }
     guard text.hasPrefix("OVERVIEW: "), let place = paragraphs.firstIndex(where: { $0.hasPrefix("USAGE: ") })
@@ -44,7 +44,7 @@ struct HelpText {
     }
   }
 
-  /// - Parameter text: the parser's, not wrapped. A text that is no help is shown unchanged.
+  /// - Parameter text: the parser's, not wrapped. A text that is not help is shown unchanged.
   static func shown(_ text: String, _ words: [String]) -> String {
     guard let help = HelpText(text) else { return text }
     let isBrief = words.isEmpty || words.prefix { $0 != "--" }.contains("-h")

@@ -10,7 +10,7 @@ struct ScreenKeys {
   let control: Wiring?
   let renderer: ProgressRenderer
   let stop: @Sendable () -> Void
-  /// Receives pasted text; returns whether it was used, so that it is no wrong key.
+  /// Receives pasted text; returns whether it was used, and so not a wrong key.
   let paste: @Sendable (String) -> Bool
 
   private static let lookInterval = Duration.milliseconds(500)
@@ -53,7 +53,7 @@ struct ScreenKeys {
   /// read: a pager behind dlm, or the input of a typed list.
   static func areTaken(isWanted: Bool, readsInput: Bool, by streams: Streams) -> Bool {
     guard isWanted, streams.isErrorControlling, !streams.isOutputPiped else { return false }
-    // If standard input is no terminal, the caller has excluded typing (xargs, `< /dev/null`), or a loop around dlm
+    // If standard input is not a terminal, the caller has excluded typing (xargs, `< /dev/null`), or a loop around dlm
     // reads from another file.
     return readsInput != streams.isInputTerminal
   }

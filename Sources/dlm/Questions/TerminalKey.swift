@@ -37,7 +37,7 @@ struct TypingRule {
   var due: Duration? { held.isEmpty ? nil : end }
 
   /// - Parameter keys: the keys of one read; empty if none arrived in time.
-  /// - Returns: the commands. Typing is returned as a paste, which is no command.
+  /// - Returns: the commands. Typing is returned as a paste, which commands nothing.
   mutating func take(_ keys: [TerminalKey], at now: Duration) -> [TerminalKey] {
     guard !keys.isEmpty || now >= end else { return [] }
     let all = held + keys

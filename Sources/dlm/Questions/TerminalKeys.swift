@@ -28,7 +28,7 @@ actor TerminalKeys {
     var hasEnded = false
   }
 
-  /// - Returns: `nil` if there is no terminal.
+  /// - Returns: `nil` without a terminal.
   init?() {
     guard let descriptor = TerminalPrompt.open() else { return nil }
     // Non-blocking, because input may be discarded between a check and a read. The open file is this reader's alone.
@@ -93,7 +93,7 @@ actor TerminalKeys {
   /// - Returns: whether a question used or dropped it.
   private nonisolated func answer(_ key: TerminalKey, _ asked: Int) -> Bool {
     state.withLock { state in
-      // A key typed before the question appeared is no answer to it.
+      // A key typed before the question appeared does not answer it.
       if state.isAsking, asked == state.asked { state.typed.append(key) }
       return state.isAsking
     }

@@ -12,7 +12,7 @@ enum TerminalPrompt {
     return terminal >= 0 ? terminal : nil
   }
 
-  /// - Returns: whether the answer was yes; `nil` if there is no terminal.
+  /// - Returns: whether the answer was yes; `nil` without a terminal.
   static func confirm(_ question: String) -> Bool? {
     guard let terminal = open() else { return nil }
     defer { close(terminal) }
@@ -21,7 +21,7 @@ enum TerminalPrompt {
   }
 
   /// Asks for a secret, without echo.
-  /// - Returns: `nil` if there is no terminal, or the user pressed Ctrl-C.
+  /// - Returns: `nil` without a terminal, or after Ctrl-C.
   static func secret(_ question: String) -> String? {
     guard let terminal = open() else { return nil }
     defer { close(terminal) }
@@ -52,7 +52,7 @@ enum TerminalPrompt {
   }
 
   private static func say(_ text: String, _ terminal: Int32) {
-    // A question that cannot be written is not seen: so its answer is no, but a secret is still read.
+    // A question that cannot be written is not seen: so its answer counts as no, but a secret is still read.
     try? FileDescriptor(rawValue: terminal).writeWhole(text.utf8)
   }
 }

@@ -32,7 +32,7 @@ struct RunningSnapshots {
       let rate = Double(sample.received - earlier[0].received) / ((now - earlier[0].at) / .seconds(1))
       earlier.append((now, sample.received))
       if earlier.count > 5 { earlier.removeFirst() }
-      // If there is no such folder, the name as it was given.
+      // Without such a folder, the name as it was given.
       let directory = RunMemory.canonical(directory) ?? directory
       let current = file ?? RunningDownloadsFile(in: folder)
       file = current

@@ -77,7 +77,7 @@ struct OutputSettings {
   }
 
   /// The intended path of a request's file, before any server was contacted.
-  /// - Parameter name: `nil` for its name if there is no conflict.
+  /// - Parameter name: `nil` for its name without a conflict.
   func path(of request: DownloadRequest, named name: String? = nil) -> String {
     let parts = [directory, request.folder, name ?? FileNaming.name(of: request)]
     return isStandardOutput ? "-" : parts.compactMap(\.self).joined(separator: "/")

@@ -10,7 +10,7 @@ enum SettingRule {
   case anywhere
   /// Not in a working folder: settings about trust, output paths, and runs without an end.
   case byOwner
-  /// The smaller number is stricter; `auto` is no limit.
+  /// The smaller number is stricter; `auto` means no limit.
   case less
   case proof, on, off
   /// No value is stricter than another: the user's own value applies. A working folder may not name a URL to contact.

@@ -25,7 +25,7 @@ struct SettingsFile {
   /// The prefix of each value in the current section: `host=`.
   private var section = ""
 
-  /// - Returns: `nil` if there is no file, or if it cannot be trusted.
+  /// - Returns: `nil` for a missing file, or if it cannot be trusted.
   /// - Throws: `ValidationError` naming a file that cannot be read, or an invalid line.
   init?(at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void) throws {
     guard StandingFile.of(path: path.string) != nil, let bytes = try Self.bytes(of: path, place, say: say)

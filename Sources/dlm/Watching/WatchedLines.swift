@@ -113,7 +113,7 @@ final class WatchedLines: RequestSource {
   }
 
   /// The files that the list named before continue.
-  /// - Parameter isMissing: there is no file of its name.
+  /// - Parameter isMissing: no file has its name.
   func unread(_ list: Int, _ why: Rejection, isMissing: Bool) {
     state.withLock { state in
       let files = state.lines.count(of: list)

@@ -55,7 +55,7 @@ struct Aria2Lines: LineRule {
     case "referer": (name, value) = ("header", "Referer: \(value == "*" ? address.key : value)")
     case "user-agent": (name, value) = ("header", "User-Agent: \(value)")
     case "out", "dir", "checksum", "header": break
-    // Any other text is no option, and may be a secret.
+    // Any other text is not an option, and may be a secret.
     case _ where name.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }) && parts.count > 1:
       if unknown.count < 100 { unknown.insert(name) }
       return []

@@ -95,7 +95,7 @@ struct FieldSample {
       else { return nil }
       return (sample, fits ? algorithm.length : 0)
     }
-    // Identified by its values alone only if there is no other candidate.
+    // Identified by its values alone only as the single candidate.
     guard let best = all.map(\.rank).max(), best > 0 || all.count == 1 else { return nil }
     return all.first { $0.rank == best }?.sample
   }

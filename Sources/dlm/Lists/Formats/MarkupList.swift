@@ -111,7 +111,7 @@ struct MarkupList: ListFormatReader {
       switch event {
       case .start(let name, let attributes): try start(name, attributes)
       case .text(let more):
-        // A longer text is no URL, and is rejected as one.
+        // A longer text is not a URL, and is rejected as one.
         if let text, text.utf8.count <= ListLine.limit { self.text = text + more }
       case .end(let name): end(name)
       }

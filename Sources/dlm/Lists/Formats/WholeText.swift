@@ -2,7 +2,7 @@ import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// The whole text of a list that is no list of requests.
+/// The whole text of a list that is not a list of requests.
 final class WholeText: ListFormatReader, Sendable {
   /// In bytes: two million checksums. A longer text may be endless (`/dev/zero`).
   static let limit = 256 << 20
