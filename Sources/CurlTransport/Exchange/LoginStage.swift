@@ -1,10 +1,11 @@
 import CCurl
 import DownloadModel
 
-/// How a request sends its login (RFC 9110 §11), and how it reacts to a 401 (HTTP rule 41). Over TLS, Basic is sent at
-/// once; over plain http, which others can read, nothing is sent before a 401 requires it. A server that requires
-/// Digest or Negotiate says so with a 401, and gets that login once. libcurl treats a second challenge on one easy
-/// handle as a refusal, or ignores it; so a challenge is requested with a handle that has none.
+/// How a request sends its login (RFC 9110 §11), and how it reacts to a 401 (HTTP rule 41).
+///
+/// Over TLS, Basic is sent at once; over plain http, which others can read, nothing is sent before a 401 requires it. A
+/// server that requires Digest or Negotiate says so with a 401, and gets that login once. libcurl treats a second
+/// challenge on one easy handle as a refusal, or ignores it; so a challenge is requested with a handle that has none.
 enum LoginStage: Equatable {
   case basic
   /// No login, so that the server sends a challenge.

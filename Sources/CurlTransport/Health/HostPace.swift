@@ -10,8 +10,8 @@ struct HostPace: Equatable {
     case move(Int)
   }
 
-  /// In bytes a second: the rate, smoothed because of bursts; its maximum, and the number of transfers then; the current
-  /// rate.
+  /// In bytes a second: the rate, smoothed because of bursts; its maximum, with the number of transfers then; and the
+  /// current rate.
   private var smoothed = 0.0
   private var most = 0.0
   private var width = 1

@@ -1,8 +1,9 @@
 /// Whether a request on a new connection is unanswered because other connections occupy the server's workers, decided
-/// by the facts about its host (HTTP rule 38). Times are in nanoseconds. A server that binds a worker to each
-/// connection lets further connections wait until a kept one is closed. A slow page looks the same. So one such request
-/// is retried on a connection that delivers answers. If it is answered there in less than half the time that it had
-/// waited, and a second one likewise, the connections are the reason.
+/// by the facts about its host (HTTP rule 38). Times are in nanoseconds.
+///
+/// A server that binds a worker to each connection lets further connections wait until a kept one is closed. A slow
+/// page looks the same. So one such request is retried on a connection that delivers answers. If it is answered there
+/// in less than half the time that it had waited, and a second one likewise, the connections are the reason.
 enum OvertakenRule {
   struct Facts: Equatable {
     /// Connections that have delivered an answer and have a transfer now.

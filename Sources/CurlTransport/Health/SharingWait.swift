@@ -1,7 +1,8 @@
-/// Which transfers wait briefly for a connection that they may share (HTTP/2), by host. Times are in nanoseconds. Until
-/// a connection is up, libcurl opens one for each transfer that starts. So the first transfer to a host goes alone and
-/// others wait, but not long: the server may support only HTTP/1.1, where CURLOPT_PIPEWAIT would make them wait for
-/// whole files.
+/// Which transfers wait briefly for a connection that they may share (HTTP/2), by host. Times are in nanoseconds.
+///
+/// Until a connection is up, libcurl opens one for each transfer that starts. So the first transfer to a host goes
+/// alone and others wait, but not long: the server may support only HTTP/1.1, where CURLOPT_PIPEWAIT would make them
+/// wait for whole files.
 struct SharingWait {
   /// The most hosts that are remembered, so that memory does not grow with their number.
   static let mostHosts = 1024

@@ -18,8 +18,7 @@ actor CurlAgent {
   /// How many connections to a host this loop may have; most hosts have no entry.
   private var permits: [String: Int] = [:]
   private var crowded: Set<String> = []
-  /// The throughput of hosts; and, for CURLOPT_RESOLVE, another order of the addresses of hosts whose first one has
-  /// collapsed.
+  /// The throughput of hosts; for CURLOPT_RESOLVE, other address orders of hosts whose first address has collapsed.
   private(set) var hosts: (paces: [String: HostPace], detours: [String: String]) = ([:], [:])
   private let group: TransportGroup
   private var watch = UnansweredWatch()

@@ -1,13 +1,18 @@
 import DownloadModel
 
 /// How many transfers download one large file at a time, decided by the rates they reach. Times are measured from the
-/// start of the body, rates in bytes a second. The file starts with one. If it would take longer than `worthwhile`, a
-/// second transfer tests whether the server supports ranges: a cache without the file may download all of it for each
-/// request, and answer only when it is complete. Once the second delivers bytes, more are added: as many as still
-/// receive for longer than they take to start, eight at most, or 32 from a distant server. If these raise the rate,
-/// four times as many follow. That helps where a server limits each connection, and does not help on a narrow link. No
-/// result is final: while more are not worth it, the rate is measured again, each time for twice as long. A first burst
-/// from a buffer along the path says nothing about the link behind it.
+/// start of the body, rates in bytes a second.
+///
+/// The file starts with one. If it would take longer than `worthwhile`, a second transfer tests whether the server
+/// supports ranges: a cache without the file may download all of it for each request, and answer only when it is
+/// complete.
+///
+/// Once the second delivers bytes, more are added: as many as still receive for longer than they take to start, eight
+/// at most, or 32 from a distant server. If these raise the rate, four times as many follow. That helps where a server
+/// limits each connection, and does not help on a narrow link.
+///
+/// No result is final: while more are not worth it, the rate is measured again, each time for twice as long. A first
+/// burst from a buffer along the path says nothing about the link behind it.
 struct SegmentPlanner: Equatable {
   let ceiling: Int
   private(set) var wanted = 1

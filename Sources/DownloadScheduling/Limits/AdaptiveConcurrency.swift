@@ -1,13 +1,17 @@
 package import DownloadModel
 
 /// How many files are downloaded at a time under `--jobs auto`, decided by the measured goodput. It reads no clock;
-/// times are measured from the start of the run. It starts with two, because servers with few workers serve all
-/// requests more slowly when many arrive at once. While no file ends, it doubles the number, because distant servers
-/// answer late. After the first files it measures. A doubled width is kept if its goodput is at least a twentieth
-/// higher than that of the previous width, measured before or after the trial: this machine may have slowed meanwhile.
-/// Else it tries half the width once, and rests, each time longer, before it tries more. It also tries fewer when the
-/// goodput has fallen. Broken transfers halve the width, once a round. Refusals concern only their hosts
-/// (`HostLimiter`, HTTP rule 39).
+/// times are measured from the start of the run.
+///
+/// It starts with two, because servers with few workers serve all requests more slowly when many arrive at once. While
+/// no file ends, it doubles the number, because distant servers answer late.
+///
+/// After the first files it measures. A doubled width is kept if its goodput is at least a twentieth higher than that
+/// of the previous width, measured before or after the trial: this machine may have slowed meanwhile. Else it tries
+/// half the width once, and rests, each time longer, before it tries more. It also tries fewer when the goodput has
+/// fallen.
+///
+/// Broken transfers halve the width, once a round. Refusals concern only their hosts (`HostLimiter`, HTTP rule 39).
 package struct AdaptiveConcurrency: Sendable, Equatable {
   package private(set) var ceiling: Int
   package private(set) var limit: Int

@@ -1,12 +1,12 @@
 import DownloadModel
 
 /// Which share has each key, so that equal requests go to one loop, whose cache coalesces them without a lock. A key
-/// stays while it is in flight, and then in two generations: the older is dropped when the younger is full. It is kept
-/// by its hash: two keys of one hash go to one share, which does no harm.
+/// stays while it is in flight, and then in two generations: the older is dropped when the younger is full. Keys are
+/// stored by their hashes: two keys of one hash go to one share, which does no harm.
 struct KeyHomes {
   struct Home: Equatable {
     let share: Int
-    /// Whether an equal request is in flight there; else one ended there a moment ago.
+    /// Whether an equal request is in flight there; if not, one ended there a moment ago.
     let isInFlight: Bool
   }
 
@@ -35,7 +35,7 @@ struct KeyHomes {
     return (young[number] ?? old[number]).map { Home(share: $0, isInFlight: false) }
   }
 
-  /// Makes the share the key's home, unless another has the key in flight.
+  /// Makes the share the key's home, unless another share has the key in flight.
   mutating func begin(_ request: DownloadRequest, at share: Int) {
     inFlight[Self.number(of: request), default: (share, 0)].count += 1
   }

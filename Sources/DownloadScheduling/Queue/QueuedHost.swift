@@ -186,7 +186,7 @@ final class QueuedHost {
     return .some(quotas)
   }
 
-  /// Divides `limit` like `others`: takes an excess from the smallest parts, and adds missing connections to the largest.
+  /// Divides `limit` like `others`: takes an excess from the smallest parts, and adds what it lacks to the largest.
   static func parts(of limit: Int, like others: [Int]) -> [Int] {
     var parts = others
     var excess = parts.reduce(0, +) - limit
