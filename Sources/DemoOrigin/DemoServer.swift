@@ -248,8 +248,8 @@ private struct DemoConnections {
 struct PacingSchedule: Equatable {
   /// `nil`: as fast as the socket accepts them.
   let bytesPerSecond: Int?
-  /// The fraction of packets that are lost, 0 to 1; each delays its body by a round trip, like a fast retransmit (RFC
-  /// 5681 §3.2).
+  /// The fraction of packets that are lost, 0 to 1; each delays its body by a round trip, like a fast retransmit
+  /// (RFC 5681 §3.2).
   let loss: Double
   let roundTrip: Duration
 

@@ -77,7 +77,7 @@ enum OvertakenRule {
   }
   private static let trials = 2
 
-  /// A request that was not sent cannot be answered twice. A server that is slow to accept connections (Python's queue
+  /// A request that was not sent can safely be retried. A server that is slow to accept connections (Python's queue
   /// holds five) drops the next, which the kernel retries after 1 s, 3 s and 7 s. If one alone waits, or all do, a
   /// packet may only have been lost.
   /// - Parameter longest: a wait close to a stall: then no retry should be spent while the host is busy with other

@@ -60,8 +60,8 @@ package struct CacheControl: Equatable {
     return field.withUTF8 { body($0[...]) }
   }
 
-  /// Calls `body` with the argument of each such directive. A comma in a quoted string does not end a directive (RFC
-  /// 9110 §5.6.4).
+  /// Calls `body` with the argument of each such directive. A comma in a quoted string does not end a directive
+  /// (RFC 9110 §5.6.4).
   private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Bytes?) -> Void) {
     var isQuoted = false
     var isEscaped = false

@@ -19,7 +19,7 @@ package enum WatchNews: Sendable {
     package var removed: Int
     /// Lines that changed in something besides the URL.
     package var restarted: Int
-    /// Lines that were no URLs and were removed.
+    /// Bad lines that were corrected or removed.
     package var mended: Int
     package var files: Int
 

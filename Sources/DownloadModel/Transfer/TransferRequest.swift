@@ -20,8 +20,8 @@ package struct TransferRequest: Sendable {
   package var onAnswer: (@Sendable (RequestAllowance?) -> Void)?
   /// For a further segment: the meter of its file.
   package var segmentOf: TransferMeter?
-  /// Whether a redirect may lead from https to http, because a digest given by the user proves the bytes (HTTP rule
-  /// 57).
+  /// Whether a redirect may lead from https to http, because a digest given by the user proves the bytes
+  /// (HTTP rule 57).
   package var mayLeaveTLS = false
   private let provenance: Provenance
   private var ownLines: [String] = []

@@ -4,8 +4,8 @@ import DownloadModel
 /// times are measured from the start of the run.
 ///
 /// A host that refuses one request while it serves others shows its connection limit: the limit falls to that number at
-/// once, without a pause. If all requests in flight at the first refusal are refused, the limit is halved once (HTTP
-/// rule 39). A host that serves none, or is unreachable, gets a cooldown until it serves a file.
+/// once, without a pause. If all requests in flight at the first refusal are refused, the limit is halved once
+/// (HTTP rule 39). A host that serves none, or is unreachable, gets a cooldown until it serves a file.
 ///
 /// The limit rises slowly, by one at a time, and more slowly after each refusal that followed a raise. Once it is
 /// exact, it stays for a minute. Requests of other processes count as well.

@@ -19,7 +19,7 @@ struct RowColumns: Equatable {
   let hasTotal: Bool
   /// "of 629 MiB", beside the percentage.
   let hasOnlyTotal: Bool
-  /// Applies to the rate and to the bytes.
+  /// Whether the columns of the rate and of the bytes are shown.
   let hasRate: Bool
   let hasTime: Bool
 

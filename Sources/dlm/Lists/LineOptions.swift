@@ -81,8 +81,8 @@ struct LineOptions: Equatable {
     }
   }
 
-  /// Mirrors that may be used for a URL. An http mirror would undo the URL's https, unless digests prove the file (HTTP
-  /// rule 48).
+  /// Mirrors that may be used for a URL. An http mirror would undo the URL's https, unless digests prove the file
+  /// (HTTP rule 48).
   func usableMirrors(of address: Address, isProvable: Bool) -> [Address] {
     let isSafe = address.scheme == .http || isProvable || checksum?.algorithm.findsForgery == true || pieces != nil
     return isSafe ? mirrors : mirrors.filter { $0.scheme == .https }
