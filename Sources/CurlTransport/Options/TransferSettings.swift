@@ -5,7 +5,7 @@ import Synchronization
 /// `TransportOptions` as libcurl's options, made once for each loop and applied once to each easy handle.
 final class TransferSettings {
   let options: TransportOptions
-  /// The header lines of every request to the user's host (`TransferRequest.isHome`), and of every other request.
+  /// The header lines of requests that may carry the user's data (`TransferRequest.isHome`), and of all others.
   private let homeLines: HeaderLines
   private let otherLines: HeaderLines
   let given: GivenLines
