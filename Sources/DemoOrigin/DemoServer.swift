@@ -130,8 +130,7 @@ private struct DemoConnections {
   /// - Returns: false if poll fails.
   private func wait(for polled: inout [pollfd], until moment: Moment?) -> Bool {
     let (seconds, attoseconds) = moment.map { max(.zero, $0 - .now) }?.components ?? (3600, 0)
-    let timeout = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-    return dlm_poll(&polled, UInt(polled.count), timeout) >= 0 || errno == EINTR
+    return dlm_poll(&polled, UInt(polled.count), Int(seconds), Int(attoseconds / 1_000_000_000)) >= 0 || errno == EINTR
   }
 
   /// The event for which a connection waits: its socket, a time, or neither while another connection has the worker.

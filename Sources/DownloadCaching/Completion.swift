@@ -42,6 +42,7 @@ struct Completion {
           changed: committed.row?.changed, trust: plan.trust.own), for: plan.request.key)
       if let row = committed.row {
         index.add(row)
+        index.keepClaim(of: download)
         if let doubted = download.doubted { await discredit(doubted) }
         let store = index.store(for: row)
         if store != nil || source != nil { fillsStore = keep(row, download, source, store) }
@@ -62,7 +63,7 @@ struct Completion {
     var owners = plan.owners
     var looksForTwin = true
     while true {
-      switch try commit.attempt(ownership, owners, looksForTwin: looksForTwin, { index.journal($0) }) {
+      switch try commit.attempt(ownership, owners, looksForTwin: looksForTwin) {
       case .committed(let committed): return committed
       case .again: continue
       case .twinPossible:
@@ -119,7 +120,7 @@ struct Completion {
   nonisolated(nonsending) func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     let answer = download.answer
-    if let own = plan.own.map({ download.cleared($0) }) {
+    if let own = plan.own {
       if own.isIntact(in: plan.directory) {
         let meter = download.meter
         abandon(download)
@@ -238,7 +239,7 @@ struct Completion {
       throw Verification.unproven(own.proof, configuration.requiredProof).at(plan.address)
     }
     let row = index.stamped(own, answer.head)
-    if row.changed != plan.own?.changed { index.addStored(row) }
+    if row.changed != own.changed { index.addStored(row) }
     let trust = plan.trust[own.effectiveURL]
     if let head = answer.head, trust.mayRenew(own.trust) {
       await endStored(plan, answer)

@@ -296,8 +296,7 @@ package actor DownloadCache: DownloadStore {
     guard let standing = try directory.standing(new) else { return directory.path(of: new) }
     let key = RowKey(of: request, in: directory)
     let change = (new, ChangeTime(of: standing))
-    // The row may be with another loop. Where it is pending, one line of its journal says the new name, also to whoever
-    // comes after a kill.
+    // The row may be in another loop's batch.
     for cache in resources.members where await cache.notePending(key, from: old, to: change) {
       return directory.path(of: new)
     }
@@ -322,9 +321,16 @@ package actor DownloadCache: DownloadStore {
 
   // MARK: The end
 
+  /// How long a finished file may wait for its row in the index. Until then other processes that want it wait, and a
+  /// kill costs one more download of it, whose bytes are recognised.
+  package static let longestWait = Duration.milliseconds(250)
+
+  /// To be called every `longestWait` while requests are under way.
+  package func flush() async { await index.flush() }
+
   /// Writes the rows that the index does not have yet, so that other loops' caches know these files too.
   package func writeRows() async {
-    await index.flush()
+    await flush()
     await index.store?.flush(index)
   }
 

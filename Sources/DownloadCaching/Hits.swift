@@ -62,7 +62,7 @@ final class Hits {
     question.began = hasCompany ? resources.began : nil
     if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.refresh {
       // Bytes are read only where the file may have changed since they were hashed.
-      let isNoted = own.digest == "\(expected)" && own.changed.isExact
+      let isNoted = own.digest == "\(expected)"
       question.hasDigest =
         isNoted ? true : try await resources.worker.digest(of: own, expected.algorithm) == expected
     }

@@ -48,6 +48,7 @@ package final class DownloadRun: Sendable {
     feed.hosts(from: { [plan] in (queue.waits, plan.sharesConnections ? 0 : queue.further) })
     // The queue holds the feed's counter, so the feed must not keep holding the queue.
     defer { feed.hosts(from: nil) }
+    async let _: Void = flushRows()
     await queue.run { shares in
       let downloaders = loops.map { downloader(on: $0, news) }
       let (added, addLane) = AsyncStream<Int>.makeStream()
@@ -66,6 +67,14 @@ package final class DownloadRun: Sendable {
     var width = queue.width
     if plan.sharesConnections { width.connections = width.peak }
     return width
+  }
+
+  /// Has the caches write the rows of finished files, again and again until the task is cancelled.
+  private func flushRows() async {
+    // A clock's sleep ends early only for a cancelled task.
+    while (try? await Task.sleep(for: DownloadCache.longestWait)) != nil {
+      for loop in loops { await loop.cache.flush() }
+    }
   }
 
   /// Ends a file that waited in the queue.

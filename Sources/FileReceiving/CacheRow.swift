@@ -38,7 +38,7 @@ package struct CacheRow: Equatable {
   }
 
   private var box: Box
-  /// Known only when the file has its name, when the rest stands in the journal.
+  /// Known only once the file has its name.
   package var changed: ChangeTime
 
   /// A pebibyte at most, and times up to the year 36812: a damaged row must not stop a calculation.
@@ -79,7 +79,9 @@ package struct CacheRow: Equatable {
   package var sum: String? { box.fields.sum }
 
   /// All of them, without a copy of each.
-  package func read<Value>(_ body: (borrowing Fields) -> Value) -> Value { body(box.fields) }
+  package func read<Value, Failure>(_ body: (borrowing Fields) throws(Failure) -> Value) throws(Failure) -> Value {
+    try body(box.fields)
+  }
 
   /// For changes, each of which copies them all: `change` makes several with one copy.
   package var fields: Fields {

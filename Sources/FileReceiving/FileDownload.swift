@@ -76,11 +76,12 @@ package final class FileDownload: DownloadTarget, FilledSegment {
   package var doubted: CacheRow? { look { $0.doubted } }
   package var meter: TransferMeter { look { $0.meter } }
 
-  package func cleared(_ own: CacheRow) -> CacheRow { look { $0.cleared(own) } }
-
   package func show(on meter: TransferMeter) { look { $0.show(on: meter) } }
 
   package func endClaim() { look { $0.endClaim() } }
+
+  /// Keeps the claim beyond this download (`ProcessClaims.release`); nil if there is none.
+  package func handOverClaim() -> Int? { look { $0.handOverClaim() } }
 
   /// - Throws: `.wrongSize`, and then keeps nothing, for another length than its list declares.
   package func checkDeclaredSize() throws(DownloadError) {

@@ -41,6 +41,9 @@ struct PartWriter: ~Copyable {
   var isOpen: Bool { look { $0.descriptor.isOpen } == true }
 
   /// What the staged file says: a value that cannot be copied cannot be looked at with `?.`.
+  /// The finished file that a killed run left under both names.
+  var finished: FileIdentity? { look { $0.finished } ?? nil }
+
   func look<Value, Failure: Error>(_ body: (borrowing StagedFile) throws(Failure) -> Value) throws(Failure) -> Value? {
     switch staged {
     case .some(let file): try body(file)

@@ -492,14 +492,6 @@ struct Reception: ~Copyable {
     try part.withFile("looking at") { file throws(Errno) in try file.standing() }
   }
 
-  /// The address's own file, as it is after a part's name of it was removed.
-  func cleared(_ own: CacheRow) -> CacheRow {
-    guard let cleared = part.look({ $0.cleared }) ?? nil, own.isIntact(cleared.before) else { return own }
-    var own = own
-    own.changed = ChangeTime(of: cleared.after)
-    return own
-  }
-
   mutating func take(_ name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     guard !state.isClosed else { throw .cancelled }
     guard let named = try part.commit(as: name, replacing: replacing) else { return nil }
@@ -533,6 +525,8 @@ struct Reception: ~Copyable {
   // MARK: Hand-over to another request
 
   mutating func endClaim() { claim = nil }
+
+  mutating func handOverClaim() -> Int? { claim?.handOver() }
 
   /// The task of another request goes on with this download.
   mutating func show(on meter: TransferMeter) {

@@ -4,7 +4,7 @@ import Glibc
 package import SystemPackage
 
 /// A secret of this user, by which dlm recognises what it wrote: marks of trust (`RequestFingerprint`), metadata of
-/// parts, journals. Another user who can write into a folder cannot make one that dlm would accept.
+/// parts, the store's entries. Another user who can write into a folder cannot make one that dlm would accept.
 ///
 /// 32 random bytes in a file that only the user can read. Without that file the secret lasts as long as this process.
 package final class UserSecret: Sendable {

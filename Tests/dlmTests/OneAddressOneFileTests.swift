@@ -80,7 +80,9 @@ struct OneAddressOneFileTests {
         #expect(run.status == 0, "\(second): \(run.errorText)")
         #expect(try place.names() == ["a", "b.bin"], "\(second)")
         for (name, body) in bodies { #expect(try place.file(name) == body) }
-        #expect(origin.record.bodyBytesSent.values.reduce(0, +) - sent == (changes ? 2000 : 0), "\(second)")
+        // On a busy machine a request is sent a second time over a warm connection, and the first taken back.
+        let received = origin.record.bodyBytesSent.values.reduce(0, +) - sent
+        #expect(changes ? (2000...4000).contains(received) : received == 0, "\(second)")
         if !changes { #expect(run.errorText.contains("up to date: 2 files"), "\(second): \(run.errorText)") }
         let verifies = second == .sums || second == .written
         #expect(run.errorText.contains("2 verified by checksum") == verifies, "\(second): \(run.errorText)")

@@ -6,7 +6,7 @@ package import SystemPackage
 package struct CacheStatus: Sendable, Equatable {
   /// Files that the index knows.
   package var entries: Int
-  /// What index, its log and journals take on the disk, as du(1) counts.
+  /// What the index and its log take on the disk, as du(1) counts.
   package var indexBytes: Int64
   /// The same for the bodies that the cache owns itself.
   package var storeBytes: Int64

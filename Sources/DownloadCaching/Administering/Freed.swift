@@ -8,8 +8,6 @@ package struct Freed: Sendable, Equatable {
   package var entries = 0
   /// By how many bytes the cache folder has shrunk, as du(1) counts.
   package var bytes: Int64 = 0
-  /// Journals of ended processes that were removed.
-  package var journals = 0
   /// Finished files that were removed, and what they took on the disk.
   package var files = 0
   package var fileBytes: Int64 = 0
@@ -26,7 +24,7 @@ package struct Freed: Sendable, Equatable {
   package var failures: [DownloadError] = []
 
   package mutating func add(_ more: Freed) {
-    for count in [\Freed.entries, \.journals, \.files, \.filesKept, \.parts, \.partsInUse] {
+    for count in [\Freed.entries, \.files, \.filesKept, \.parts, \.partsInUse] {
       self[keyPath: count] += more[keyPath: count]
     }
     for bytes in [\Freed.bytes, \.fileBytes, \.partBytes] { self[keyPath: bytes] += more[keyPath: bytes] }

@@ -12,7 +12,6 @@ actor CacheIndex {
   /// Whether it was empty when this process began: then it need not be asked, and is not even opened before the first
   /// batch is full.
   nonisolated let wasEmpty: Bool
-  nonisolated let journals: LivingJournals
   private nonisolated let patience = IndexPatience()
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -23,8 +22,7 @@ actor CacheIndex {
   init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
     folder = try Folder(own: path)
     self.secret = secret
-    wasEmpty = try !folder.names().contains { $0 == IndexDatabase.fileName || CommitJournal.isName($0, secret) }
-    journals = LivingJournals(in: folder, secret)
+    wasEmpty = try folder.standing(IndexDatabase.fileName) == nil
     database = IndexDatabase(in: folder, secret, patience, now: now)
   }
 
@@ -57,29 +55,25 @@ actor CacheIndex {
   /// The path of the database, which is opened for that; nil where it cannot be.
   func openPath() -> String? { database.noting { _ in database.path } }
 
-  /// Which request owns which file of a folder: by the database, and by the journals of living processes.
+  /// Which request owns which file of a folder.
   func owners(in directory: String) -> FileOwners {
-    let stored = database.noting { connection in
+    database.noting { connection in
       try connection.look {
         var owners = FileOwners()
         _ = try connection.rows(CacheSchema.inFolder, [.text(directory)]) { owners.add($0.identity, of: $0.key) }
         return owners
       }
-    }
-    var owners = stored ?? FileOwners()
-    for row in journals.rows() where row.key.directory == directory { owners.add(row.identity, of: row.key) }
-    return owners
+    } ?? FileOwners()
   }
 
-  /// Stores the rows of the lines that begin at these places, then removes the journal. If it fails, the journal stays,
-  /// and the next process adopts it.
-  func write(_ journal: CommitJournal, _ places: [Int]) {
+  /// Stores rows of finished files, all or, with a warning, none: the next run then recognises these files by their
+  /// bytes.
+  func write(_ rows: [CacheRow]) {
     database.noting { connection in
       try connection.write {
         let statement = try connection.statement(CacheSchema.insert)
-        try journal.forEachLine(at: places) { line throws(DatabaseError) in try line.insert(by: statement) }
+        for row in rows { try statement.insert(row) }
       }
-      try journal.retire()
     }
   }
 
@@ -168,7 +162,7 @@ actor CacheIndex {
     } ?? []
   }
 
-  /// Removes entries that neither a row nor a living process's journal knows: those of an index that was set aside.
+  /// Removes entries without a row: those of an index that was set aside.
   /// - Parameter always: also where the index was there when this run began.
   func sweep(_ store: FileStore, always: Bool = false) {
     guard always || wasEmpty || database.wasSetAside else { return }
@@ -176,10 +170,8 @@ actor CacheIndex {
     database.noting { connection in
       let names = try store.names()
       guard !names.isEmpty else { return }
-      // In this order, since a line moves from the journal into the database.
-      var known = Set(journals.rows().filter(\.key.isStored).map(\.name))
       let rows = try connection.look { try connection.statement(CacheSchema.storedNames).rows { $0.text(0) } }
-      known.formUnion(rows.compactMap(\.self))
+      let known = Set(rows.compactMap(\.self))
       try store.clear(names.filter { !known.contains($0) })
     }
   }
@@ -284,13 +276,12 @@ actor CacheIndex {
     }
   }
 
-  /// Forgets files, nil for every one, through SQLite, so that a running `get` keeps a sound database and its journal.
+  /// Forgets files, nil for every one, through SQLite, so that a running `get` keeps a sound database.
   func clear(_ addresses: [String]?) throws -> Freed {
     try freeing {
       if let addresses { return Freed(entries: try forget(try rows(of: addresses).map(\.key))) }
       var freed = Freed()
       try database.removeThoseAside()
-      try CommitJournal.forEachAbandoned(in: folder, secret) { _ in freed.journals += 1 }
       try database.use { connection in
         try connection.write {
           freed.entries = Int(try connection.statement(CacheSchema.figures).rows { $0.number(0) ?? 0 }.first ?? 0)

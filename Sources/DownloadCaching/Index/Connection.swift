@@ -146,12 +146,12 @@ final class Statement {
     for (index, value) in zip(1..., values) {
       switch value {
       case .number(let number): try bind(number, CInt(index))
-      case .text(let text): try check(dlm_sqlite_bind_copy(handle, CInt(index), text, CInt(text.utf8.count)))
+      case .text(let text): try bind(text, CInt(index))
       }
     }
   }
 
-  // MARK: Step by step, without a copy of what is bound
+  // MARK: Step by step
 
   /// Binds bytes that stay where they are until `reset`.
   func bindInPlace(_ text: UnsafeRawBufferPointer, _ index: CInt) throws(DatabaseError) {
@@ -160,6 +160,10 @@ final class Statement {
       return try check(dlm_sqlite_bind_copy(handle, index, "", 0))
     }
     try check(sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil))
+  }
+
+  func bind(_ text: String, _ index: CInt) throws(DatabaseError) {
+    try check(dlm_sqlite_bind_copy(handle, index, text, CInt(text.utf8.count)))
   }
 
   func bind(_ number: Int64, _ index: CInt) throws(DatabaseError) {

@@ -99,7 +99,6 @@ final class IndexDatabase {
       let connection = try Connection(path, writes: true) { [patience] in patience.waits(try: $0) }
       try Self.prepare(connection, isNew: (standing?.size ?? 0) == 0)
       openedFile = try folder.standing(Self.fileName)?.identity
-      try adoptJournals(connection)
       return connection
     }
     connection = opened
@@ -141,25 +140,6 @@ final class IndexDatabase {
     }
     defer { lock.unlock() }
     return try body()
-  }
-
-  /// Stores the rows of processes that were killed before their batch was written.
-  private func adoptJournals(_ connection: Connection) throws {
-    do {
-      try CommitJournal.forEachAbandoned(in: folder, secret) { journal in
-        try connection.write {
-          let statement = try connection.statement(CacheSchema.insert)
-          try JournalLine.forEach(in: journal) { line in
-            // A line whose file never got its name, or was replaced since, must not replace an older row that is true.
-            guard let row = line.row, StandingFile.of(path: row.path).map({ row.isOwn($0) }) == true else { return }
-            try line.insert(by: statement)
-          }
-        }
-      }
-    } catch let error as DatabaseError where error.isDamage { throw error } catch {
-      // A journal that cannot be read stays; the database does not need it.
-      warn(error)
-    }
   }
 
   private struct OtherVersion: Error {}

@@ -16,10 +16,8 @@ final class IndexSession {
   /// For lookups on this actor's thread; nil until the index has answered once.
   private var reader: IndexReader?
   private var readerWasOpened = false
-  /// Rows of files that this actor finished and SQLite does not know yet.
-  private var batch: RowBatch?
-  /// How many bytes the lines of a batch may come to, by the one before.
-  private var roomOfBatch = 0
+  /// Rows of files that this actor finished and SQLite does not have yet.
+  private var batch = RowBatch()
   private var warnings: [CacheWarning] = []
 
   init(_ resources: CacheResources, _ configuration: CacheConfiguration) {
@@ -68,23 +66,21 @@ final class IndexSession {
   /// What is known of a request's files, if known without waiting.
   func knownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
     guard let index else { return .nothing }
-    if let pending = batch?[asked.key] { return judge([pending], asked) }
-    guard resources.claims?.hasCompany == true else {
-      // An index that was empty when this run began has nothing but what this actor knows.
-      if index.wasEmpty, !configuration.servesManyRuns { return .notAsked }
-      return reader?.rows(asked.key).map { judge($0, asked) }
+    if let pending = batch[asked.key] { return judge([pending], asked) }
+    if resources.claims?.hasCompany == true {
+      // A transaction that began before this request was claimed may miss the row of the process that had it.
+      reader?.endTransaction()
+    } else if index.wasEmpty, !configuration.servesManyRuns {
+      // It has only what this actor has written.
+      return .notAsked
     }
-    let journaled = journaled(asked)
-    if let row = journaled.first, asked.isFor(row) { return own(row, asked) }
-    // A transaction from before the journals were read may not know a row that has moved since.
-    reader?.endTransaction()
-    return reader?.rows(asked.key).map { judge(journaled + $0, asked) }
+    return reader?.rows(asked.key).map { judge($0, asked) }
   }
 
   /// The request's own file, intact, if the index alone can tell it at once; nil also where more is to be asked. It
   /// saves a quarter of a lookup. Not for use while other processes are alive.
   func ownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
-    guard let reader, batch?[asked.key] == nil, let row = reader.own(asked.key), row.isIntact(in: asked.directory)
+    guard let reader, batch[asked.key] == nil, let row = reader.own(asked.key), row.isIntact(in: asked.directory)
     else { return nil }
     return own(row, asked)
   }
@@ -104,19 +100,7 @@ final class IndexSession {
       }
       if let known = knownAtOnce(asked) { return known }
     }
-    let journaled = journaled(asked)
-    if let row = journaled.first, asked.isFor(row) { return own(row, asked) }
-    return judge(journaled + (await ask { $0.rows(asked.key) } ?? []), asked)
-  }
-
-  /// The row of a living process, if there is one, which may be in its journal only. Asked before the database, since a
-  /// row moves there.
-  private func journaled(_ asked: CacheRequest) -> [CacheRow] {
-    guard let claims = resources.claims, claims.hasCompany,
-      let row = index?.journals.row(asked.key, named: asked.name, made: claims.journalsMade),
-      row.isIntact(in: asked.directory), row.mayAnswer || asked.isFor(row)
-    else { return [] }
-    return [row]
+    return judge(await ask { $0.rows(asked.key) } ?? [], asked)
   }
 
   /// Whether a lookup has begun a transaction, so that `pauseReading` is due.
@@ -132,7 +116,7 @@ final class IndexSession {
       intact.first { asked.request.outputName == nil || $0.hasName(asked.name, in: asked.key) } ?? intact.first
     let written = own ?? wanted.first
     var (elsewhere, worth): (CacheRow?, Reuse) = (nil, .asOwn)
-    // That of a request like this one first, then a living process's, then the youngest.
+    // A file of a request like this one first, then the youngest.
     for row in rows where row.key != written?.key && row.mayAnswer {
       let found = fingerprint.reuse(of: row, under: asked.trust)
       guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: asked.directory)
@@ -148,7 +132,7 @@ final class IndexSession {
 
   /// The row of the file that has a name, or else of the key, intact or not.
   nonisolated(nonsending) func row(_ key: RowKey, named name: String) async -> CacheRow? {
-    if let pending = batch?[key] { return pending }
+    if let pending = batch[key] { return pending }
     let rows = await ask { $0.rows(key) } ?? []
     return rows.first { $0.hasName(name, in: key) } ?? rows.first { $0.key == key }
   }
@@ -164,9 +148,6 @@ final class IndexSession {
 
   // MARK: Writing
 
-  /// Writes the line that stands for a file until its row is in SQLite.
-  func journal(_ row: CacheRow) { batchInUse?.append(fingerprint.selected(row)) }
-
   /// - Returns: whether the batch is full: then `flush` is due.
   @discardableResult
   func add(_ row: CacheRow) -> Bool {
@@ -175,21 +156,20 @@ final class IndexSession {
   }
 
   /// The same for a row that stays selected as it is: of the store, or of an answer that is not this run's.
-  func addStored(_ row: CacheRow) { batchInUse?.add(row) }
+  func addStored(_ row: CacheRow) { if index != nil { batch.add(row) } }
 
-  private var batchInUse: RowBatch? {
-    if batch == nil, let index {
-      batch = RowBatch(CommitJournal(in: index.folder, resources.secret, resources.claims, room: roomOfBatch))
-    }
-    return batch
+  /// Keeps the claim of a download whose row was just added until that is in the index: a process that waits for the
+  /// claim then finds the row.
+  func keepClaim(of download: FileDownload) {
+    if index != nil, let claim = download.handOverClaim() { batch.keep(claim: claim) }
   }
 
-  var isFull: Bool { batch?.isFull == true }
+  var isFull: Bool { batch.isFull }
 
   /// Renames the row of a request in the batch.
   /// - Returns: false if it is not there.
   func notePending(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
-    guard var row = batch?[key], row.name == old else { return false }
+    guard var row = batch[key], row.name == old else { return false }
     (row.fields.name, row.changed) = new
     addStored(row)
     return true
@@ -211,9 +191,6 @@ final class IndexSession {
     var stamped = row
     stamped.fields.identity.modified = seconds * 1_000_000_000
     guard stamped.identity != row.identity else { return row }
-    stamped.changed = .beforeNaming(WallClock.stamp())
-    // Before the file changes: dlm, killed in between, would else take it for touched by another program.
-    batchInUse?.append(stamped)
     do {
       guard let file = try Descriptor.stamp(row, seconds) else { return row }
       stamped.fields.identity = file.identity
@@ -235,14 +212,11 @@ final class IndexSession {
 
   /// Waits until the batch is in the index, so that batches cannot pile up.
   nonisolated(nonsending) func flush() async {
-    guard let full = batch, !full.places.isEmpty else { return }
-    batch = nil
-    warn(of: full.journal)
-    // The lines of other addresses are a little longer.
-    if full.isFull { roomOfBatch = full.journal.length * 9 / 8 }
-    let journal = full.journal
-    let places = full.places
-    await ask { $0.write(journal, places) }
+    guard !batch.rows.isEmpty else { return }
+    let full = batch
+    batch = RowBatch()
+    await ask { $0.write(full.rows) }
+    resources.claims?.release(full.claims)
   }
 
   /// The index's connection is to be the last, which puts the log into the database.
@@ -254,9 +228,6 @@ final class IndexSession {
   // MARK: Warnings
 
   func warn(_ warning: CacheWarning) { if !warnings.contains(warning) { warnings.append(warning) } }
-
-  /// Warns where the journal's lines are in memory alone.
-  func warn(of journal: CommitJournal) { if let failure = journal.failure { warn(CacheWarning(.unusable, failure)) } }
 
   nonisolated(nonsending) func takeWarnings() async -> [CacheWarning] {
     if let failure = resources.secret.takeFailure() { warn(CacheWarning(resources.secret, failure)) }

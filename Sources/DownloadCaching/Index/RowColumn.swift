@@ -1,7 +1,7 @@
 import DownloadModel
 import FileReceiving
 
-/// The columns of a row, of which schema, statements and journal lines are made, in this order. A `CodingKey` has its
+/// The columns of a row, from which schema and statements are made, in this order. A `CodingKey` has its
 /// name as `stringValue`; for an interpolated case, the runtime searches all conformances several times at each start.
 enum RowColumn: Int, CaseIterable, CodingKey {
   // The key, by which rows are sorted.

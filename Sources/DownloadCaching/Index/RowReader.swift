@@ -1,7 +1,8 @@
 import DownloadModel
 import FileReceiving
 
-struct RowReader: RowSource {
+/// Reads the columns of a row; nil for NULL.
+struct RowReader {
   private let statement: Statement
   /// Of each column, since texts of the row before often come again.
   private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)

@@ -9,14 +9,13 @@ import Synchronization
 /// An entry has a row in the index, with this folder as its directory, and is found, checked and copied from as a file
 /// in any other folder is. An address has one entry, under a name that only this user's dlm can compute.
 ///
-/// **Life of an entry.** It has its name only when it is whole, and a line in the journal before that.
+/// **Life of an entry.** It has its name only when it is complete.
 ///
 /// | step | killed after it, there is | and the next run |
 /// |---|---|---|
 /// | 1 draft opened and locked, cloned or copied | a draft | removes it, and does it again when the file is fetched |
-/// | 2 line in the journal | a draft, a line | removes the draft, drops the line: its inode is not under its name |
-/// | 3 draft renamed | the entry, perhaps the row of an earlier one | knows it by the journal |
-/// | 4 rows written, journal removed | the entry | knows it by the index |
+/// | 2 draft renamed | the entry, perhaps the row of an earlier one | replaces it when the file is downloaded |
+/// | 3 rows written | the entry | knows it by the index |
 ///
 /// Drafts are in `store/new/`; a living process holds the lock of a draft that it fills.
 ///
@@ -83,10 +82,9 @@ final class FileStore: Sendable {
     return trial.clone(file)
   }
 
-  /// Puts a finished file in, and returns the entry's row; nil if the file is no longer that of its row. `beforeNaming`
-  /// is to write that row's journal line, before the entry is visible.
+  /// Puts a finished file in, and returns the entry's row; nil if the file is no longer that of its row.
   /// - Throws: errno; EOPNOTSUPP where the file system cannot do it in this way; ECANCELED.
-  func put(_ source: CacheRow, by kind: StoreKind, _ beforeNaming: (CacheRow) -> Void) throws(Errno) -> CacheRow? {
+  func put(_ source: CacheRow, by kind: StoreKind) throws(Errno) -> CacheRow? {
     let store = try open()
     var entry = source
     entry.fields.key = RowKey(address: source.key.address, directory: store.path, requested: RowKey.stored)
@@ -101,12 +99,12 @@ final class FileStore: Sendable {
       if kind == .link {
         try store.drafts.link(path: source.path, as: draft)
         if try store.drafts.standing(draft)?.identity == source.identity {
-          return try name(file, draft, as: entry, in: store, beforeNaming)
+          return try name(file, draft, as: entry, in: store)
         }
       } else {
         let copy = try store.drafts.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         if copy.lock(), try Self.fill(copy, with: file, source, by: kind) {
-          return try name(copy, draft, as: entry, in: store, beforeNaming)
+          return try name(copy, draft, as: entry, in: store)
         }
       }
     } catch {
@@ -119,14 +117,11 @@ final class FileStore: Sendable {
   }
 
   private func name(
-    _ file: borrowing Descriptor, _ draft: String, as entry: CacheRow, in store: Opened,
-    _ beforeNaming: (CacheRow) -> Void
+    _ file: borrowing Descriptor, _ draft: String, as entry: CacheRow, in store: Opened
   ) throws(Errno) -> CacheRow {
     var entry = entry
     let standing = try file.standing()
     entry.fields.identity = standing.identity
-    entry.changed = .beforeNaming(standing.changed)
-    beforeNaming(entry)
     try store.drafts.move(draft, to: store.folder, replacing: entry.name)
     // rename(2) does nothing where both names are of one file: a link that is put in once more.
     if entry.sum != nil { try store.drafts.remove(draft) }

@@ -8,8 +8,6 @@ import SystemPackage
 actor StoreKeeper {
   nonisolated let store: FileStore
   private nonisolated let bound: Int64
-  private nonisolated let folder: Folder
-  private nonisolated let secret: UserSecret
   private nonisolated let kind: StoreKind
   private nonisolated let claims: ProcessClaims?
   private nonisolated let state: Lock<State>
@@ -37,8 +35,6 @@ actor StoreKeeper {
   }
 
   init(_ folder: Folder, _ secret: UserSecret, _ kind: StoreKind, maxBytes: Int64?, _ claims: ProcessClaims? = nil) {
-    self.folder = folder
-    self.secret = secret
     self.claims = claims
     self.kind = kind
     store = FileStore(in: folder, secret)
@@ -94,10 +90,8 @@ actor StoreKeeper {
     // The rows of the files themselves, which a further name changes.
     if kind == .link { await index.flush() }
     let kept = await put(batch)
-    index.warn(of: kept.journal)
     if let warning = kept.warning { index.warn(warning) }
-    // A line of a file that could not be put in is retired by that too.
-    if !kept.places.isEmpty || kept.journal.length > 0 { await index.ask { $0.write(kept.journal, kept.places) } }
+    if !kept.rows.isEmpty { await index.ask { $0.write(kept.rows) } }
     if kind == .link { await index.ask { $0.noteChange(kept.rows) } }
     if isFull(with: kept.rows) { await keepWithinBound(index) }
   }
@@ -111,25 +105,16 @@ actor StoreKeeper {
 
   private struct Kept {
     var rows: [CacheRow] = []
-    /// Holds the rows until they are in the index.
-    let journal: CommitJournal
-    /// Of their lines.
-    var places: [Int] = []
     var warning: CacheWarning?
   }
 
   /// Puts files in, as long as none fails. A failure fails no download.
   private func put(_ batch: [CacheRow]) -> Kept {
-    var kept = Kept(journal: CommitJournal(in: folder, secret, claims))
+    var kept = Kept()
     for row in batch where state.withLock({ $0.isUsable != false }) && !Task.isCancelled {
       do {
-        var place: Int?
-        let entry = try store.put(row, by: kind == .auto ? .clone : kind) { place = kept.journal.append($0) }
-        guard let entry else { continue }
-        kept.rows.append(entry)
-        guard let place else { continue }
-        kept.journal.note(entry.changed, at: place)
-        kept.places.append(place)
+        let entry = try store.put(row, by: kind == .auto ? .clone : kind)
+        if let entry { kept.rows.append(entry) }
       } catch .canceled {
         break
       } catch .noSuchFileOrDirectory {

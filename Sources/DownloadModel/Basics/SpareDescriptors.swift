@@ -1,10 +1,10 @@
 import Glibc
 
 /// The last descriptors that this process may open, reserved for its libraries: libdispatch opens a file in /proc every
-/// second, and terminates the process if it cannot. The kernel assigns the lowest free number, so one of the last shows
-/// that all others are in use.
+/// second, and terminates the process if it cannot; SQLite keeps five for the index. The kernel assigns the lowest free
+/// number, so one of the last shows that all others are in use.
 package enum SpareDescriptors {
-  private static let count: Int32 = 4
+  private static let count: Int32 = 8
   /// The first of them when this was first read; a process raises its limit once, if at all.
   private static let known = first
 

@@ -41,9 +41,8 @@ package struct Commit {
   /// What stands under the wanted name and is not this address's own is met as the policy says (contract,
   /// `--on-conflict`; HTTP rule 22). The policy concerns only files that dlm did not write: two addresses each get
   /// their own file under every policy.
-  /// - Parameter beforeNaming: called with the row before each attempt at a name, to write the journal's line.
   package func attempt(
-    _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool, _ beforeNaming: (CacheRow) -> Void
+    _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool
   ) throws(DownloadError) -> Attempt {
     let policy = plan.conflictPolicy
     let row = plan.isIndexed ? try row() : nil
@@ -53,17 +52,17 @@ package struct Commit {
     if case .known(let own?) = ownership,
       FileNaming.areSame(own.wanted, wanted) || FileNaming.areSame(own.name, preferred),
       isToReplace(own, looksForTwin: looksForTwin),
-      let committed = try take(own.name, replacing: true, row?.keeping(own), beforeNaming)
+      let committed = try take(own.name, replacing: true, row?.keeping(own))
     {
       return .committed(committed)
     }
-    if let committed = try take(preferred, replacing: false, row, beforeNaming) { return .committed(committed) }
+    if let committed = try take(preferred, replacing: false, row) { return .committed(committed) }
     guard case .known = ownership, let owners else { return .ownershipUnknown }
     guard let standing = try directory.standing(preferred) else { return .again }
     let isOfAnotherAddress = plan.isOfAnotherAddress(standing, owners)
     switch policy {
     case .overwrite where !isOfAnotherAddress:
-      return try replace(owners, row, beforeNaming).map { .committed($0) } ?? .again
+      return try replace(owners, row).map { .committed($0) } ?? .again
     case .skip where !isOfAnotherAddress:
       let outcome = outcome(.skipped, preferred, size: max(0, standing.identity.size))
       try discard()
@@ -75,7 +74,7 @@ package struct Commit {
         if download.look({ $0.source != nil }) { try discard() }
         throw plan.taken(preferred)
       }
-      return .committed(try number(row, displacedBy: isOfAnotherAddress ? nil : preferred, beforeNaming))
+      return .committed(try number(row, displacedBy: isOfAnotherAddress ? nil : preferred))
     }
   }
 
@@ -87,24 +86,24 @@ package struct Commit {
   }
 
   private func replace(
-    _ owners: FileOwners, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
+    _ owners: FileOwners, _ row: CacheRow?
   ) throws(DownloadError) -> Committed? {
     try directory.replacing.withLock { _ throws(DownloadError) in
       // Checked again under the lock: another loop may have committed its file there since.
       if let now = try directory.standing(preferred), plan.isOfAnotherAddress(now, owners) { return nil }
-      return try take(preferred, replacing: true, row, beforeNaming)
+      return try take(preferred, replacing: true, row)
     }
   }
 
   /// - Parameter other: the name that this file did not get because of a file that belongs to no address.
   private func number(
-    _ row: CacheRow?, displacedBy other: String?, _ beforeNaming: (CacheRow) -> Void
+    _ row: CacheRow?, displacedBy other: String?
   ) throws(DownloadError) -> Committed {
     try give()
     var number = plan.firstFallback(beside: wanted)
     while true {
       let name = FileNaming.alternative(wanted, number)
-      if var committed = try take(name, replacing: false, row, beforeNaming) {
+      if var committed = try take(name, replacing: false, row) {
         directory.numbers.took(number, beside: wanted)
         if let other {
           committed.outcome.renamedFrom = directory.path(of: other)
@@ -120,10 +119,9 @@ package struct Commit {
 
   /// - Returns: nil if something stands under the name.
   private func take(
-    _ name: String, replacing: Bool, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
+    _ name: String, replacing: Bool, _ row: CacheRow?
   ) throws(DownloadError) -> Committed? {
     var row = row?.named(name)
-    if let row { beforeNaming(row) }
     let named = try download.access { reception throws(DownloadError) in
       try reception.take(name, replacing: replacing)
     }
@@ -162,7 +160,7 @@ package struct Commit {
     if !mayBeReused { freshness = FreshnessFields(vary: freshness.vary) }
     return CacheRow(
       key: plan.rowKey, name: wanted, wanted: wanted, identity: file.identity,
-      changed: .beforeNaming(file.changed), validator: mayBeReused ? held.validator : Validator(),
+      changed: ChangeTime(of: file), validator: mayBeReused ? held.validator : Validator(),
       fetchedAt: askedAt, usedAt: plan.rules.now(),
       status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL, trust: mark(of: held),
       digest: CacheRow.digest(proof, digest))
@@ -185,7 +183,6 @@ package struct Commit {
   ) -> CacheRow {
     let proven = proof == .digest ? digest : nil
     var row = head.map { source.renewed(by: $0, askedAt: askedAt, digest: proven) } ?? source
-    row.changed = .beforeNaming(file.changed)
     row.change { row in
       row.key = plan.rowKey
       row.identity = file.identity
@@ -245,8 +242,10 @@ package struct Commit {
     do {
       let other = try directory.folder.open(name, O_RDONLY | O_NONBLOCK)
       let standing = try other.standing()
+      // The name of its part was just removed, which made the file young.
+      let isFinished = download.look { $0.part.finished } == standing.identity
       guard standing.identity.isRegularFile, standing.identity.size == length,
-        mayBeYoung || standing.changed < directory.opened,
+        mayBeYoung || isFinished || standing.changed < directory.opened,
         !plan.isOfAnotherAddress(standing, owners)
       else { return nil }
       return try download.sameBytes(as: other)

@@ -215,23 +215,15 @@ package struct StandingFile: Equatable {
 /// When a finished file was last changed in any way (ctime), as its row has it. Inode, length and time of content can
 /// be made again by whoever may write the folder; this time cannot be set.
 package struct ChangeTime: Equatable {
-  /// Nanoseconds since 1970; negative for `beforeNaming`.
+  /// Nanoseconds since 1970.
   package let number: Int64
 
   /// - Parameter number: as read; of any value.
-  package init(number: Int64) { self.number = max(number, -.max) }
+  package init(number: Int64) { self.number = number }
 
   package init(of file: StandingFile) { number = max(0, file.changed) }
 
-  /// Of a file that is about to get its name, which changes this time: known up to two seconds after a kill.
-  package static func beforeNaming(_ changed: Int64) -> ChangeTime { ChangeTime(number: -max(1, changed)) }
-
-  package var isExact: Bool { number >= 0 }
-
-  package func isThat(of file: StandingFile) -> Bool {
-    if isExact { return file.changed == number }
-    return file.changed >= -number && file.changed &+ number <= 2_000_000_000
-  }
+  package func isThat(of file: StandingFile) -> Bool { file.changed == number }
 }
 
 /// Who owns a file or a folder, and who may write it.
@@ -256,7 +248,7 @@ package struct FileOwnership: Sendable, Equatable {
 ///
 /// | | owner | others may write | its folder |
 /// |---|---|---|---|
-/// | index, journal, claims, history, secret, store | the user | no | the user's, closed to writers |
+/// | index, claims, history, secret, store | the user | no | the user's, closed to writers |
 /// | settings of the user | the user or root | no | the same, or root's |
 /// | what the user names, settings of the working folder | the user, or root | no | any |
 ///

@@ -11,8 +11,8 @@ package import SystemPackage
 /// two that do this at once, at least one sees the other. Each process holds a lock on its section's byte of the file,
 /// which the kernel frees however the process ends: an unlocked section is ignored.
 ///
-///     file   │ header │ segment 0: 512 slots, 64 notes │ segment 1 │ …
-///     locks  │        └ byte 0                         └ byte 1
+///     file   │ header │ segment 0: 2048 slots, 64 notes │ segment 1 │ …
+///     locks  │        └ byte 0                          └ byte 1
 ///
 /// A claim or a note needs no system call; the kernel is asked only when a hash is found twice, or for others' notes.
 ///
@@ -22,10 +22,16 @@ package import SystemPackage
 package final class ProcessClaims: Sendable {
   /// A request that this process has under way; dropping the value frees the request for other processes.
   package struct Claim: ~Copyable, Sendable {
-    fileprivate let owner: ProcessClaims?
-    fileprivate let slot: Int
+    fileprivate let owner: ProcessClaims
+    fileprivate var slot: Int
 
-    deinit { owner?.release(slot) }
+    deinit { owner.release([slot]) }
+
+    /// Keeps the claim until `ProcessClaims.release` is given the number that this returns.
+    mutating func handOver() -> Int {
+      defer { slot = ProcessClaims.unseen }
+      return slot
+    }
   }
 
   /// Another living process has the request under way.
@@ -35,16 +41,19 @@ package final class ProcessClaims: Sendable {
   }
 
   private static let segments = 64
-  private static let slots = 512
+  /// Enough for the files under way and the finished ones whose rows are not yet in the index.
+  private static let slots = 2048
+  /// The slot of a claim that no other process sees.
+  fileprivate static let unseen = -1
   /// Notes of hosts, of eight words each, in a section; and the few of them that one host's may be.
   private static let notes = 64
   private static let near = 4
   private static var section: Int { slots + notes * 8 }
-  /// Words before the first section: the format; how many sections were ever in use, processes ever began, and journals
-  /// were ever made; from `numbers` on, the process number of each section's owner.
+  /// Words before the first section: the format; how many sections were ever in use and processes ever began; from
+  /// `numbers` on, the process number of each section's owner.
   private static let header = 512
   private static let numbers = 8
-  private static let format: UInt64 = 0x646C_6D32
+  private static let format: UInt64 = 0x646C_6D33
   private static var bytes: Int { (header + segments * section) * 8 }
 
   private typealias Word = Atomic<UInt64>
@@ -114,13 +123,6 @@ package final class ProcessClaims: Sendable {
     cameToOthers || table.withLock { $0.words[2].load(ordering: .sequentiallyConsistent) != arrival }
   }
 
-  /// How many journals this user's processes ever made. To be read after a claim was obtained: then those of the
-  /// processes that had it before are counted (`LivingJournals`).
-  package var journalsMade: UInt64 { table.withLock { $0.words[3].load(ordering: .sequentiallyConsistent) } }
-
-  /// Must be called before the claim of the first request in the journal is freed.
-  package func countJournal() { table.withLock { _ = $0.words[3].wrappingAdd(1, ordering: .sequentiallyConsistent) } }
-
   /// Claims a request, unless another process has it. If more are under way than a section has slots, the claim
   /// succeeds but other processes do not see it.
   /// - Throws: who has it.
@@ -128,7 +130,7 @@ package final class ProcessClaims: Sendable {
     // Zero means a free slot.
     let hash = hash | 1
     let slot = try table.withLock { table throws(ClaimedElsewhere) -> Int in
-      guard let slot = table.free.popLast() else { return -1 }
+      guard let slot = table.free.popLast() else { return Self.unseen }
       let word = table.word(table.mine, slot)
       word.pointee.store(hash, ordering: .sequentiallyConsistent)
       guard let segment = Self.holder(hash, table) else { return slot }
@@ -150,11 +152,13 @@ package final class ProcessClaims: Sendable {
     return nil
   }
 
-  private func release(_ slot: Int) {
-    guard slot >= 0 else { return }
+  /// Frees claims that were handed over.
+  package func release(_ slots: [Int]) {
     table.withLock { table in
-      table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
-      table.free.append(slot)
+      for slot in slots where slot != Self.unseen {
+        table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
+        table.free.append(slot)
+      }
     }
   }
 

@@ -17,10 +17,10 @@ import SystemPackage
 /// | 3 `NAME.part` linked, under lock | part and metadata | resumes, or starts over in place |
 /// | 4 draft of other metadata written | empty part; old metadata, a draft | removes the draft, starts over |
 /// | 4 draft renamed to the metadata | empty part, new metadata | starts over in place |
-/// | 5 line in the journal | as before, and a line | drops the line: its inode is not under its name |
-/// | 6 final name linked to the part | the file under both names, metadata | removes part's name, metadata |
-/// | 7 part's name gone, or unnamed file linked | the file (part: 0600), metadata | as 8; removes metadata |
-/// | 8 metadata removed | the finished file | knows it by the journal |
+/// | 5 final name linked to the part | the file under both names, metadata | removes part's name, metadata |
+/// | 6 part's name gone, or unnamed file linked | the file (part: 0600), metadata | as 7; removes metadata |
+/// | 7 metadata removed | the finished file | downloads it once more and recognises its bytes |
+/// | 8 row in the index, up to 250 ms later | the finished file | knows it |
 ///
 /// Where files need a name from the start (`OutputDirectory.route` is nil), step 1 makes `NAME.part` and locks it, and
 /// the metadata follows before the first byte of the body: only an empty `.part` can lack it.
@@ -34,8 +34,8 @@ struct StagedFile: ~Copyable {
   /// The metadata that was found; nil for a fresh file.
   private(set) var found: ResumeMetadata?
   private(set) var foundLength: Int64 = 0
-  /// The finished file of which a part's name was removed (step 6), before and after that change of it.
-  private(set) var cleared: (before: StandingFile, after: StandingFile)?
+  /// The finished file of which a part's name was removed (step 5).
+  private(set) var finished: FileIdentity?
   private(set) var descriptor = Descriptor.closed
   /// Whether `names.part` is this file.
   private(set) var isNamed = false
@@ -96,7 +96,7 @@ struct StagedFile: ~Copyable {
       case .nothing: return true
       case .foreign: return false
       case .own(let metadata):
-        // Two names: killed in step 6.
+        // Two names: killed in step 5.
         switch try directory.folder.own(names.part, O_RDWR, names: 2) {
         case .nothing: return try removeOrphan(metadata)
         case .foreign: return false
@@ -114,11 +114,10 @@ struct StagedFile: ~Copyable {
     guard let current = try readMetadata(), current.address == address else { return false }
     _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
     hasMetadata = true
-    // Step 6: the file is finished and has its final name too, so it must not be emptied here.
+    // Step 5: the file is finished and has its final name too, so it must not be emptied here.
     if try part.linkCount() > 1 {
-      let before = try part.standing()
+      finished = try part.identity()
       try directory.folder.remove(names.part)
-      cleared = (before, try part.standing())
       try removeMetadata()
       return true
     }

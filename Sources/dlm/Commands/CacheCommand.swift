@@ -27,7 +27,8 @@ struct CacheCommand: AsyncParsableCommand {
       let running = CacheAtHand.running()
       let folders = CacheAtHand.folders(running)
       try await CacheAtHand.use { [json] cache in
-        let unfinished = try await cache.unfinished(in: folders)
+        let active = Set(running.flatMap(\.active).map(\.url))
+        let unfinished = try await cache.unfinished(in: folders).filter { !active.contains($0.address) }
         let status = try await cache.status()
         if json { return try StandardOutput.say(json: [CacheJSON.status(status, running, unfinished)]) }
         try StandardOutput.say(

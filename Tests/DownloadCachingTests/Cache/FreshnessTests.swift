@@ -301,7 +301,7 @@ struct FreshnessTests {
 
   /// What was read of the row before counts only where it says the same in all that matters.
   @Test func rowsOneAfterAnotherAreReadAsEachByItself() {
-    let row = JournalTests.row("x")
+    let row = RowBatchTests.row("x")
     var rows = [row]
     func add(_ change: (inout CacheRow.Fields) -> Void) {
       var other = row

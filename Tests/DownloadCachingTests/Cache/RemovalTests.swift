@@ -16,7 +16,7 @@ struct RemovalTests {
 
   private func row(_ name: String = "x") throws -> CacheRow {
     try folder.write("ours", to: name)
-    var row = JournalTests.row(name, directory: folder.path)
+    var row = RowBatchTests.row(name, directory: folder.path)
     try row.describeStanding()
     return row
   }

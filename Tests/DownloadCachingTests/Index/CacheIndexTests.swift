@@ -26,12 +26,12 @@ struct CacheIndexTests {
   @Test func rowsComeBackTheAskedFolderFirst() async throws {
     let index = try index()
     #expect(index.wasEmpty)
-    let here = JournalTests.row("x", directory: "/here")
-    var elsewhere = JournalTests.row("x", directory: "/elsewhere")
+    let here = RowBatchTests.row("x", directory: "/here")
+    var elsewhere = RowBatchTests.row("x", directory: "/elsewhere")
     elsewhere.fields.fetchedAt = 100
     var chosen = here
     chosen.fields.key = here.key.with(requested: "chosen")
-    await index.write([elsewhere, chosen, here, JournalTests.row("y")])
+    await index.write([elsewhere, chosen, here, RowBatchTests.row("y")])
     #expect(await index.rows(here.key) == [here, elsewhere, chosen])
     var renewed = here
     renewed.fields.validator.etag = nil
@@ -68,13 +68,13 @@ struct CacheIndexTests {
   /// As a kill leaves it whose disk lost the database: nothing can be made of the log alone.
   @Test func anEmptyDatabaseBesideItsLog() async throws {
     let index = try index()
-    await index.write([JournalTests.row()])
+    await index.write([RowBatchTests.row()])
     let log = try folder.read("cache/index.sqlite-wal")
     await index.close()
     try folder.write([], to: "cache/index.sqlite")
     try folder.write(log, to: "cache/index.sqlite-wal")
     let again = try self.index()
-    #expect(await again.rows(JournalTests.row().key) == [])
+    #expect(await again.rows(RowBatchTests.row().key) == [])
     let warnings = await again.takeWarnings()
     #expect(warnings.map(\.kind) == [.damagedIndexSetAside])
     await again.close()
@@ -89,16 +89,16 @@ struct CacheIndexTests {
 
   @Test func pagesThatBreakInTheMiddleAreFoundToo() async throws {
     let index = try index()
-    await index.write((0..<2000).map { JournalTests.row("file\($0)") })
+    await index.write((0..<2000).map { RowBatchTests.row("file\($0)") })
     await index.close()
     var bytes = try folder.read("cache/index.sqlite")
     for offset in 8192..<(bytes.count - 4096) { bytes[offset] = 0xAA }
     try folder.write(bytes, to: "cache/index.sqlite")
     let broken = try self.index()
-    for number in 0..<2000 { _ = await broken.rows(JournalTests.row("file\(number)").key) }
+    for number in 0..<2000 { _ = await broken.rows(RowBatchTests.row("file\(number)").key) }
     #expect(await broken.takeWarnings().map(\.kind) == [.damagedIndexSetAside])
-    await broken.write([JournalTests.row("new")])
-    #expect(await broken.rows(JournalTests.row("new").key).count == 1)
+    await broken.write([RowBatchTests.row("new")])
+    #expect(await broken.rows(RowBatchTests.row("new").key).count == 1)
     await broken.close()
   }
 
@@ -174,7 +174,7 @@ struct CacheIndexTests {
     let index = try index()
     for batch in stride(from: 0, to: count, by: 5000) {
       let rows = (batch..<(batch + 5000)).map { number in
-        var row = JournalTests.row("f\(number)", directory: folder.path)
+        var row = RowBatchTests.row("f\(number)", directory: folder.path)
         row.fields.usedAt = Int64(number)
         row.fields.digest = "sha256:" + String(repeating: "0", count: 64)
         if number.isMultiple(of: 2) {
@@ -219,7 +219,7 @@ struct CacheIndexTests {
   @Test func aClockThatGoesBack() async throws {
     let index = try index()
     try folder.write("here", to: "here")
-    var row = JournalTests.row("here", directory: folder.path)
+    var row = RowBatchTests.row("here", directory: folder.path)
     try row.describeStanding()
     row.fields.usedAt = 2_000_000_000
     row.fields.fetchedAt = 2_000_000_000
@@ -236,9 +236,8 @@ struct CacheIndexTests {
     let running = Run(in: folder, server)
     _ = try await running.get("http://host/x")
     let clearing = Run(in: folder, server)
-    // What is only in the running one's batch is not the clearer's to forget, nor is its locked journal.
-    #expect(try await clearing.administration.clear() == Freed(entries: 0, bytes: 0, journals: 0))
-    #expect(try folder.names(in: "cache").contains { $0.hasSuffix(".log") })
+    // What is only in the running one's batch is not the clearer's to forget.
+    #expect(try await clearing.administration.clear() == Freed(entries: 0, bytes: 0))
     _ = try await running.get("http://host/y")
     #expect(await running.cache.close() == [])
     #expect(try await clearing.administration.status().entries == 2)
@@ -250,14 +249,12 @@ struct CacheIndexTests {
   }
 
   @Test func clearingRemovesWhatTheDeadLeft() async throws {
-    let cacheFolder = try Folder(folder.filePath.appending("cache"), mode: 0o700)
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     try folder.write("garbage", to: "cache/index.sqlite")
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     #expect(try folder.names(in: "cache").contains { $0.hasPrefix("index.sqlite.damaged-") })
-    do { try CommitJournal(in: cacheFolder, secret).note(JournalTests.row()) }
     let cache = Run(in: folder, server).administration
-    #expect(try await cache.clear().journals == 1)
+    _ = try await cache.clear()
     _ = await cache.close()
     #expect(try folder.names(in: "cache") == ["index.lock", "index.sqlite", "scope-key"])
   }
@@ -270,19 +267,11 @@ struct CacheIndexTests {
     ]
     try folder.makeFolder("cache")
     for name in theirs { try folder.write("theirs: \(name)", to: "cache/\(name)") }
-    // One of the right name and behind a link, or that others can write.
-    let stem = "1-b"
-    let linked = "\(stem)-\(secret.tag("journal", stem)).log"
-    try folder.link("cache/\(linked)", to: "foo.log")
-    let open = "2-b-\(secret.tag("journal", "2-b")).log"
-    try folder.write(JournalLine.encode(JournalTests.row()), to: "cache/\(open)")
-    #expect(chmod(folder.path("cache/\(open)"), 0o666) == 0)
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     let run = Run(in: folder, server)
-    #expect(try await run.administration.clear().journals == 0)
+    _ = try await run.administration.clear()
     _ = try await run.getAndClose("http://host/y")
     for name in theirs { #expect(try folder.text("cache/\(name)") == "theirs: \(name)") }
-    #expect(try folder.names(in: "cache").contains(linked) && folder.names(in: "cache").contains(open))
   }
 
   /// SQLite planned each statement anew at each look, because changes were forbidden by a setting before it.

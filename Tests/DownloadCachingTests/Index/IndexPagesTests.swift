@@ -25,7 +25,7 @@ struct IndexPagesTests {
 
   private static func rows(_ count: Int) -> [CacheRow] {
     (0..<count).map { number in
-      var row = JournalTests.row("\(number * 7919 % count)", directory: "/nowhere")
+      var row = RowBatchTests.row("\(number * 7919 % count)", directory: "/nowhere")
       row.fields.validator.etag = String(repeating: "e", count: 300)
       row.fields.usedAt = Int64(number)
       return row
@@ -44,7 +44,7 @@ struct IndexPagesTests {
         count += 1
         return count
       }
-      var row = JournalTests.row("other\(number)", directory: "/nowhere")
+      var row = RowBatchTests.row("other\(number)", directory: "/nowhere")
       row.fields.usedAt = 1 << 40
       let connection = try Connection(path, writes: true)
       try connection.write { try IndexDatabase.store([row], in: connection) }

@@ -22,7 +22,7 @@ struct FileStoreTests {
   /// A finished file of the user's.
   private func file(_ name: String = "x", _ text: String = "text") throws -> CacheRow {
     try temporary.write(text, to: "out/\(name)")
-    var row = JournalTests.row(name, directory: temporary.path("out"))
+    var row = RowBatchTests.row(name, directory: temporary.path("out"))
     try row.describeStanding()
     return row
   }
@@ -41,9 +41,7 @@ struct FileStoreTests {
     let store = store()
     for text in ["first", "second", "second"] {
       let row = try file("x", text)
-      var line: CacheRow?
-      let entry = try #require(try store.put(row, by: kind) { line = $0 })
-      #expect(line?.isSame(butForChange: entry) == true && line?.isIntact == true)
+      let entry = try #require(try store.put(row, by: kind))
       #expect(entry.isIntact && entry.key.isStored)
       #expect(entry.validator == row.validator && entry.key.address == row.key.address)
       #expect(try names() == [entry.name])
@@ -63,8 +61,8 @@ struct FileStoreTests {
     var other = row
     other.fields.trust = TrustMark(text: "someone")
     let entries = [
-      try store.put(row, by: .copy) { _ in }, try store.put(other, by: .copy) { _ in },
-      try store.put(try file("y"), by: .copy) { _ in },
+      try store.put(row, by: .copy), try store.put(other, by: .copy),
+      try store.put(try file("y"), by: .copy),
     ].compactMap(\.self)
     #expect(entries.count == 3 && Set(entries.map(\.name)).count == 2)
     #expect(try store.names().count == 2)
@@ -74,37 +72,34 @@ struct FileStoreTests {
   func aTouchedOrMissingFileIsNotPutIn(kind: StoreKind) throws {
     let (store, row) = (store(), try file())
     try temporary.write("other", to: "out/x")
-    #expect(try store.put(row, by: kind) { _ in Issue.record("a line in the journal") } == nil)
+    #expect(try store.put(row, by: kind) == nil)
     try temporary.remove("out/x")
-    #expect(try store.put(row, by: kind) { _ in Issue.record("a line in the journal") } == nil)
+    #expect(try store.put(row, by: kind) == nil)
     try temporary.link("out/x", to: "/etc/passwd")
-    #expect(try store.put(row, by: kind) { _ in Issue.record("a line in the journal") } == nil)
+    #expect(try store.put(row, by: kind) == nil)
     #expect(try names() == [] && drafts() == [])
   }
 
   /// What a kill left goes; what a living process holds, and what is not dlm's, stays.
   @Test func abandonedDraftsAreRemoved() throws {
     let row = try file()
-    let living = store()
-    _ = try living.put(row, by: .copy) { _ in }
-    var heldNames: [String] = []
-    _ = try living.put(row, by: .copy) { _ in
-      heldNames = (try? drafts()) ?? []
-      // Another run begins at this moment.
-      _ = try? store().put((try? file("y")) ?? row, by: .copy) { _ in }
-      #expect((try? drafts()) == heldNames)
-    }
-    #expect(heldNames.count == 1)
-    let left = try #require(heldNames.first)
-    try temporary.write("left", to: "cache/store/new/\(left)")
-    try temporary.write("foreign", to: "cache/store/new/foreign")
-    _ = try store().put(row, by: .copy) { _ in }
+    _ = try store().put(row, by: .copy)
+    let left = secret.freshName("store draft")
+    let held = secret.freshName("store draft")
+    for name in [left, held, "foreign"] { try temporary.write("draft", to: "cache/store/new/\(name)") }
+    let draft = try Folder(temporary.filePath.appending("cache/store/new"), mode: 0o700).open(held, O_RDWR)
+    let isLocked = draft.lock()
+    #expect(isLocked)
+    _ = try store().put(row, by: .copy)
+    #expect(try drafts() == ["foreign", held].sorted())
+    draft.unlock()
+    _ = try store().put(row, by: .copy)
     #expect(try drafts() == ["foreign"])
   }
 
   @Test func onlyItsOwnFilesAreRemoved() throws {
     let store = store()
-    let entry = try #require(try store.put(try file(), by: .link) { _ in })
+    let entry = try #require(try store.put(try file(), by: .link))
     try temporary.write("foreign", to: "cache/store/notes")
     try temporary.write("foreign", to: "cache/store/\(String(repeating: "0", count: 32))-1")
     let another = FileStore(in: folder, .forThisProcess())
@@ -120,8 +115,8 @@ struct FileStoreTests {
 
   @Test func anEntryIsRemovedUnlessItWasReplaced() throws {
     let store = store()
-    let old = try #require(try store.put(try file("x", "old"), by: .copy) { _ in })
-    let new = try #require(try store.put(try file("x", "new"), by: .copy) { _ in })
+    let old = try #require(try store.put(try file("x", "old"), by: .copy))
+    let new = try #require(try store.put(try file("x", "new"), by: .copy))
     #expect(try store.remove(old) { _ in } == 0)
     #expect(new.isIntact)
     #expect(try store.remove(new) { _ in } == 4096)

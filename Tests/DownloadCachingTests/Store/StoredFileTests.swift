@@ -139,7 +139,11 @@ struct StoredFileTests {
 
   /// What waits for the store when a run is killed is put in by the next.
   @Test func whatARunThatWasKilledHadNotPutIn() async throws {
-    do { _ = try await run().get(Self.address) }
+    do {
+      let killed = run()
+      _ = try await killed.get(Self.address)
+      await killed.cache.flush()
+    }
     #expect(try !folder.names(in: "cache").contains("store"))
     #expect(try await run().getAndClose(Self.address).kind == .unchanged)
     #expect(try entries.count == 1)
@@ -162,7 +166,7 @@ struct StoredFileTests {
   func whatIsWorthKeeping(
     etag: String?, control: String?, expires: String?, vary: String?, isWorth: Bool
   ) {
-    var row = JournalTests.row(etag: etag)
+    var row = RowBatchTests.row(etag: etag)
     row.fields.validator = Validator(etag: etag)
     row.fields.freshness = FreshnessFields(cacheControl: control, expires: expires, vary: vary)
     #expect(StoreKeeper.isWorthKeeping(row) == isWorth)
@@ -313,7 +317,7 @@ struct StoredFileTests {
     try folder.write("x", to: "there/file")
     let file = try #require(StandingFile.of(path: folder.path("there/file")))
     let rows = (0..<2000).map { number in
-      var row = JournalTests.row("\(number)", directory: folder.path("there"))
+      var row = RowBatchTests.row("\(number)", directory: folder.path("there"))
       row.fields.name = "file"
       (row.fields.identity, row.changed) = (file.identity, ChangeTime(of: file))
       row.fields.usedAt = Int64(number)

@@ -20,7 +20,7 @@ struct Run: Sendable {
     policy: ConflictPolicy = .rename, refresh: Bool = false, offline: Bool = false,
     useContentDisposition: Bool = true, syncs: Bool = false, trust: Trust = Trust(),
     checksums: ChecksumList? = nil, store: StoreKind = .none,
-    maxStoreBytes: Int64? = nil, now: Int64 = 784_111_777
+    maxStoreBytes: Int64? = nil, claimsFolder: FilePath? = nil, now: Int64 = 784_111_777
   ) {
     self.folder = folder
     administration = CacheAdministration(
@@ -34,6 +34,7 @@ struct Run: Sendable {
     configuration.useContentDisposition = useContentDisposition
     (configuration.store, configuration.maxStoreBytes) = (store, maxStoreBytes)
     configuration.trust = trust
+    configuration.claimsFolder = claimsFolder
     configuration.now = { now }
     cache = DownloadCache(configuration: configuration, executor: BlockingExecutor(label: "test.loop"))
   }
@@ -102,25 +103,9 @@ extension Statement {
   var plansMade: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0) }
 }
 
-extension JournalLine {
-  static func encode(_ row: CacheRow) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: 1 << 20) { bytes, count in
-      count = write(row, into: UnsafeMutableRawBufferPointer(bytes)) ?? 0
-    }
-  }
-
-  static func decode(_ journal: [UInt8]) -> [CacheRow] {
-    var rows: [CacheRow] = []
-    forEach(in: journal) { rows += $0.row.map { [$0] } ?? [] }
-    return rows
-  }
-}
-
 extension IndexDatabase {
   static func store(_ rows: [CacheRow], in connection: Connection) throws {
     let statement = try connection.statement(CacheSchema.insert)
-    for row in rows {
-      try JournalLine.encode(row).withUnsafeBytes { try JournalLine(startOf: $0)?.insert(by: statement) }
-    }
+    for row in rows { try statement.insert(row) }
   }
 }

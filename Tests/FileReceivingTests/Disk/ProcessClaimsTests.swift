@@ -45,7 +45,7 @@ struct ProcessClaimsTests {
       try withUnsafeBytes(of: word) { bytes in try file.write(bytes, at: &offset) }
     }
     try write(2, at: 1)  // segments that were ever in use
-    try write(7, at: 512 + 1024)
+    try write(7, at: 512 + 2560)  // its first slot
     #expect(canTake(7, living))
     // Its successor in the segment does not have it either.
     let successor = try #require(ProcessClaims(in: folder.filePath))

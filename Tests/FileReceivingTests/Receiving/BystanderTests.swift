@@ -106,7 +106,7 @@ struct BystanderTests {
     try bench.directory.folder.rename("x.part", toFree: "x")
     _ = try file.ended(receipt)
     let commit = Commit(file, proof: .length)
-    #expect(try commit.attempt(.known(nil), FileOwners(), looksForTwin: true) { _ in } == .twinPossible)
+    #expect(try commit.attempt(.known(nil), FileOwners(), looksForTwin: true) == .twinPossible)
     #expect(try commit.adopt(FileOwners())?.outcome.remark == .sameAsHere)
     #expect(try bench.folder.names() == ["x"] && bench.folder.read("x") == Self.body)
   }

@@ -101,16 +101,16 @@ extension FileDownload {
   }
 
   func placed(own: CacheRow? = nil, proof: Proof = .length) throws -> (DownloadOutcome, CacheRow?) {
-    guard case .committed(let committed) = try place(.known(own), proof: proof, { _ in }) else {
+    guard case .committed(let committed) = try place(.known(own), proof: proof) else {
       throw NotWhole()
     }
     return (committed.outcome, committed.row)
   }
 
   func place(
-    _ ownership: DownloadPlan.Ownership, proof: Proof = .length, _ beforeNaming: (CacheRow) -> Void
+    _ ownership: DownloadPlan.Ownership, proof: Proof = .length
   ) throws(DownloadError) -> Commit.Attempt {
-    try Commit(self, proof: proof).attempt(ownership, FileOwners(), looksForTwin: false, beforeNaming)
+    try Commit(self, proof: proof).attempt(ownership, FileOwners(), looksForTwin: false)
   }
 
   struct NotWhole: Error {}

@@ -1,12 +1,6 @@
 import DownloadModel
 import FileReceiving
 
-/// Where the columns of a row are read; nil for nothing.
-protocol RowSource {
-  mutating func text(_ column: RowColumn) throws(NoRow) -> String?
-  mutating func number(_ column: RowColumn) throws(NoRow) -> Int64?
-}
-
 /// A value of another type than its column's, which dlm never wrote.
 struct NoRow: Error {}
 
@@ -46,7 +40,7 @@ extension CacheRow.Fields {
 
 extension CacheRow {
   /// - Parameter key: the row's, where it is known.
-  init(from source: inout some RowSource, key: RowKey? = nil) throws(NoRow) {
+  init(from source: inout RowReader, key: RowKey? = nil) throws(NoRow) {
     func text(_ column: RowColumn) throws(NoRow) -> String {
       guard let text = try source.text(column) else { throw NoRow() }
       return text
@@ -84,6 +78,25 @@ extension Connection {
   func rows<Value>(_ sql: String, _ values: [Statement.Value], _ read: (CacheRow) -> Value) throws -> [Value] {
     var reader = RowReader(try statement(sql))
     return try statement(sql).rows(values) { _ in read(try CacheRow(from: &reader)) }
+  }
+}
+
+extension Statement {
+  /// Stores a row by `CacheSchema.insert`.
+  func insert(_ row: CacheRow) throws(DatabaseError) {
+    // Reset, what is not bound is NULL.
+    defer { reset() }
+    try row.read { fields throws(DatabaseError) in
+      for column in RowColumn.all.dropLast() {
+        switch fields.value(column) {
+        case .text(nil), .number(nil): break
+        case .number(let number?): try bind(number, column.position)
+        case .text(let text?): try bind(text, column.position)
+        }
+      }
+    }
+    try bind(row.changed.number, RowColumn.changed.position)
+    _ = try step()
   }
 }
 
