@@ -63,14 +63,15 @@ struct HeldRequests {
   }
   /// Without requests that wait for a certain share.
   var waitingCount: Int { reserved.count + lists.dropFirst().prefix(3).reduce(0) { $0 + $1.count } }
-  var isEmpty: Bool { reserved.isEmpty && lists.allSatisfy(\.isEmpty) }
+  // Closures: a key path into another module is interpreted at each use.
+  var isEmpty: Bool { reserved.isEmpty && lists.allSatisfy { $0.isEmpty } }
 
   func first(in place: Place) -> DownloadRequest? { lists.isEmpty ? nil : lists[place.index].first }
 
   func rank(in place: Place) -> RequestRank? { first(in: place).map(ranking.rank) }
 
   var foremost: RequestRank? {
-    let firsts = lists.lazy.compactMap(\.first).map(ranking.rank).min()
+    let firsts = lists.lazy.compactMap { $0.first }.map(ranking.rank).min()
     guard let other = reserved.first.map({ ranking.rank($0.request) }) else { return firsts }
     return firsts.map { min($0, other) } ?? other
   }
