@@ -129,7 +129,6 @@ struct ListForm {
     case .json: return JSONItems(fields ?? RowFields(), items: items, next: nextField)
     case .lines: return PlainLines(template: template, expandsRanges: expandsRanges)
     case .s5cmd: return LineByLine(S5Commands())
-    case .text: return LineByLine(TextLines())
     case .tsv: return TableRows(fields ?? RowFields(), separator: 0x09)
     case .xml: return try MarkupList(isPage: false, accepted: [])
     }

@@ -5,7 +5,7 @@ import FileReceiving
 /// The format of a list (`--list-format`).
 enum ListFormat: String, Choice {
   /// `lines` has one URL a line; `html` is the links of a page; `xml` is Metalink, sitemap, RSS or Atom.
-  case apt, aria2, bagit, checksums, csv, html, json, lines, s5cmd, text, tsv, xml
+  case apt, aria2, bagit, checksums, csv, html, json, lines, s5cmd, tsv, xml
 }
 
 struct ListEntry {

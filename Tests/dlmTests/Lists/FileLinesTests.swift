@@ -7,7 +7,7 @@ import Testing
 
 @testable import dlm
 
-@Suite("Lists of which each line is a file, and addresses in a text")
+@Suite("Lists with a file in each line")
 struct FileLinesTests {
   private static let sum = String(repeating: "ab", count: 32)
   private static func form(_ format: ListFormat) -> ListForm {
@@ -79,19 +79,6 @@ struct FileLinesTests {
         "8: field(\"out=/abs\") https://bucket.s3.amazonaws.com/a",
       ]
     ),
-    (
-      .text,
-      """
-      See https://en.wikipedia.org/wiki/Foo_(bar), and (http://h/a). [x](http://h/y)! http://h/y
-      <a href="http://h/z?q=1&r=2">z</a> 'http://h/q' http:// https://[x "http://h/e".
-      no address; ftp://h/x
-      *http://h/b;* http://h/u?v=http://h/w
-      """,
-      [
-        "https://en.wikipedia.org/wiki/Foo_(bar)", "http://h/a", "http://h/y", "http://h/z?q=1&r=2", "http://h/q",
-        "http://h/e", "http://h/b", "http://h/u?v=http://h/w",
-      ]
-    ),
   ]
 
   @Test(arguments: cases.indices) func table(index: Int) throws {
@@ -118,12 +105,6 @@ struct FileLinesTests {
   ])
   func whatIsFoundOut(_ text: String, _ name: String, _ format: ListFormat?) {
     #expect(FileLines.format(of: text, named: name) == format)
-  }
-
-  @Test func aPageIsReadAsTextOnlyIfAsked() throws {
-    let page = Array("<!DOCTYPE html><a href=\"http://h/a\">\n".utf8)
-    #expect(throws: Rejection.NoList.page) { try FormatReading.entries(of: page, ListForm()) }
-    #expect(try FormatReading.entries(of: page, Self.form(.text)) == ["http://h/a"])
   }
 
   // MARK: Bags
@@ -173,15 +154,6 @@ struct FileLinesTests {
     #expect(mkfifo("\(place.work)/manifest-sha512.txt", 0o600) == 0)
     let run = try await place.dlm("get", "fetch.txt")
     #expect(run.status == 0 && run.errorText.contains("without a manifest beside it"), "\(run.errorText)")
-  }
-
-  /// As many as a line may hold, and what ends a sentence around each.
-  @Test func manyOfALine() throws {
-    let text = (0..<1500).map { "(see http.https://h/\($0)_(\($0)).)" }.joined(separator: ", ") + "\n"
-    let found = try FormatReading.entries(of: Array(text.utf8), Self.form(.text))
-    #expect(found.count == 1500 && found.last == "https://h/1499_(1499)" && found.first == "https://h/0_(0)")
-    let end = String(repeating: ")", count: 60_000)
-    #expect(try FormatReading.entries(of: Array("http://h/(a\(end)\n".utf8), Self.form(.text)) == ["http://h/(a)"])
   }
 
   /// Its manifest is fetched as the list was; without one it goes on unchecked, as on the disk.

@@ -92,7 +92,6 @@ struct ListedNamesTests {
   /// The URL alone may name a file, too: in another program's list, that list chose it.
   @Test(arguments: [
     ("urls.txt", "", [".profile", "-x"]), ("urls.csv", "url,size\n", ["_profile", "_x"]),
-    ("urls.text", "see ", ["_profile", "_x"]),
   ])
   func fromURLs(file: String, head: String, expected: [String]) async throws {
     let origin = try FaultyOrigin()
@@ -102,9 +101,8 @@ struct ListedNamesTests {
     let end = file == "urls.csv" ? ",1" : ""
     let text = head + "\(origin.url("/.profile"))\(end)\n\(origin.url("/-x"))\(end)\n"
     _ = try place.folder.write(Array(text.utf8), to: "work/\(file)")
-    let more = file == "urls.text" ? ["--list-format", "text"] : []
     for mode in [["--dry-run"], ["-j", "1"]] {
-      let run = try await place.start(["get", file, "--list", "-d", "out"] + mode + more).waitForExit()
+      let run = try await place.start(["get", file, "--list", "-d", "out"] + mode).waitForExit()
       #expect(run.status == 0, "\(run.errorText)")
       if mode == ["--dry-run"] {
         for name in expected { #expect(run.outputText.contains("out/\(name)"), "\(run.outputText)") }
