@@ -286,10 +286,4 @@ struct MarkupTests {
     (.zero, "0 ms"),
   ])
   func milliseconds(time: Duration, text: String) { #expect(Markup.milliseconds(time) == text) }
-
-  @Test(arguments: [
-    ("a_b*c|d", "a\\_b\\*c\\|d"), ("1. x", "1\\. x"), ("- x", "\\- x"), ("a - b 1.5", "a - b 1.5"),
-    ("<b>&amp;`#", "\\<b\\>\\&amp;\\`\\#"), ("a\n# b", "a \\# b"),
-  ])
-  func markdown(text: String, escaped: String) { #expect(ReportPages.escaped(text) == escaped) }
 }

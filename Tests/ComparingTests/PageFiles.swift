@@ -13,7 +13,6 @@ struct PageFiles {
     let folder = try #require(Self.folder)
     for (name, pages) in SamplePages.all {
       try pages.html.write(toFile: "\(folder)/\(name).html", atomically: false, encoding: .utf8)
-      try pages.markdown.write(toFile: "\(folder)/\(name).md", atomically: false, encoding: .utf8)
       try pages.json.write(toFile: "\(folder)/\(name).json", atomically: false, encoding: .utf8)
     }
   }

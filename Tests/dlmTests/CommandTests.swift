@@ -173,7 +173,7 @@ struct CommandTests {
     let place = try Workplace()
     for index in 0..<3 { origin.route("/f\(index)", .file([UInt8(index), 7])) }
     _ = try place.list((0..<3).map { origin.url("/f\($0)") })
-    let beginnings = ["html": "<!", "json": "{", "md": "#"]
+    let beginnings = ["html": "<!", "json": "{"]
     for (form, beginning) in beginnings {
       let run = try await place.dlm(
         "compare", "urls.txt", "--runs", "1", "--mode", "parallel", "--report", "c.\(form)")
@@ -186,8 +186,10 @@ struct CommandTests {
     #expect(get.status == 0, "\(get.errorText)")
     let page = String(decoding: try place.file("g.html"), as: UTF8.self)
     #expect(page.contains("3 files") && page.contains("<li>f0</li>"), "\(page.count)")
-    let none = try await place.dlm("get", "urls.txt", "--report", "g.pdf")
-    #expect(none.status == 64 && none.errorText.contains("must end in .html"), "\(none.errorText)")
+    for name in ["g.pdf", "g.md"] {
+      let none = try await place.dlm("get", "urls.txt", "--report", name)
+      #expect(none.status == 64 && none.errorText.contains("must end in .html or .json"), "\(none.errorText)")
+    }
     let lost = try await place.dlm("get", "urls.txt", "-d", "out", "--report", "no/g.html")
     #expect(
       lost.status == 73 && lost.errorText.contains("choose another place with --report"), "\(lost.errorText)")

@@ -45,12 +45,12 @@ struct DownloadSessionTests {
       what: "nor has what fails", list: "/a", arguments: ["--failed", "none/f.txt"], status: .folderUnusable, files: [],
       isRemembered: false, says: "none/f.txt cannot be written"),
     Case(
-      what: "a report where the files go", list: "/a", arguments: ["-d", "new", "--report", "new/r.md"],
+      what: "a report where the files go", list: "/a", arguments: ["-d", "new", "--report", "new/r.html"],
       status: .success, files: ["new"], isRemembered: true),
     Case(
       what: "all that can be kept", list: "/a /dead",
-      arguments: ["--failed", "f.txt", "--summary-json", "s.json", "--report", "r.md", "--events", "e.jsonl"],
-      status: .failed, files: ["a", "e.jsonl", "f.txt", "r.md", "s.json"], isRemembered: true),
+      arguments: ["--failed", "f.txt", "--summary-json", "s.json", "--report", "r.html", "--events", "e.jsonl"],
+      status: .failed, files: ["a", "e.jsonl", "f.txt", "r.html", "s.json"], isRemembered: true),
   ]
 
   @Test(arguments: cases) func table(one: Case) async throws {

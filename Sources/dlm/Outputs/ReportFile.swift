@@ -8,7 +8,7 @@ import Synchronization
 
 /// The file of `--report`, whose extension determines its form.
 struct ReportFile {
-  enum Form: String, CaseIterable { case html, json, md }
+  enum Form: String, CaseIterable { case html, json }
 
   let form: Form
   let file: OutputFile
@@ -18,7 +18,7 @@ struct ReportFile {
     let ending = path.split(separator: "/").last?.split(separator: ".").last.map { String($0).lowercased() }
     guard path.contains("."), let form = ending.flatMap(Form.init) else {
       throw ValidationError(
-        "--report \(path): the name must end in .html, .json or .md, which says what is written")
+        "--report \(path): the name must end in .html or .json, which says what is written")
     }
     self.form = form
     file = try OutputFile(path, option: "--report")
@@ -31,7 +31,6 @@ struct ReportFile {
       switch form {
       case .html: pages.html
       case .json: pages.json + "\n"
-      case .md: pages.markdown
       }
     return file.keep(text)
   }

@@ -283,7 +283,7 @@ enum OptionTable {
       "summary-json", "file|-", "Write the summary as a JSON object; - is standard output", .byOwner, once: true,
       file: .written, { $1(&$0.own.summaryJSON) }),
     value(
-      "report", "file", "Write a report: .html with charts, .json, or .md", .byOwner, once: true, file: .written,
+      "report", "file", "Write a report: .html with charts, or .json", .byOwner, once: true, file: .written,
       { $1(&$0.shared.report) }),
     flag(
       "no-keys", "Read no keys while progress bars are shown; typed text is left for the next program.", .anywhere,
