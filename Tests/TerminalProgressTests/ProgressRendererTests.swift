@@ -82,34 +82,15 @@ struct ProgressRendererTests {
   }
 
   @Test(
-    "at most twenty frames a second, four ticks for lines",
+    "ten frames a second, four ticks for lines",
     arguments: [
-      (ProgressStyle.Resolved.bars, 20), (.plain, 4),
+      (ProgressStyle.Resolved.bars, 10), (.plain, 4),
     ])
   func pace(style: ProgressStyle.Resolved, steps: Int) async throws {
     let renderer = try renderer(style)
     async let drawing: Void = renderer.run()
     for _ in 0..<steps { try await clock.step() }
     #expect(clock.now.offset == .seconds(1))
-    await renderer.finish()
-    await drawing
-  }
-
-  @Test("a frame that takes the processor for long is followed by a longer pause")
-  func paceOfLongFrames() async throws {
-    let frames = Atomic(0)
-    // Two milliseconds between one look at the time and the next.
-    let spent: @Sendable () -> ProcessorTime = {
-      let time = Duration.milliseconds(2) * frames.wrappingAdd(1, ordering: .relaxed).newValue
-      return (time, time)
-    }
-    let made = ProgressRenderer(
-      feed: feed, style: .bars, output: terminal, environment: Scene.environment,
-      words: Scene.words, clock: clock, spent: spent)
-    let renderer = try #require(made)
-    async let drawing: Void = renderer.run()
-    for _ in 0..<5 { try await clock.step() }
-    #expect(clock.now.offset == .milliseconds(50 + 4 * 100))
     await renderer.finish()
     await drawing
   }

@@ -21,7 +21,9 @@ package actor ProgressRenderer {
   /// Created for its first line.
   private lazy var log = makeLog()
   private let makeLog: @Sendable () -> (any ProgressLog)?
-  private var pace: FramePace
+  /// Between frames, whatever one costs.
+  private let interval: Duration
+  private let firstPause: Duration
   private var isFinished = false
   private var isSuspended = false
   /// Why nothing is written any more: the terminal, the pipe or the file has failed.
@@ -30,7 +32,6 @@ package actor ProgressRenderer {
   private struct Time {
     let elapsed: @Sendable () -> Duration
     let sleep: @Sendable (Duration) async throws -> Void
-    let spent: @Sendable () -> ProcessorTime
   }
 
   /// `nil` for a style that shows nothing, which costs neither a thread nor a timer.
@@ -38,15 +39,13 @@ package actor ProgressRenderer {
   package init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
     style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,
-    words: @autoclosure @escaping @Sendable () -> ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
-    spent: @escaping @Sendable () -> ProcessorTime = { (.zero, .zero) }
+    words: @autoclosure @escaping @Sendable () -> ProgressMessages, clock: some Clock<Duration> = ContinuousClock()
   ) {
-    let interval: Duration
     var log: @Sendable () -> (any ProgressLog)? = { nil }
     switch style {
     case .bars:
-      // 20 frames a second: smooth to the eye, and cheap.
-      interval = .milliseconds(50)
+      // 10 frames a second: with fewer, what moves would jerk; with more, drawing would cost more.
+      interval = .milliseconds(100)
       bars = BarsDisplay(environment: environment, words: words(), heading: heading)
     case .plain:
       interval = .milliseconds(250)
@@ -59,13 +58,13 @@ package actor ProgressRenderer {
     makeLog = log
     restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []
     // One of several runs draws at once, because the previous one has just left the screen.
-    pace = FramePace(interval, first: heading == nil ? interval : .zero)
+    firstPause = heading == nil ? interval : .zero
     reader = feed.reader(of: detail)
     self.output = output
     let start = clock.now
     time = Time(
       elapsed: { start.duration(to: clock.now) },
-      sleep: { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }, spent: spent)
+      sleep: { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) })
   }
 
   /// Draws until `finish()` is called or the task is cancelled. To be called once.
@@ -152,16 +151,15 @@ package actor ProgressRenderer {
   }
 
   private func drawUntilFinished() async {
+    var pause = firstPause
     while !isFinished {
       do {
-        try await time.sleep(pace.pause)
+        try await time.sleep(pause)
       } catch {
         return  // Cancelled: finish() writes the rest.
       }
-      // Without a suspension in between, so that both times are of one thread.
-      let before = time.spent()
       drawFrame()
-      pace.take(before, time.spent(), at: time.elapsed())
+      pause = interval
     }
   }
 
@@ -202,9 +200,6 @@ package actor ProgressRenderer {
     if cursor.isSealed { output.writeAtOnce(restoring) }
   }
 }
-
-/// CPU time so far: of the drawing thread, and of all threads of the process.
-package typealias ProcessorTime = (drawing: Duration, process: Duration)
 
 /// Whether the renderer has the terminal, which is restored exactly once: by the renderer, or by a second signal.
 private final class CursorGuard: Sendable {

@@ -4,7 +4,6 @@ import SystemPackage
 
 enum ProcessUsage {
   static var processorTime: Duration { time(of: CLOCK_PROCESS_CPUTIME_ID) }
-  static var threadTime: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
 
   static func time(of clock: clockid_t) -> Duration {
     var time = timespec()
