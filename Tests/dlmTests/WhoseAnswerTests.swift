@@ -406,7 +406,7 @@ struct WhoseAnswerTests {
     #expect(
       labels(TransportOptions(userAgent: "")) == [
         "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
-        "sharingWait", "width", "rateLimit", "group", "onTransfer", "leastRate",
+        "width", "rateLimit", "group", "onTransfer", "leastRate",
         "rateWindow", "retryOn", "collapseTime", "lookUp",
       ])
     let address = try Address("https://host/x")

@@ -23,16 +23,11 @@ actor CurlAgent {
   private let group: TransportGroup
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
-  /// `nil` if no connection is shared.
-  private var sharing: SharingWait?
-  /// Prepared, but not added to the loop: transfers that wait for a connection that they may share.
-  private var waitingToShare: [CurlTransfer] = []
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
     self.loop = loop
     settings = try TransferSettings(options)
     group = options.group
-    sharing = options.usesHTTP2 ? SharingWait(longest: options.sharingWait) : nil
   }
 
   /// - Parameter isolation: the caller's if it is on the loop, else the agent's. The closures name it to be isolated to
@@ -65,7 +60,7 @@ actor CurlAgent {
         if !hosts.detours.isEmpty { try transfer.take(Array(hosts.detours.values)) }
         // Closes connections that were idle for over a second when libcurl looks for a connection.
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
-        if !waitsToShare(transfer, request.address) { try loop.add(transfer.easy) }
+        try loop.add(transfer.easy)
         if transfers.count - idle.count == 1 { loop.expectsAnswer = true }
       } catch {
         // So that the report contains it, too.
@@ -211,8 +206,6 @@ actor CurlAgent {
   }
 
   private func endAll(_ error: DownloadError) {
-    // Otherwise the end of one transfer would start those that wait for it.
-    waitingToShare = []
     for transfer in transfers { letGo(transfer, with: transfer.result(error)) }
   }
 
@@ -237,9 +230,7 @@ actor CurlAgent {
     }
     let socket = transfer.answerWait.socket
     let completion = transfer.release()
-    let wasWaiting = waitingToShare.firstIndex { $0 === transfer }.map { waitingToShare.remove(at: $0) }
     do {
-      // Does nothing for a transfer that has not started.
       try loop.remove(transfer.easy)
       if !hosts.detours.isEmpty { try transfer.easy.set(CURLOPT_FORBID_REUSE, 0) }
       idle.append(transfer)
@@ -249,39 +240,7 @@ actor CurlAgent {
       // libcurl does not know the handle: it is not used again, and its result is valid.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
-    if wasWaiting == nil, sharing?.meet(host) == true { beginWaiting(for: host, isFresh: false) }
     completion?.end(result)
-  }
-
-  // MARK: Connections that transfers share (HTTP/2)
-
-  private func waitsToShare(_ transfer: CurlTransfer, _ place: Address) -> Bool {
-    guard settings.mayShareConnections(to: place),
-      sharing?.mayBegin(place.hostAndPort, at: CurlLoop.now) == false, let deadline = sharing?.deadline
-    else { return false }
-    waitingToShare.append(transfer)
-    loop.timers.look(at: deadline)
-    return true
-  }
-
-  /// Starts transfers whose wait for a connection to share has timed out.
-  /// - Returns: when the next are due.
-  func endSharingWaits(at now: UInt64) -> UInt64? {
-    for host in sharing?.overdue(at: now) ?? [] { beginWaiting(for: host, isFresh: true) }
-    return waitingToShare.isEmpty ? nil : sharing?.deadline
-  }
-
-  private func beginWaiting(for host: String, isFresh: Bool) {
-    let ready = waitingToShare.filter { $0.host == host }
-    waitingToShare.removeAll { $0.host == host }
-    for transfer in ready {
-      do {
-        if isFresh { try transfer.use(freshConnection: true) }
-        try loop.add(transfer.easy)
-      } catch {
-        letGo(transfer, with: transfer.result(error.error()))
-      }
-    }
   }
 
   // MARK: The connection limit of a host (HTTP rules 37, 38)

@@ -255,8 +255,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
     if heldSince != nil { return }
     if timers.takeDeadline(at: now) {
-      let next = served?.agent.assumeIsolated { [$0.endDrained(at: now), $0.endSharingWaits(at: now)] } ?? []
-      for time in next.compactMap(\.self) { timers.look(at: time) }
+      if let next = served?.agent.assumeIsolated({ $0.endDrained(at: now) }) { timers.look(at: next) }
     }
     if let time = timers.takeWatch(at: now) {
       let goesOn = served?.agent.assumeIsolated { $0.watchUnanswered(after: time) } ?? false

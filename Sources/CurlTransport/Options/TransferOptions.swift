@@ -26,6 +26,11 @@ struct TransferOptions: ~Copyable {
     let wantedWay = settings.ways.isEmpty ? [] : settings.ways[address.hostAndPort] ?? []
     if wantedWay != way { try settings.apply(wantedWay, to: easy) }
     way = wantedWay
+    if settings.options.usesHTTP2 {
+      // Wait for the connection that another transfer is opening, to share it. Over http, libcurl would wait for that
+      // transfer's end: there no handshake tells the version.
+      try easy.set(CURLOPT_PIPEWAIT, settings.mayShareConnections(to: address) ? 1 : 0)
+    }
     try easy.set(CURLOPT_RANGE, request.rangeStart.map { "\($0)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? "") })
     if request.isHead != isHead { try easy.set(CURLOPT_NOBODY, request.isHead ? 1 : 0) }
     isHead = request.isHead

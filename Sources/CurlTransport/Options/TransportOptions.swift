@@ -20,8 +20,6 @@ package struct TransportOptions: Sendable {
   package var cookieJar: CookieJar?
   /// Requests HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
   package var usesHTTP2 = false
-  /// The longest wait of further transfers to a new host for a connection that they may share (HTTP/2).
-  package var sharingWait: Duration = .milliseconds(30)
   /// The most parallel transfers for which connections are kept.
   package var width = 64
   /// Shared by all transports of a run; `nil` for no limit.
