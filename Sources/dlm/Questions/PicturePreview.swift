@@ -1,8 +1,7 @@
 import FoundationEssentials
 import SystemPackage
 
-/// A small picture of the image in a question, for terminals that decode images themselves; Sixel needs pixels, and dlm
-/// decodes no images.
+/// A small picture of the image in a question, for terminals that decode images themselves.
 enum PicturePreview {
   enum Way: Equatable {
     /// kitty's graphics protocol (`f=100`: PNG).
@@ -39,7 +38,7 @@ enum PicturePreview {
   /// - Returns: a text that shows it and leaves the cursor behind it; `nil` for a file that the terminal cannot show.
   static func text(_ bytes: [UInt8], _ way: Way) -> String? {
     guard bytes.count <= mostBytes, let header = Self.header(bytes), 1...mostPixels ~= header.width,
-      1...mostPixels ~= header.height, header.format == .png || way == .iTerm && header.format != .webP
+      1...mostPixels ~= header.height, header.format == .png || way == .iTerm
     else { return nil }
     let data = Data(bytes).base64EncodedString()
     switch way {
@@ -59,27 +58,17 @@ enum PicturePreview {
     }
   }
 
-  enum Format: String { case png = "PNG", jpeg = "JPEG", gif = "GIF", webP = "WebP" }
+  enum Format: String { case png = "PNG", jpeg = "JPEG", gif = "GIF" }
 
-  /// Format and size from the first bytes of an image (RFC 2083 §3, GIF89a §18, RFC 9649 §2, ITU T.81 B.2.2).
+  /// Format and size from the first bytes of an image (RFC 2083 §3, GIF89a §18, ITU T.81 B.2.2).
   static func header(_ bytes: [UInt8]) -> (format: Format, width: Int, height: Int)? {
     func big(_ place: Int, _ count: Int) -> Int { bytes[place..<place + count].reduce(0) { $0 << 8 | Int($1) } }
-    func little(_ place: Int, _ count: Int, from bit: Int = 0, _ mask: Int = .max) -> Int {
-      bytes[place..<place + count].reversed().reduce(0) { $0 << 8 | Int($1) } >> bit & mask
-    }
     if bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
       return (.png, big(16, 4), big(20, 4))
     }
     // No frame is larger than the screen.
-    if bytes.count > 13, bytes.starts(with: "GIF8".utf8) { return (.gif, little(6, 2), little(8, 2)) }
-    if bytes.count >= 30, bytes.starts(with: "RIFF".utf8), bytes[8..<15].elementsEqual("WEBPVP8".utf8) {
-      let mask = 0x3FFF
-      switch Unicode.Scalar(bytes[15]) {
-      case "X": return (.webP, little(24, 3) + 1, little(27, 3) + 1)
-      case "L":
-        return (.webP, little(21, 2, mask) + 1, little(22, 3, from: 6, mask) + 1)
-      default: return (.webP, little(26, 2, mask), little(28, 2, mask))
-      }
+    if bytes.count > 13, bytes.starts(with: "GIF8".utf8) {
+      return (.gif, Int(bytes[6]) | Int(bytes[7]) << 8, Int(bytes[8]) | Int(bytes[9]) << 8)
     }
     var index = bytes.starts(with: [0xFF, 0xD8]) ? 2 : bytes.count
     while index + 8 < bytes.count, bytes[index] == 0xFF {

@@ -496,24 +496,13 @@ struct PicturePreviewTests {
     #expect(!isShown(gif(0, 1)) && !isShown(Array("GIF89a".utf8)))
   }
 
-  private static func webP(_ kind: Character, _ fields: [UInt8]) -> [UInt8] {
-    Array("RIFF0000WEBPVP8\(kind)0000".utf8) + fields
-  }
-
-  /// What no terminal shows is described in words.
   @Test func headers() throws {
     func size(_ bytes: [UInt8]) -> [Int]? { PicturePreview.header(bytes).map { [$0.width, $0.height] } }
     #expect(size(Self.png(3, 4)) == [3, 4] && size(Self.jpeg(4032, 3024)) == [4032, 3024])
-    #expect(size(Self.webP("X", [0, 0, 0, 0, 0x0F, 0x10, 0, 0xFF, 0x0B, 0])) == [4112, 3072])
-    // 14 bits each, less one.
-    #expect(size(Self.webP("L", [0x2F, 0xBF, 0x8F, 0xBB, 0x02, 0, 0, 0, 0, 0])) == [4032, 2799])
-    #expect(size(Self.webP(" ", [0, 0, 0, 0x9D, 1, 0x2A, 0xC0, 0x4F, 0xD0, 0x0B])) == [4032, 3024])
-    #expect(size(Array("RIFF0000WAVEfmt ".utf8) + [UInt8](repeating: 0, count: 20)) == nil)
-    for bytes in [Self.png(), Self.jpeg(1, 1).dropLast(), Self.webP("X", [UInt8](repeating: 9, count: 10))] {
+    #expect(size(Array("RIFF0000WEBPVP8X0000".utf8) + [UInt8](repeating: 0, count: 20)) == nil)
+    for bytes in [Self.png(), Self.jpeg(1, 1).dropLast()] {
       for count in bytes.indices { #expect(size(Array(bytes[..<count])) == nil, "\(count)") }
     }
-    #expect(PicturePreview.header(Self.webP("L", [UInt8](repeating: 0, count: 10)))?.format.rawValue == "WebP")
-    #expect(PicturePreview.text(Self.webP("X", [UInt8](repeating: 0, count: 10)), .iTerm) == nil)
     #expect(PicturePreview.text(Self.png(more: 2 << 20), .kitty)?.utf8.count ?? 0 > 2 << 20)
   }
 
