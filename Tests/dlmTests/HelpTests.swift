@@ -145,7 +145,7 @@ struct HelpTests {
     #expect(
       wrong.errorText.hasPrefix("dlm: --list-format: \"csvv\" is not a value for it; use apt,"), "\(wrong.errorText)")
     let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
-      path: "../../Sources/dlm/Messages/HelpText.swift")
+      path: "../../Sources/dlm/Messages/OptionHint.swift")
     let lines = try String(contentsOf: path.standardizedFileURL, encoding: .utf8).split(separator: "\n")
       .filter { $0.hasPrefix("    -") }
     #expect(lines.count > 20)
