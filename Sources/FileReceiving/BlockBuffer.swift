@@ -1,7 +1,7 @@
 import DownloadModel
 import Glibc
 
-/// Gathers what arrives (libcurl delivers at most 16 KiB at a time), because a long write costs half as much a byte.
+/// Buffers received bytes, because a long write costs half as much per byte. libcurl delivers at most 16 KiB at a time.
 struct BlockBuffer {
   /// Blocks end at multiples of this in the file. A SIGKILL loses at most one block of a segment.
   static let length = 256 * 1024
@@ -10,8 +10,8 @@ struct BlockBuffer {
 
   var count: Int { bytes.count }
 
-  /// Takes as much as fits before the block's end, and returns how many bytes that are.
-  /// - Parameter offset: of the first of these bytes in the file, just behind the buffered ones.
+  /// Buffers as many bytes as fit before the block's end, and returns their number.
+  /// - Parameter offset: of the first of these bytes in the file, directly after the buffered ones.
   mutating func take(_ piece: UnsafeRawBufferPointer, at offset: Int64) -> Int {
     let taken = min(Self.length - Int(offset % Int64(Self.length)), piece.count)
     if bytes.isEmpty { bytes.reserveCapacity(Self.length) }

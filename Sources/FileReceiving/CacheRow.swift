@@ -1,34 +1,34 @@
 package import DownloadModel
 
-/// A file that dlm wrote, as it was when it was finished.
+/// A file that dlm wrote, in the state in which it finished.
 ///
-/// Its fields are behind a reference and are copied on change: it is large, and every async function that handles it
-/// would otherwise reserve that much for each file.
+/// The fields are behind a reference and are copied on change. They are large, and every async function that handles a
+/// row would otherwise reserve that much memory per file.
 package struct CacheRow: Equatable {
   package struct Fields: Equatable {
     package var key: RowKey
     package var name: String
-    /// Before the list's number or a conflict changed it.
+    /// The name before the list's number or a conflict changed it.
     package var wanted: String
     package var identity: FileIdentity
-    /// Empty where the answer may not be reused (`no-store`), or where nothing proved that the body was whole.
+    /// Empty if the answer may not be reused (`no-store`), or if nothing proved that the body was complete.
     package var validator: Validator
-    /// Seconds since 1970 at which the request was sent whose answer last vouched for it (RFC 9111 §4.2.3).
+    /// Seconds since 1970 at which the last request was sent whose answer confirmed the file (RFC 9111 §4.2.3).
     package var fetchedAt: Int64
-    /// Seconds since 1970 at which it last answered a request.
+    /// Seconds since 1970 at which the file was last used for a request.
     package var usedAt: Int64
-    /// Status of the answer that brought it; nil where none did.
+    /// Status of the answer that the bytes are from; `nil` if unknown.
     package var status: Int?
     package var freshness: FreshnessFields
-    /// Under which it was received, or last confirmed.
+    /// The mark under which the file was received or last confirmed.
     package var trust: TrustMark
-    /// `EffectiveURL` of the resource that answered, where redirects led to another one.
+    /// `EffectiveURL` of the resource that answered; `nil` without redirects.
     package var effectiveURL: String?
-    /// `RequestFingerprint.selection`; nil for nothing.
+    /// `RequestFingerprint.selection`; `nil` if the answer depends on nothing else.
     package var selection: String?
-    /// What proves the file: `algorithm:hex`, nil for its length, or the name of a lesser proof.
+    /// What proved the file: `algorithm:hex`, `nil` for its length, or the name of another `Proof`.
     package var digest: String?
-    /// SHA-256 of an entry of the store that is the user's file as well (`StoreKind.link`).
+    /// SHA-256 of a store entry that is also the user's file (`StoreKind.link`).
     package var sum: String?
   }
 
@@ -38,10 +38,10 @@ package struct CacheRow: Equatable {
   }
 
   private var box: Box
-  /// Known only once the file has its name.
+  /// Known only after the file has its name.
   package var changed: ChangeTime
 
-  /// A pebibyte at most, and times up to the year 36812: a damaged row must not stop a calculation.
+  /// At most a pebibyte, and times up to the year 36812: a damaged row must not overflow a calculation.
   package static let sizes: ClosedRange<Int64> = 0...(1 << 50)
   private static func time(_ seconds: Int64) -> Int64 { min(max(seconds, 0), 1 << 40) }
 
@@ -62,7 +62,7 @@ package struct CacheRow: Equatable {
         effectiveURL: effectiveURL, selection: selection, digest: digest, sum: sum))
   }
 
-  // Each spelled out, since a key path from another room is walked at each use.
+  // Spelled out, because a key path from another module is walked on each access.
   package var key: RowKey { box.fields.key }
   package var name: String { box.fields.name }
   package var wanted: String { box.fields.wanted }
@@ -78,12 +78,12 @@ package struct CacheRow: Equatable {
   package var digest: String? { box.fields.digest }
   package var sum: String? { box.fields.sum }
 
-  /// All of them, without a copy of each.
+  /// Reads several fields without copying each.
   package func read<Value, Failure>(_ body: (borrowing Fields) throws(Failure) -> Value) throws(Failure) -> Value {
     try body(box.fields)
   }
 
-  /// For changes, each of which copies them all: `change` makes several with one copy.
+  /// For changes. Each assignment copies all fields; `change` makes several changes with one copy.
   package var fields: Fields {
     get { box.fields }
     set { box = Box(newValue) }
@@ -91,8 +91,8 @@ package struct CacheRow: Equatable {
 
   package mutating func change(_ change: (inout Fields) -> Void) { change(&fields) }
 
-  /// Whether this is the file that a request for the same address wants: the one of that name, however it came to it,
-  /// or the one that was renamed from it.
+  /// Whether a request for the same URL wants this file: the keys are equal, or the file has the wanted name in the
+  /// same folder.
   package func isFile(named name: @autoclosure () -> String, of key: RowKey) -> Bool {
     self.key == key || hasName(name(), in: key)
   }
@@ -101,7 +101,7 @@ package struct CacheRow: Equatable {
     self.key.isUsers && FileNaming.areSame(self.name, name) && FileNaming.areSame(self.key.directory, key.directory)
   }
 
-  /// This row in the place of one of the same file, whichever request that was for.
+  /// This row under the key and wanted name of an older row of the same file.
   func keeping(_ old: CacheRow) -> CacheRow {
     guard old.key != key else { return self }
     var row = self
@@ -122,7 +122,7 @@ package struct CacheRow: Equatable {
   package var path: String { key.directory == "/" ? "/" + name : key.directory + "/" + name }
 
   /// The row after a 304, whose fields replace those of the stored answer (RFC 9111 §4.3.4). `askedAt` is when the
-  /// request was sent, in seconds since 1970; `digest` is what was compared.
+  /// request was sent, in seconds since 1970; `digest` is the checksum that was compared.
   package func renewed(by head: ResponseHead, askedAt: Int64, digest: ContentDigest?) -> CacheRow {
     let fields = FreshnessFields(head)
     let theirs = Validator(head)
@@ -143,7 +143,7 @@ package struct CacheRow: Equatable {
     return row
   }
 
-  /// For a file whose bytes proved wrong: it answers nothing any more, and is dlm's own to replace.
+  /// The row of a file whose bytes are wrong: it answers no request, and dlm may replace the file.
   package var discredited: CacheRow {
     var row = self
     row.fields.validator = Validator()
@@ -154,7 +154,7 @@ package struct CacheRow: Equatable {
 
   package var proof: Proof { digest.map { Proof(rawValue: $0) ?? .digest } ?? .length }
 
-  /// What is kept of a proof.
+  /// The stored form of a proof.
   static func digest(_ proof: Proof, _ checksum: ContentDigest?) -> String? {
     switch proof {
     case .nothing, .framing: proof.rawValue
@@ -163,34 +163,34 @@ package struct CacheRow: Equatable {
     }
   }
 
-  /// `algorithm:hex`, once something but its pieces has proved it.
+  /// `algorithm:hex`; `nil` unless a checksum of the whole file proved it.
   package var checksum: String? { digest.flatMap { Proof(rawValue: $0) == nil ? $0 : nil } }
 
   /// Whether a use is worth a write: at most once a day.
   package func isUsedAgain(at now: Int64) -> Bool { abs(now - usedAt) >= 86_400 }
 
-  /// Whether it can answer a later request: its server can be asked about it, or named a lifetime.
+  /// Whether the file can answer a later request: it has a validator or a lifetime.
   package var mayAnswer: Bool { !validator.isEmpty || freshness.namesLifetime }
 
-  /// Whether a file is the one that was written, untouched, and the user's (HTTP rule 44). What has a `sum` proves its
-  /// bytes when they are copied.
+  /// Whether a file is the one that was written, unchanged, and owned by the user (HTTP rule 44). With a `sum`, the
+  /// bytes are checked when they are copied.
   package func isIntact(_ file: StandingFile?) -> Bool {
     guard let file, isOwn(file) else { return false }
     return sum != nil || changed.isThat(of: file)
   }
 
-  /// Whether a file is of the version that was written, whoever owns it by now.
+  /// Whether a file is unchanged since it was written, whichever user owns it now.
   func describes(_ file: StandingFile) -> Bool { file.identity == identity && changed.isThat(of: file) }
 
-  /// The same, though its names or permissions may have changed: it is still dlm's to replace.
+  /// Whether a file is still dlm's to replace. Its names or permissions may have changed.
   package func isOwn(_ file: StandingFile) -> Bool { file.isUsers && file.identity == identity }
 
   package var isIntact: Bool { isIntact(StandingFile.of(path: path)) }
 
-  /// Through the open folder if it is that: the kernel finds the file in half the time.
+  /// Uses the open folder if the file is in it: the kernel then finds the file in half the time.
   package func isIntact(in directory: OutputDirectory) -> Bool {
     guard key.directory == directory.canonicalPath else { return isIntact }
-    // A file that cannot be examined is not known.
+    // A file that cannot be examined counts as changed.
     return isIntact(try? directory.folder.standing(name))
   }
 

@@ -2,15 +2,16 @@ package import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// One file that is being downloaded, as scheduler and transfers see it: a lock around `Reception`, for which the
-/// loop's thread and a worker for slow disk work do not contend.
+/// One file that is being downloaded, as the scheduler and its transfers see it: a lock around `Reception`. The loop's
+/// thread and the disk worker use it in turn, so they seldom contend for the lock.
 package final class FileDownload: DownloadTarget, FilledSegment {
   package let plan: DownloadPlan
   private let reception: Lock<Reception>
-  /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes may hold.
+  /// The number of requests that wait for this download. Outside the lock, which a thread that reads gigabytes may
+  /// hold.
   private let waitingCount = Atomic<Int>(0)
 
-  /// - Parameter resumes: false to leave alone what an earlier run has of the file.
+  /// - Parameter resumes: false to ignore a part that an earlier run left.
   package init(
     _ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil, resumes: Bool = true
   ) {
@@ -19,7 +20,7 @@ package final class FileDownload: DownloadTarget, FilledSegment {
     plan.rules.reader?.begin(self)
   }
 
-  /// Runs steps under the lock; their errors get the address.
+  /// Runs `body` under the lock, and adds the URL to its errors.
   func access<Value: Sendable>(
     _ body: (inout Reception) throws(DownloadError) -> Value
   ) throws(DownloadError) -> Value {
@@ -34,7 +35,7 @@ package final class FileDownload: DownloadTarget, FilledSegment {
     try reception.withLock { reception throws(Errno) in try reception.sameBytes(as: other) }
   }
 
-  // MARK: For a scheduler that fills several segments at once
+  // MARK: For a scheduler that fills several segments in parallel
 
   var download: FileDownload { self }
   var id: Int { Segment.first }
@@ -49,7 +50,7 @@ package final class FileDownload: DownloadTarget, FilledSegment {
     return taken.map { ($0, FurtherSegment(download: self, id: $0)) }
   }
 
-  /// Nil while another thread has the lock, because a frame does not wait for the disk.
+  /// `nil` while another thread holds the lock: drawing a frame does not wait for the disk.
   private var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
 
   package func ask(for size: RequestSize) { look { $0.ask(for: size) } }
@@ -62,17 +63,18 @@ package final class FileDownload: DownloadTarget, FilledSegment {
 
   // MARK: For the cache
 
-  /// How the last transfer ended, where it has ended.
+  /// How the last transfer ended; `nil` unless it has ended.
   package var finished: FinishedTransfer? {
     look { if case .finished(let finished) = $0.phase { finished } else { nil } }
   }
 
-  /// The final name as far as it is known, with the list's number.
+  /// The final name as far as it is known, including the list's number.
   package var finalName: String { plan.preferred(look { $0.finalName }) }
   package var verdict: DigestVerdict { look { $0.verdict } }
-  /// The head that was received last, and when it was asked for, in seconds since 1970.
+  /// `head` is that of the last answer with content, or of the 304 that confirmed the file. `askedAt` is when the last
+  /// request was sent, in seconds since 1970.
   package var answer: (head: ResponseHead?, askedAt: Int64) { look { ($0.head, $0.askedAt) } }
-  /// A file that was copied, and whose bytes did not have the checksum.
+  /// A copied file whose bytes did not match the checksum.
   package var doubted: CacheRow? { look { $0.doubted } }
   package var meter: TransferMeter { look { $0.meter } }
 
@@ -80,10 +82,11 @@ package final class FileDownload: DownloadTarget, FilledSegment {
 
   package func endClaim() { look { $0.endClaim() } }
 
-  /// Keeps the claim beyond this download (`ProcessClaims.release`); nil if there is none.
+  /// Keeps the claim beyond this download (`ProcessClaims.release`); `nil` without a claim.
   package func handOverClaim() -> Int? { look { $0.handOverClaim() } }
 
-  /// - Throws: `.wrongSize`, and then keeps nothing, for another length than its list declares.
+  /// - Throws: `.wrongSize` if the list declares another length, `.tooLarge` above the user's limit. Both discard the
+  ///   file.
   package func checkDeclaredSize() throws(DownloadError) {
     if plan.request.declaredSize == nil { return }
     try access { reception throws(DownloadError) in try reception.checkWhole() }
@@ -105,7 +108,7 @@ package final class FileDownload: DownloadTarget, FilledSegment {
     try access { reception throws(DownloadError) in try reception.abandon() }
   }
 
-  // MARK: Handing over to a request that waits
+  // MARK: Hand-over to a waiting request
 
   package var waiting: Int {
     get { waitingCount.load(ordering: .relaxed) }
@@ -120,9 +123,9 @@ package final class FileDownload: DownloadTarget, FilledSegment {
 extension Reception {
   func bytes(behind count: Int64) throws(DownloadError) -> [UInt8] {
     switch phase {
-    // Of which version the held bytes are is not known before they are compared.
+    // The version of the held bytes is unknown until they are compared.
     case .receiving(.range(_, _, .some)), .idle, .asked(.whole), .asked(.conditional), .answered: return []
-    // Also while it waits: if the rest does not continue these bytes, the file fails.
+    // Also while a request for the rest waits: if its answer does not continue these bytes, the file fails.
     case .asked(.rest), .receiving, .finished, .closed: break
     }
     let isProvedByItsEnd =

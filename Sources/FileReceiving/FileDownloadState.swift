@@ -2,7 +2,8 @@ package import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// How one file's download stands between its requests and their answers: events in, decisions out. No disk, no clock.
+/// The state of one file's download between its requests and answers. Takes events, returns decisions. No disk, no
+/// clock.
 ///
 ///     idle ──request──► asked ──answer──► receiving ──end──► finished
 ///       ▲                 │                   │                 │
@@ -21,10 +22,10 @@ package struct FileDownloadState: Equatable {
   }
 
   package enum Body: Equatable {
-    /// The whole file, up to this offset if the answer said so.
+    /// The whole file. `end` is its length; `nil` if unknown.
     case whole(end: Int64?)
-    /// The body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked for, behind so many
-    /// held bytes. `repeatedFrom` is the offset of its next byte while it repeats held bytes.
+    /// The body of a 206 (RFC 9110 §15.3.7), which may be shorter than the requested range. `after` is the number of
+    /// bytes held before. `repeatedFrom` is the offset of the next byte while the body repeats held bytes.
     case range(after: Int64, end: Int64, repeatedFrom: Int64?)
 
     var end: Int64? {
@@ -38,29 +39,29 @@ package struct FileDownloadState: Equatable {
   }
 
   package enum Answer: Equatable {
-    /// The held bytes are the whole file (416 with their length).
+    /// The held bytes are the complete file (416 with their length).
     case complete
-    /// The server vouched for the file on disk (304).
+    /// The server confirmed the file on disk (304).
     case unchanged
-    /// The answer says nothing about what is held: the next request goes without validators.
+    /// A 304 about another version or resource: the next request has no validators.
     case meaningless
-    /// What stands under the final name stays (`--on-conflict skip`).
+    /// The existing file under the final name stays (`--on-conflict skip`).
     case skipped
-    /// The error is thrown at the end, so that the short body of an error page is read and the connection kept.
+    /// The error is thrown at the end of the body, so that a short error page is read and the connection is kept.
     case rejected(DownloadError)
   }
 
-  /// What the next requests must not rely on, because an answer has shown it to be wrong.
+  /// Assumptions that an answer disproved. The next requests do not rely on them.
   package struct Doubts: OptionSet {
     package init(rawValue: Int) { self.rawValue = rawValue }
     package let rawValue: Int
     /// The server answers If-Range with the whole file of the same version.
     static let ifRange = Doubts(rawValue: 1)
-    /// What is known of a finished file: it is gone, or a 304 was not about it.
+    /// The stored version of a finished file: the file no longer exists, or a 304 was not about it.
     package static let knownVersion = Doubts(rawValue: 2)
-    /// Caches on the way: the bytes that came did not have the checksum.
+    /// Caches between dlm and the server: the received bytes did not match the checksum.
     static let caches = Doubts(rawValue: 4)
-    /// An end marked only by the closing connection: the server is asked once for bytes after it.
+    /// An end marked only by the closing connection: the server is asked once for the bytes after it.
     static let end = Doubts(rawValue: 8)
   }
 
@@ -87,7 +88,7 @@ package struct FileDownloadState: Equatable {
   // MARK: The answer
 
   /// - Parameter now: seconds since 1970.
-  /// - Throws: `.cancelled` where none was asked for; a temporary failure, so that a retry sees its Retry-After.
+  /// - Throws: `.cancelled` if no request is open; a temporary failure, so that a retry sees its Retry-After.
   mutating func answer(
     _ head: ResponseHead, held: HeldPart, known: KnownVersion?, isProvable: Bool = false, now: Int64
   ) throws(DownloadError) -> ResumeDecision {
@@ -108,7 +109,7 @@ package struct FileDownloadState: Equatable {
 
   mutating func receive(_ body: Body) { phase = .receiving(body) }
 
-  /// The body will not be written, for a reason of dlm's own.
+  /// Skips the body of an answer that was accepted at first.
   mutating func refuse(_ answer: Answer) { phase = .answered(answer) }
 
   /// Offset of the body's next byte while it repeats held bytes.
@@ -121,13 +122,14 @@ package struct FileDownloadState: Equatable {
     phase = .receiving(.range(after: before, end: end, repeatedFrom: offset < held ? offset : nil))
   }
 
-  /// The transfer that repeated held bytes is over, or they are given up.
+  /// Call it when the transfer that repeated held bytes ends, or when those bytes are dropped.
   mutating func stopRepeating() { hasRepeated(upTo: 0, of: 0) }
 
   // MARK: The end
 
-  /// Judges the end of the first transfer: lengths first, then what the end itself proves (HTTP rules 6 and 24).
-  /// - Throws: `.badResponse` without an answer; `.shortBody`; the error for which the answer was rejected.
+  /// Judges the end of the first transfer: lengths first, then the proof that the end itself gives
+  /// (HTTP rules 6 and 24).
+  /// - Throws: `.cancelled` if closed; `.badResponse` without an answer; `.shortBody`; the error of a rejected answer.
   mutating func end(
     length: Int64, total: Int64?, proof: Proof, isSplit: Bool, mayAskBehind: Bool
   ) throws(DownloadError) -> FinishedTransfer {
@@ -158,11 +160,11 @@ package struct FileDownloadState: Equatable {
     let hasGrown = length > body.heldBefore
     if isSplit {
       if length == total { return .whole(.length) }
-      // Without one more byte, the answer was of no use.
+      // An answer that added no byte made no progress.
       guard hasGrown else { throw short(length, of: total) }
       return .partly
     }
-    // A range that ends before the file does: nothing says yet that the file is complete.
+    // The range ended before the file did: another request must follow.
     if case .range(_, length, _) = body, length != total, hasGrown { return .partly }
     if let expected = total ?? body.end, length != expected { throw short(length, of: expected) }
     return .whole(total == nil ? proof : .length)
@@ -172,12 +174,12 @@ package struct FileDownloadState: Equatable {
     DownloadError(.shortBody, "\(length) of \(expected ?? 0) bytes", "receiving", isTransient: true)
   }
 
-  /// The held bytes cannot be continued. Temporary: another request will do, without a message.
+  /// The held bytes cannot be continued. Temporary, because another request can succeed.
   static func again(_ why: String) -> DownloadError {
     DownloadError(.range, why, "resuming", isTransient: true)
   }
 
-  // MARK: Another request, or none
+  // MARK: Starting over and closing
 
   mutating func startAgain(without doubt: Doubts) throws(DownloadError) {
     guard !isClosed else { throw .cancelled }

@@ -2,7 +2,7 @@ import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// A segment of a download, as the transfer that fills it sees it.
+/// A segment of a download, as its transfer sees it.
 protocol FilledSegment: SegmentTarget {
   var download: FileDownload { get }
   var id: Int { get }

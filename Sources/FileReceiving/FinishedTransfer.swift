@@ -2,10 +2,10 @@ package import DownloadModel
 import Synchronization
 
 package enum FinishedTransfer: Equatable {
-  /// The file is whole, as far as this proves it, and waits for its final name.
+  /// The file is complete, as far as this proof goes, and waits for its final name.
   case whole(Proof)
-  /// Another request must follow: after a shorter range than was asked for (RFC 9110 §14.2 allows it), after an answer
-  /// that says nothing about what is held, or to check an end without a length.
+  /// Another request must follow: after a range shorter than requested (RFC 9110 §14.2 allows it), after a 304 that was
+  /// not about the known file, or to check an end without a length.
   case partly
   case unchanged
   case skipped

@@ -14,11 +14,11 @@ package struct FreshnessFields: Equatable {
     self.vary = vary
   }
 
-  /// Takes over the fields that a 304 renews (RFC 9111 §3.2).
+  /// Replaces the fields that a 304 renews (RFC 9111 §3.2).
   mutating func update(_ newer: FreshnessFields) {
     cacheControl = newer.cacheControl ?? cacheControl
     expires = newer.expires ?? expires
-    // A 304 without an age is as old as its Date says.
+    // The stored Age does not apply to the 304: without an Age of its own, its Date gives the age.
     age = newer.age
     vary = newer.vary ?? vary
   }

@@ -1,22 +1,22 @@
 import DownloadModel
 
-/// What the index knows about one request.
+/// The index's files for one request.
 package final class KnownFiles: Sendable {
-  /// The file that this address has here under the wanted name, or was given another name instead, intact.
+  /// This URL's intact file in this folder, under the wanted name or under another that it got instead.
   package let own: CacheRow?
-  /// The same address's file elsewhere, intact and worth asking the server about.
+  /// The same URL's file under another key, intact and worth a conditional request.
   package let elsewhere: CacheRow?
-  /// What each is worth to this request.
+  /// How this request may reuse each of the two.
   package let ownReuse: Reuse
   package let elsewhereReuse: Reuse
   package let ownership: DownloadPlan.Ownership
 
-  /// The answers of a first run and of a run without an index.
+  /// The values for an index that was empty at the start, and for a run without an index.
   package static let notAsked = KnownFiles(.unknown)
   package static let nothing = KnownFiles(.known(nil))
 
   package var isNothing: Bool { own == nil && elsewhere == nil }
-  /// The file that this address has here, intact or not.
+  /// This URL's file in this folder, intact or not.
   package var written: CacheRow? { if case .known(let row) = ownership { row } else { nil } }
 
   package init(

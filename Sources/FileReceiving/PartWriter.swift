@@ -5,9 +5,10 @@ import SystemPackage
 /// The bytes of a file on their way through buffers into the staged file, and the metadata that describes them.
 struct PartWriter: ~Copyable {
   private let plan: DownloadPlan
-  /// Which version the bytes are of. Their number is in `segments`.
+  /// The version of the bytes. Their number is in `segments`.
   private(set) var version = HeldPart()
-  /// The final name as far as it is known, without the list's number: a later answer (416) may not repeat it.
+  /// The final name as far as it is known, without the list's number. Kept, because a later answer (416) may not repeat
+  /// it.
   var name: String
   var segments = SegmentMap()
   private var staged: StagedFile?
@@ -19,7 +20,7 @@ struct PartWriter: ~Copyable {
 
   /// A body of at most this length gets no metadata before it has taken two seconds: after a SIGKILL it starts over.
   static let worthMetadata: Int64 = 1 << 20
-  /// The same for a body whose length is unknown. Pages made on the fly are mostly shorter.
+  /// The same for a body of unknown length. Dynamic pages are mostly shorter.
   private static let worthMetadataUnmeasured: Int64 = 1 << 16
 
   init(_ plan: DownloadPlan) {
@@ -40,10 +41,10 @@ struct PartWriter: ~Copyable {
   var isNamed: Bool { look { $0.isNamed } == true }
   var isOpen: Bool { look { $0.descriptor.isOpen } == true }
 
-  /// What the staged file says: a value that cannot be copied cannot be looked at with `?.`.
   /// The finished file that a killed run left under both names.
   var finished: FileIdentity? { look { $0.finished } ?? nil }
 
+  /// Reads the staged file. `?.` does not work on a noncopyable value.
   func look<Value, Failure: Error>(_ body: (borrowing StagedFile) throws(Failure) -> Value) throws(Failure) -> Value? {
     switch staged {
     case .some(let file): try body(file)
@@ -51,29 +52,29 @@ struct PartWriter: ~Copyable {
     }
   }
 
-  // MARK: Whose bytes
+  // MARK: Version of the bytes
 
   mutating func stage(resumes: Bool) throws(DownloadError) {
     let opened = try StagedFile(
       in: plan.directory, for: plan.rowKey.address, base: plan.nameByAddress,
       number: plan.request.nameNumber, resumes: resumes)
-    // What may not be continued stays as it is until an answer takes its place.
+    // A part that may not be continued stays until an answer replaces it.
     if let metadata = opened.found, case let held = metadata.held(length: opened.foundLength),
       case let isProvable = plan.isProvable(named: metadata.name, total: held.total),
       held.mayBeContinued(under: plan.trust, isProvable: isProvable), isProvable || !plan.leftTLS(held)
     {
       version = held
       segments = metadata.segments(length: opened.foundLength) ?? SegmentMap(length: held.length, total: held.total)
-      // What the user calls it goes before what a server called it.
+      // The user's name takes precedence over a server's.
       if plan.rules.useContentDisposition, plan.request.outputName == nil { name = metadata.name }
     }
     staged = consume opened
   }
 
-  /// Drops the held bytes: before new metadata is written, which must never describe bytes of another version.
+  /// Drops the held bytes. Call it before new metadata is written, which must never describe bytes of another version.
   mutating func giveUp() throws(DownloadError) {
     space.giveBack()
-    // The part on disk may be longer than what is trusted of it.
+    // The part on disk may be longer than the bytes that are trusted.
     if segments.length > 0 || (staged?.foundLength ?? 0) > 0 { try staged?.empty() }
     segments.startOver()
     version = HeldPart()
@@ -83,7 +84,7 @@ struct PartWriter: ~Copyable {
     digest = DigestCheck(nil)
   }
 
-  /// Makes wrong bytes of a whole file missing ones.
+  /// Marks wrong bytes of a complete file as missing.
   mutating func drop(_ ranges: [Range<Int64>]) throws(DownloadError) {
     segments.drop(ranges)
     digest = DigestCheck(digest.expected)
@@ -99,7 +100,7 @@ struct PartWriter: ~Copyable {
   mutating func open(needing space: Int64?) throws(DownloadError) {
     try reserve(space)
     if !isOpen { try staged?.open() }
-    // A part that is named already has metadata, which must describe the version whose bytes come now.
+    // A part with a name has metadata, which must describe the version that is received now.
     if isNamed || space.map({ $0 > Self.worthMetadata }) == true { try writeMetadata() }
   }
 
@@ -107,20 +108,21 @@ struct PartWriter: ~Copyable {
     try space.begin(needed, for: name, in: plan.directory)
   }
 
-  /// - Parameter head: of an answer that may be another address's; the whole is then known by that one.
+  /// - Parameter head: of an answer that may come from another source, whose validator the file then takes; `nil`
+  ///   without mirrors.
   mutating func go(on trust: RequestTrust, from head: ResponseHead?) throws(DownloadError) {
     let before = version
     if let head, head.effectiveName != version.effectiveURL {
       version.validator = Validator(head)
       version.effectiveURL = head.effectiveName
     }
-    // Bytes that a list steered stay that, whoever sends the rest.
+    // Bytes that a list steered stay marked so, whichever source sends the rest.
     if !version.trust.isSteered { version.trust = trust[version.effectiveURL] }
-    // Before a byte of this run's stands among those that were received otherwise.
+    // Before this run writes a byte beside bytes that were received under other conditions.
     if version != before { try writeMetadata() }
   }
 
-  /// What a body of unknown length needs: space on the disk, and metadata once it is long enough.
+  /// Reserves disk space for a body of unknown length, and writes metadata once it is long enough.
   mutating func growUnmeasured(to position: Int64) throws(DownloadError) {
     let rest = version.isDecoded ? SpaceReservation.reserve : 0
     try space.grow(to: position, for: name, in: plan.directory, leaving: rest)
@@ -137,7 +139,7 @@ struct PartWriter: ~Copyable {
 
   // MARK: Bytes
 
-  /// - Parameter isShort: whether the body is so short that it is written at once: a short file is one write.
+  /// - Parameter isShort: true to write the bytes at once if the buffer is empty. A short file is then one write.
   mutating func append(_ bytes: UnsafeRawBufferPointer, to id: Int, isShort: Bool) throws(DownloadError) {
     if isShort, buffer.count == 0 {
       segments.receive(bytes.count, for: id)
@@ -152,7 +154,7 @@ struct PartWriter: ~Copyable {
     }
   }
 
-  /// Counts bytes of a further segment, and saves all of these so often that a SIGKILL loses little.
+  /// Counts received bytes of further segments. Saves all of these often enough that a SIGKILL loses little.
   mutating func tend(_ count: Int) throws(DownloadError) {
     guard metadataPace.received(Int64(count), ofFileOf: segments.total ?? 0) else { return }
     for id in segments.further { try flush(id) }
@@ -165,7 +167,7 @@ struct PartWriter: ~Copyable {
 
   mutating func flush(_ id: Int) throws(DownloadError) {
     guard let segment = segments[id], segment.received > segment.written else { return }
-    // Moved out meanwhile, because `put` changes the rest of this value.
+    // Moved out during the call, because `put` changes the rest of this value.
     var waiting = BlockBuffer()
     withBuffer(of: id) { swap(&waiting, &$0) }
     defer { withBuffer(of: id) { swap(&waiting, &$0) } }
@@ -177,7 +179,7 @@ struct PartWriter: ~Copyable {
     var offset = start
     var failure: Errno?
     do { try staged?.descriptor.write(bytes, at: &offset) } catch { failure = error }
-    // Also after a failure: bytes that reached the disk are good.
+    // Also after a failure: the bytes that reached the disk are valid.
     segments.write(id, to: offset)
     space.use(offset - start)
     if id == Segment.first {
@@ -186,7 +188,7 @@ struct PartWriter: ~Copyable {
     if let failure {
       segments.dropBuffered(of: id)
       let rest = Int64(bytes.count) - (offset - start)
-      // Nothing of a decoded body is kept, so the disk will not stay full.
+      // No byte of a decoded body is kept, so the disk will not stay full.
       if version.isDecoded, failure == .noSpace {
         throw plan.directory.full(name, "it does not fit once decoded", needed: rest)
       }
@@ -205,11 +207,11 @@ struct PartWriter: ~Copyable {
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
     guard segments.total != nil, version.validator.ifRange != nil else { return nil }
     try flush(Segment.first)
-    // The metadata lists the start of the file first, so there must be one.
+    // The metadata lists the start of the file first, so the start must not be empty.
     guard segments.length > 0 else { return nil }
     let wasSplit = segments.isSplit
     guard let taken = segments.take(id, from: offset) else { return nil }
-    // Before a byte is written behind the start: otherwise the file's length on disk would claim the gap as well.
+    // Before a byte is written after a gap: otherwise the file's length on disk would claim the gap too.
     if !wasSplit { try writeMetadata() }
     return taken
   }
@@ -219,7 +221,7 @@ struct PartWriter: ~Copyable {
       try file.copy(source, mayClone: plan.directory.mayClone)
     }
     guard copied == source.identity.size else {
-      // What was copied of it must not stand behind a shorter body of the server's.
+      // Copied bytes must not remain after a shorter body from the server.
       try staged?.empty()
       return false
     }
@@ -230,13 +232,13 @@ struct PartWriter: ~Copyable {
   // MARK: Checksum
 
   mutating func compare(with expected: ContentDigest?) {
-    // The bytes of a part that this run wrote are hashed already.
+    // With the same checksum, the bytes that this run wrote are already hashed.
     if digest.expected != expected { digest = DigestCheck(expected) }
   }
 
   var comparedDigest: ContentDigest? { digest.expected }
 
-  /// Nil where nothing was compared.
+  /// `nil` without an expected checksum.
   var verdict: DigestVerdict? { digest.verdict(of: segments.length) }
 
   // MARK: The file
@@ -251,14 +253,14 @@ struct PartWriter: ~Copyable {
   }
 
   mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
-    // Only a rename replaces.
+    // Only a rename replaces a file, and a rename needs a named part.
     if replacing, !isNamed { try writeMetadata() }
     return try staged?.commit(as: name, replacing: replacing)
   }
 
   mutating func discard() throws(DownloadError) { try staged?.discard() }
 
-  /// Keeps the part under its visible name if it can be resumed, and nothing else; returns how many bytes that are.
+  /// Keeps the part under its visible name if it can be resumed, otherwise nothing. Returns the number of kept bytes.
   mutating func leave() throws(DownloadError) -> Int64 {
     guard isOpen else { return 0 }
     if written == 0 {
@@ -270,7 +272,7 @@ struct PartWriter: ~Copyable {
     return isNamed ? written : 0
   }
 
-  /// Gives a part its name. One that could not be resumed is not worth a name; one that has its name keeps it.
+  /// Names the part if it can be resumed. A part that has its name keeps it.
   mutating func save() throws(DownloadError) {
     guard written > 0, !isNamed, TransferPlan.make(held: held, ifRangeIsRefused: false, known: nil).asked != .whole
     else { return }
@@ -279,7 +281,7 @@ struct PartWriter: ~Copyable {
 
   mutating func release() { staged?.release() }
 
-  /// Reads what a closed download has left for its next attempt.
+  /// Reads what a closed download left for the next attempt.
   func readLeft(_ size: Int, at offset: Int64) throws(DownloadError) -> [UInt8] {
     let name = look { $0.names.part } ?? name
     do { return try plan.directory.folder.open(name, O_RDONLY).read(size, at: offset) } catch {

@@ -1,28 +1,28 @@
 package import DownloadModel
 
-/// What every file of a run must meet, and how it gets its name. Each of its Bools is an option of the user's.
+/// The requirements that every file of a run must meet, and the rules for its name. Each Bool is a user's option.
 package struct ReceivingRules: Sendable {
-  /// Nil for `fail` where the user or the list gives the name, otherwise `rename`.
+  /// `nil` for `fail` if the user or the list gives the name, otherwise for `rename`.
   package var conflictPolicy: ConflictPolicy?
   /// Whether a server may choose a file's name (RFC 6266).
   package var useContentDisposition = true
-  /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
+  /// The numbers for names that occur in the list more than once; `nil` for requests without a list.
   package var names: NameNumbers?
-  /// Checksums that files must meet, by name.
+  /// The checksums that files must match, by name.
   package var checksums: ChecksumList?
   package var requiredProof = Proof.nothing
   package var expectedTypes: ExpectedTypes?
-  /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
+  /// The greatest file size in bytes (`--max-filesize`); `nil` for no limit.
   package var maxSize: Int64?
-  /// Fetch even what is known to be unchanged.
+  /// Download files even if they are known to be unchanged.
   package var refresh = false
-  /// Whether a large file may be filled by several transfers at a time.
+  /// Whether a large file may be downloaded in several segments in parallel.
   package var splits = true
   /// Whether files get the server's Last-Modified (`--remote-time`).
   package var usesRemoteTime = false
-  /// Who reads the file while it comes; then nothing of it is kept.
+  /// Reads the file while it downloads; the file itself is not kept.
   package var reader: FileReader?
-  /// Told when bytes that a file has are dropped, as the server no longer continues them.
+  /// Called when held bytes are dropped because the server no longer continues them.
   package var onRestart: (@Sendable (DownloadRequest, RestartReason) -> Void)?
   /// Seconds since 1970: the wall clock, except in tests.
   package var now: @Sendable () -> Int64 = WallClock.seconds

@@ -1,17 +1,17 @@
 import DownloadModel
 import SystemPackage
 
-// Long because: all that an answer, its bytes and its end may do to one file stands here, in that order.
+// Long because: the effects of an answer, of its bytes and of its end on one file are here, in that order.
 
-/// One file between the server's answers and the disk: does what the pure rules of `FileDownloadState` and `SegmentMap`
-/// decide. `FileDownload` holds it under a lock, and adds the address to its errors.
+/// One file between the server's answers and the disk. Carries out the decisions of the pure rules in
+/// `FileDownloadState` and `SegmentMap`. `FileDownload` holds it under a lock, and adds the URL to its errors.
 struct Reception: ~Copyable {
   let plan: DownloadPlan
   private var state = FileDownloadState()
   private(set) var part: PartWriter
-  /// The head of the answer whose body is being written, or that completed the file without one.
+  /// The head of the answer whose body is written, or that completed the file without a body.
   private(set) var head: ResponseHead?
-  /// Seconds since 1970 at which the file was asked for last: the answer's age counts from here (RFC 9111 §4.2.3).
+  /// Seconds since 1970 at which the last request was sent: the answer's age counts from here (RFC 9111 §4.2.3).
   private(set) var askedAt: Int64 = 0
   private let resumes: Bool
   /// Body bytes that this run received for the file.
@@ -19,16 +19,16 @@ struct Reception: ~Copyable {
   /// Bytes of an earlier run that are still in use.
   private(set) var resumed: Int64 = 0
   private(set) var meter: TransferMeter
-  /// The file of which these bytes are a copy; nil where a server sent them.
+  /// The file of which these bytes are a copy; `nil` if a server sent them.
   private(set) var source: CacheRow?
-  /// A file that was copied, and whose bytes did not have the checksum.
+  /// A copied file whose bytes did not match the checksum.
   private(set) var doubted: CacheRow?
-  /// A transfer that goes on although the task that began it was cancelled.
+  /// A transfer that continues although the task that started it was cancelled.
   private var running: RunningTransfer?
-  /// Keeps other processes from the request.
+  /// Keeps other processes from downloading the same file.
   private var claim: ProcessClaims.Claim?
 
-  /// A body with less than this to come is not worth a second connection.
+  /// A body with fewer bytes left is not worth a second connection.
   static let worthSplitting: Int64 = 1 << 20
 
   init(_ plan: DownloadPlan, _ meter: TransferMeter, _ claim: consuming ProcessClaims.Claim?, resumes: Bool) {
@@ -58,7 +58,7 @@ struct Reception: ~Copyable {
     {
       return .page
     }
-    // One layer of several was taken off.
+    // Of several codings, one was removed.
     if part.version.isDecoded, part.version.encoding?.contains(",") != true { return .decoded }
     if part.version.encoding == nil { return nil }
     return head?.seenCoding == .absent ? .notCoded : .stillCoded
@@ -68,10 +68,10 @@ struct Reception: ~Copyable {
 
   // MARK: Asking
 
-  /// The request for what a segment still lacks; nil if it lacks nothing.
+  /// The request for the missing bytes of a segment; `nil` if none are missing.
   mutating func nextTransfer(for id: Int) throws(DownloadError) -> TransferRequest? {
     guard var request = id == Segment.first ? try firstTransfer() : try furtherTransfer(id) else { return nil }
-    // The file must be fetched anew: caches on the way shall ask the origin (RFC 9111 §5.2.1.4).
+    // The file must be downloaded again: caches must ask the origin (RFC 9111 §5.2.1.4).
     if state.doubts.contains(.caches) {
       request.headerLines.append("Cache-Control: no-cache")
     } else if let line = plan.shared.cacheControlLine {
@@ -82,13 +82,13 @@ struct Reception: ~Copyable {
 
   private mutating func firstTransfer() throws(DownloadError) -> TransferRequest? {
     askedAt = plan.rules.now()
-    // A download that was cancelled while it was verified, and handed on, is whole already.
+    // A download that was cancelled during verification, and handed over, is already complete.
     if case .finished(let finished) = state.phase, finished != .partly { return nil }
     try endFirst()
     if !part.isStaged {
       try part.stage(resumes: resumes)
       resumed = part.written
-      // Of these, what this run brought itself is no earlier run's.
+      // Bytes that an earlier attempt of this run received are not an earlier run's.
       if meter.position > 0, let earlier = meter.earlier {
         transferred = earlier.received
         resumed = min(resumed, earlier.resumed)
@@ -117,8 +117,8 @@ struct Reception: ~Copyable {
 
   private var isProvable: Bool { plan.isProvable(named: part.name, total: part.segments.total) }
 
-  /// Whether the held bytes are continued on the word of a digest alone: no server's validator can vouch for them,
-  /// because another of the file's sources sent them, or a node whose tags differ.
+  /// Whether only a digest will prove the continued bytes. No validator can: another source sent the held bytes, or a
+  /// node whose tags differ.
   private var isProvedByDigest: Bool {
     guard part.written > 0, isProvable else { return false }
     let request = plan.request
@@ -148,7 +148,7 @@ struct Reception: ~Copyable {
   mutating func accept(_ head: ResponseHead, for id: Int) throws(DownloadError) -> BodyDisposition {
     guard !state.isClosed else { throw .cancelled }
     var head = head
-    // What a mirror says is of the mirror, as behind a redirect (HTTP rule 9).
+    // A mirror's answer belongs to the mirror, as after a redirect (HTTP rule 9).
     if plan.request.isAtMirror { head.effectiveURL = head.effectiveURL ?? plan.request.source.key }
     if id != Segment.first { return try acceptFurther(head, id) }
     let held = part.held
@@ -178,7 +178,8 @@ struct Reception: ~Copyable {
     case .append: return .write
     case .answered(.rejected(let error)): throw error
     default:
-      // From a cache without the whole file, or a server without ranges after all: the next one would fare no better.
+      // The answer of a cache without the complete file, or of a server without ranges. A further request would fail
+      // too.
       part.segments.refuseFurther()
       throw DownloadError(.range, "it answers requests for a range with something else", "splitting")
     }
@@ -209,7 +210,7 @@ struct Reception: ~Copyable {
     if try standsAside() { return .drain }
     try plan.expectedTypes?.check(head)
     let coded = CodedBody.decide(head, name: part.name)
-    // The length that the server gave is that of the coded body.
+    // The server gave the length of the coded body.
     let total = coded == .decode ? nil : total
     try checkLength(total)
     try plan.refuse(plan.preferred(part.name), length: total)
@@ -229,7 +230,8 @@ struct Reception: ~Copyable {
 
   private mutating func begin(_ head: ResponseHead) -> BodyDisposition {
     part.segments.setFirst(taken: true)
-    // Other transfers may fetch segments if the server gives ranges and names the version (HTTP rules 5 and 8).
+    // Other transfers may download segments if the server supports ranges and identifies the version
+    // (HTTP rules 5 and 8).
     guard plan.rules.splits, let total = part.segments.total, total - position >= Self.worthSplitting,
       part.version.encoding == nil, part.version.validator.ifRange != nil, !part.segments.refusesFurther
     else { return .write }
@@ -238,7 +240,7 @@ struct Reception: ~Copyable {
   }
 
   /// - Parameter isWhole: false for a length that may still grow.
-  /// - Throws: `.wrongSize` for another length than the list declares, `.tooLarge` for more than the user allows.
+  /// - Throws: `.wrongSize` if the list declares another length, `.tooLarge` above the user's limit.
   private func checkLength(_ size: Int64?, isWhole: Bool = true) throws(DownloadError) {
     guard let size else { return }
     if let declared = plan.request.declaredSize, isWhole ? size != declared : size > declared {
@@ -249,7 +251,7 @@ struct Reception: ~Copyable {
     }
   }
 
-  /// Throws, and keeps nothing, if the whole file has another length than its list declares.
+  /// Checks the length of the complete file, and discards the file before it throws.
   mutating func checkWhole() throws(DownloadError) {
     do { try checkLength(length) } catch {
       try discard()
@@ -257,7 +259,8 @@ struct Reception: ~Copyable {
     }
   }
 
-  /// Whether the policy is to leave what stands under the final name (`--on-conflict skip`).
+  /// Whether the policy is to leave an existing file under the final name (`--on-conflict skip`). If so, skips the
+  /// body.
   private mutating func standsAside() throws(DownloadError) -> Bool {
     guard plan.conflictPolicy == .skip, try plan.fileToLeave(plan.preferred(part.name)) != nil else {
       return false
@@ -266,7 +269,7 @@ struct Reception: ~Copyable {
     return true
   }
 
-  /// - Returns: false if a checksum is required and there is none: then the body is not worth receiving.
+  /// - Returns: false if a checksum is required but unknown: then the body is not worth receiving.
   private mutating func expectDigest(_ head: ResponseHead) -> Bool {
     let expected = expectedDigest(head)
     part.compare(with: expected)
@@ -275,7 +278,8 @@ struct Reception: ~Copyable {
     return false
   }
 
-  /// The checksum to meet. An answer's digest is of the coded bytes (RFC 9530 §3), so it says nothing of decoded ones.
+  /// The expected checksum. An answer's digest is of the coded bytes (RFC 9530 §3), so it does not apply to decoded
+  /// ones.
   private func expectedDigest(_ head: ResponseHead?) -> ContentDigest? {
     let head = part.version.isDecoded ? nil : head
     return plan.expectedDigest(
@@ -291,7 +295,7 @@ struct Reception: ~Copyable {
     if id == Segment.first { return try writeFirst(bytes) }
     let limit = part.segments.end(of: id)
     let surplus = count(bytes, from: segment.received, upTo: limit)
-    // Another transfer has them, and counts them.
+    // Another transfer receives and counts these bytes.
     if surplus > 0 { meter.subtract(surplus) }
     let good = UnsafeRawBufferPointer(rebasing: bytes.dropLast(surplus))
     if !good.isEmpty { try part.append(good, to: id, isShort: false) }
@@ -307,7 +311,7 @@ struct Reception: ~Copyable {
     let isShared = limit != body.end
     let surplus = count(bytes, from: start, upTo: limit)
     if isShared, surplus > 0 { meter.subtract(surplus) }
-    // The good bytes are kept, whatever follows them (HTTP rule 6).
+    // The valid bytes are kept, even if more follow (HTTP rule 6).
     var good = UnsafeRawBufferPointer(rebasing: bytes.dropLast(surplus))
     if state.repeated != nil { good = try compareTail(good, at: start) }
     if !good.isEmpty {
@@ -319,7 +323,7 @@ struct Reception: ~Copyable {
     return isShared && (surplus > 0 || part.segments.isCutOff(Segment.first, at: limit)) ? .enough : .more
   }
 
-  /// Counts arrived bytes, and returns how many of them lie behind the end of what the transfer may write.
+  /// Counts received bytes. Returns how many of them exceed the range that the transfer may write.
   private mutating func count(_ bytes: UnsafeRawBufferPointer, from position: Int64, upTo end: Int64?) -> Int {
     meter.add(bytes.count)
     transferred += Int64(bytes.count)
@@ -327,7 +331,7 @@ struct Reception: ~Copyable {
     return max(0, bytes.count - Int(max(0, end - position)))
   }
 
-  /// Compares bytes with the last ones of the held part, and returns those that follow.
+  /// Compares bytes with the end of the held part, and returns the bytes that follow it.
   private mutating func compareTail(
     _ bytes: UnsafeRawBufferPointer, at position: Int64
   ) throws(DownloadError) -> UnsafeRawBufferPointer {
@@ -342,7 +346,8 @@ struct Reception: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
   }
 
-  /// What a body of unknown length needs. It cannot be resumed, so nothing is kept of one that is too long.
+  /// Checks the length of a growing body, and reserves its space if the length is unknown. Drops a body that is too
+  /// long.
   private mutating func lookAfterUnmeasured() throws(DownloadError) {
     do { try checkLength(position, isWhole: false) } catch {
       if plan.rules.reader == nil { try giveUpHeld() }
@@ -364,7 +369,7 @@ struct Reception: ~Copyable {
   mutating func refuseSegments() { part.segments.refuseFurther() }
 
   mutating func release(_ id: Int) throws(DownloadError) {
-    // A transfer that is kept for the next request goes on.
+    // A transfer that is kept for the next request continues.
     if id != Segment.first { try part.release(id) } else if running == nil { try endFirst() }
   }
 
@@ -376,7 +381,7 @@ struct Reception: ~Copyable {
 
   // MARK: The end
 
-  /// - Returns: whether all of the segment, or of the file, is there.
+  /// - Returns: whether the segment is complete; for the first one, whether the file needs no further request.
   mutating func finish(_ receipt: TransferReceipt, of id: Int) throws(DownloadError) -> Bool {
     guard id == Segment.first else {
       try part.flush(id)
@@ -392,22 +397,23 @@ struct Reception: ~Copyable {
     return finished != .partly
   }
 
-  /// Whether the server can tell that nothing follows, where only the closing connection ended the body (or an HTTP/2
-  /// stream, whose end libcurl 7.88 does not tell from a reset): one that supports ranges answers 416.
+  /// Whether a further request can check the end of the body. Needed if only the closing connection marked it, or the
+  /// end of an HTTP/2 stream, which libcurl 7.88 does not distinguish from a reset. A server that supports ranges then
+  /// answers 416.
   private var mayAskBehind: Bool {
     length > 0 && !part.version.isDecoded && part.version.validator.ifRange != nil
       && head?["accept-ranges"]?.lowercased() == "bytes"
   }
 
-  /// Makes the next request ask for the whole file, without what the last one relied on.
+  /// Drops the held bytes. The next request asks for the whole file, without the assumption that proved wrong.
   mutating func startAgain(without doubt: FileDownloadState.Doubts) throws(DownloadError) {
     try state.startAgain(without: doubt)
     try giveUpHeld()
-    // The part is not whole any more, so its metadata must not say that it is.
+    // The part is empty now, so its metadata must not list bytes.
     if part.isNamed { try part.writeMetadata() }
   }
 
-  /// - Parameter ranges: those that are wrong; empty for all.
+  /// - Parameter ranges: the wrong ones; empty if all bytes are wrong.
   mutating func startAgainAfterWrongBytes(in ranges: [Range<Int64>] = []) throws(DownloadError) {
     if !ranges.isEmpty, source == nil {
       try state.startAgain(without: .caches)
@@ -436,8 +442,8 @@ struct Reception: ~Copyable {
     try part.giveUp()
   }
 
-  /// Copies another file's content instead of receiving it. Blocks for as long as the disk needs.
-  /// - Returns: false if the source is not, or no longer, the file that the row describes.
+  /// Copies another file's content instead of downloading it. Blocks for as long as the disk needs.
+  /// - Returns: false if the source is not (or no longer) the file of the row.
   mutating func copy(_ source: CacheRow) throws(DownloadError) -> Bool {
     guard !state.isClosed else { throw .cancelled }
     try giveUpHeld()
@@ -455,10 +461,10 @@ struct Reception: ~Copyable {
     return true
   }
 
-  /// How the whole file compares with its checksum, as far as known without reading the file.
+  /// How the file compares with its checksum, as far as known without reading it.
   var verdict: DigestVerdict { part.verdict ?? expectedDigest(head).map { .unread($0) } ?? DigestVerdict.none }
 
-  /// The digest of the whole file, read from the disk. Blocks.
+  /// The digest of the file, read from the disk. Blocks.
   mutating func readDigest(_ expected: ContentDigest) throws(DownloadError) -> ContentDigest {
     let found = try part.withFile("reading") { file throws(Errno) in try file.digest(expected.algorithm) }
     guard let found = found ?? nil else { throw .cancelled }
@@ -468,7 +474,7 @@ struct Reception: ~Copyable {
 
   // MARK: Names on the disk
 
-  /// Gives the file its server's time (`--remote-time`).
+  /// Sets the file's time to the server's (`--remote-time`).
   func stamp() throws(DownloadError) {
     guard let time = remoteTime else { return }
     try part.withFile("setting the time of") { file throws(Errno) in try file.setModified(time) }
@@ -479,8 +485,9 @@ struct Reception: ~Copyable {
       ? RemoteTime.seconds(part.version.validator.lastModified, now: plan.rules.now()) : nil
   }
 
-  /// Compares the file with another of its length, which gets this one's time if they are the same. Blocks.
-  /// - Returns: the other as it is then; nil if their bytes differ.
+  /// Compares the file with another of the same length. If the bytes are equal, the other file gets the server's time.
+  /// Blocks.
+  /// - Returns: the other file as it is afterwards; `nil` if the bytes differ.
   func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
     let isSame = try part.look { file throws(Errno) in try file.descriptor.hasBytes(of: other, length: length) }
     guard isSame == true else { return nil }
@@ -504,7 +511,8 @@ struct Reception: ~Copyable {
     try part.discard()
   }
 
-  /// Ends a download that did not finish: what can be resumed keeps its visible name, and nothing else stays.
+  /// Ends a download that did not finish. A part that can be resumed keeps its visible name; everything else is
+  /// removed.
   mutating func abandon() throws(DownloadError) {
     guard !state.isClosed else { return }
     let isSkipped = state.isSkipped
@@ -512,7 +520,7 @@ struct Reception: ~Copyable {
     takeRunning()?.cancel()
     defer { part.release() }
     if part.isOpen {
-      // If the disk takes no more bytes, the part keeps what it has.
+      // If the disk is full, the part keeps the bytes that it has.
       try endFirst()
       for id in part.segments.further { try release(id) }
     }
@@ -528,7 +536,7 @@ struct Reception: ~Copyable {
 
   mutating func handOverClaim() -> Int? { claim?.handOver() }
 
-  /// The task of another request goes on with this download.
+  /// Another request's task continues this download, and its meter shows the progress.
   mutating func show(on meter: TransferMeter) {
     self.meter = meter
     meter.begin(at: position + part.segments.receivedFurther, total: part.segments.total)

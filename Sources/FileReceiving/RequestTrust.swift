@@ -1,13 +1,14 @@
 import DownloadModel
 
-/// The marks of a request: of its own address's answer, and of what redirects lead to, perhaps over TLS.
+/// The trust marks of a request: `own` for an answer of its own URL, `redirected` for one after redirects, which may
+/// lead from http to https.
 package struct RequestTrust: Equatable {
   static let usual = RequestTrust(own: .usual, redirected: .usual)
 
   package let own: TrustMark
   package let redirected: TrustMark
-  /// For a mirror's file that a digest of the user's proves: it is as good as the owner's. Nil if it is not, or needs
-  /// no such mark.
+  /// The mark of a mirror's file that a digest from the user proves: it is as good as the owner's. `nil` if it is not,
+  /// or needs no such mark.
   let proved: TrustMark?
 
   package init(own: TrustMark, redirected: TrustMark, proved: TrustMark? = nil) {
@@ -16,6 +17,6 @@ package struct RequestTrust: Equatable {
     self.proved = proved
   }
 
-  /// - Parameter effectiveURL: the resource that answered, where redirects led to another one.
+  /// - Parameter effectiveURL: the resource that answered; `nil` without redirects.
   package subscript(effectiveURL: String?) -> TrustMark { effectiveURL == nil ? own : redirected }
 }

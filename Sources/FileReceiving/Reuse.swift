@@ -1,10 +1,11 @@
-/// What a stored answer is worth to a request (HTTP rules 18, 29 and 30).
+/// How a request may reuse a stored answer (HTTP rules 18, 29 and 30).
 package enum Reuse: Equatable {
-  /// It was the answer to a request like this one: used while fresh, offline, copied, and continued.
+  /// The stored request equals this one: its answer is used while fresh, offline, as a copy, and to resume.
   case asOwn
-  /// It was the answer to a request with other credentials or selecting fields. A strong entity tag tells whether it is
-  /// this one's too, since it names one representation among all of the resource's.
+  /// The stored request had other credentials or selecting fields. A strong entity tag tells whether its answer is this
+  /// request's too, because the tag identifies one representation of the resource.
   case byStrongTag
-  /// It is from an unchecked server, and this run checks: a tag may be the forger's, too.
+  /// An unchecked server sent the answer and this run checks servers, or a list steered one of the two: a tag may be
+  /// forged.
   case never
 }

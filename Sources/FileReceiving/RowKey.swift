@@ -1,20 +1,20 @@
 package import DownloadModel
 
-/// The key of an index row: an address, as first requested into one folder, whatever the file's name.
+/// The key of an index row: a URL as first requested into one folder, whatever the file's name.
 package struct RowKey: Hashable {
-  /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule 30).
+  /// `Address.resource`. A new login, header line, certificate or signature makes no other file (HTTP rule 30).
   package var address: String { parts.address }
   /// Canonical path of the output folder.
   package var directory: String { parts.directory }
-  /// The name that the user chose; empty if the server or the address gave it.
+  /// The name that the user chose; empty if the server or the URL gave it.
   package var requested: String { parts.requested }
 
-  /// Behind a reference, because a key is passed on at each step of a download.
+  /// Behind a reference, because a key is passed on in each step of a download.
   private let parts: Parts
 
   private final class Parts: Sendable {
     let address, directory, requested: String
-    /// Of the address alone, since a run has one folder and few requested names.
+    /// Of the URL alone: a run has one folder and few requested names.
     let hash: Int
 
     init(_ address: String, _ directory: String, _ requested: String, _ hash: Int) {
@@ -34,11 +34,11 @@ package struct RowKey: Hashable {
     parts = Parts(address.resource, directory.canonicalPath, request.outputName ?? "", address.resourceHash)
   }
 
-  /// The requested name of a file of the cache's own store (`FileStore`): no file has this name.
+  /// The requested name of a file in the cache's own store (`FileStore`). No file can have this name.
   package static let stored = "/"
   package var isStored: Bool { requested == Self.stored }
 
-  /// The key of what was set aside because its checksum was wrong.
+  /// The key of a file that was set aside because its checksum was wrong.
   package init(rejected name: String, of key: RowKey) {
     parts = Parts(key.address, key.directory, Self.stored + name, key.parts.hash)
   }
@@ -47,7 +47,7 @@ package struct RowKey: Hashable {
   /// Whether the file is one that the user wants.
   package var isUsers: Bool { requested.utf8.first != UInt8(ascii: "/") }
 
-  /// By bytes, as SQLite and file systems compare.
+  /// Compares bytes, as SQLite and file systems do.
   package static func == (left: RowKey, right: RowKey) -> Bool {
     let left = left.parts
     let right = right.parts
@@ -56,17 +56,17 @@ package struct RowKey: Hashable {
         && FileNaming.areSame(left.requested, right.requested) && FileNaming.areSame(left.directory, right.directory))
   }
 
-  /// Leaves the folder out: keys are kept for one folder, or compared.
+  /// Omits the folder: most tables hold the keys of one folder.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(parts.hash)
     if !requested.isEmpty { hasher.combine(requested) }
   }
 
-  /// Of the address, in this process: for tables of millions that should not hold addresses.
+  /// A hash of the URL, valid in this process, for tables of millions of files that should not hold URLs.
   package var owner: Int { parts.hash }
 
-  /// Identifies the request among all processes of this user: the same for all folders, so that a process copies what
-  /// another fetches elsewhere. A run without an index could not find that, so its folder and name count.
+  /// Identifies the request among all processes of this user. Equal for all folders, so that a process can copy a file
+  /// that another downloads elsewhere. A run without an index cannot find that file, so its folder and name count too.
   package func claim(isIndexed: Bool) -> UInt64 {
     var hash = Hash.of(address.utf8)
     for part in isIndexed ? [] : [directory, requested] where !part.isEmpty { hash = (hash &* 31) ^ Hash.of(part.utf8) }

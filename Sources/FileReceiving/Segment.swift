@@ -1,15 +1,15 @@
 import DownloadModel
 
-/// Consecutive bytes of a file that one transfer at a time fills, from their start on.
+/// Consecutive bytes of a file. One transfer at a time fills them from their start.
 struct Segment: Equatable {
   static let first = OpenSegment.first
 
   let id: Int
   let start: Int64
-  // Offsets behind the last byte that reached the file, that arrived (a buffer may hold it), and that was asked for.
+  // Offsets after the last byte that was written to the file, received (it may be in a buffer), and requested.
   var written: Int64
   var received: Int64
   var asked: Int64 = 0
-  /// Whether a transfer fills it.
+  /// Whether a transfer fills the segment.
   var isTaken = false
 }

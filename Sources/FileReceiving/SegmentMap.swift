@@ -1,27 +1,27 @@
 import DownloadModel
 
-/// Which bytes of a file are there, in flight, or still to be asked for. Pure.
+/// The bytes of a file that are complete, in flight, or still to be requested. Pure.
 ///
 ///     0        segment 0           segment 1         segment 2        total
 ///     ├──────────────►·············├──────────►······├───────────────►┤
 ///
-/// The segments cover the file without a gap: each ends where the next begins, the last at the file's length. So a
-/// segment taken from another's end shortens that one, and an empty segment that is released lengthens the one before.
-/// Segment 0 grows from the start of the file, and absorbs a segment that it reaches and that no transfer fills.
+/// The segments cover the file without a gap: each ends where the next starts, the last at the file's length. A segment
+/// taken from another's end shortens that one. An empty segment that is released lengthens the one before. Segment 0
+/// grows from the start of the file, and absorbs a segment that it reaches and that no transfer fills.
 struct SegmentMap: Equatable {
-  // Stored separately because most files have no other segment, and then need no array.
+  // Separate, because most files have no other segment, and then need no array.
   private var head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
   private var others: [Segment] = []
   private var nextID = 1
-  /// Length of the whole file; nil while no answer gave it.
+  /// Length of the complete file; `nil` if unknown.
   var total: Int64?
-  /// Whether the file's length on disk no longer says which bytes are there.
+  /// Whether the file's length on disk no longer says which bytes are complete.
   private(set) var isSplit = false
-  /// Whether no further segment is begun, because the server gives no ranges.
+  /// Whether no further segment may start, because the server does not support ranges.
   private(set) var refusesFurther = false
   var requestSize: RequestSize?
 
-  /// What an interrupted download had left; nil if the ranges cannot be those of a file of that length.
+  /// The state that an interrupted download left; `nil` if the ranges do not fit a file of that length.
   init?(done: [ClosedRange<Int64>], total: Int64) {
     self.total = total
     isSplit = true
@@ -45,7 +45,7 @@ struct SegmentMap: Equatable {
     self.total = total
   }
 
-  /// Drops all bytes. Numbers of segments are not used again, because a transfer may still hold an old one.
+  /// Drops all bytes. Segment numbers are not reused, because a transfer may still hold an old one.
   mutating func startOver() {
     head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
     others = []
@@ -53,23 +53,23 @@ struct SegmentMap: Equatable {
     isSplit = false
   }
 
-  /// Makes bytes of a whole file missing ones.
+  /// Marks bytes of a complete file as missing.
   mutating func drop(_ ranges: [Range<Int64>]) {
     let starts = [0] + ranges.map(\.upperBound)
     let done = zip(starts, ranges.map(\.lowerBound) + [length]).filter(<).map { $0...$1 - 1 }
     if let rest = SegmentMap(done: done, total: length) { self = rest }
   }
 
-  // MARK: What is there
+  // MARK: Queries
 
-  /// Bytes in the file, from its start on.
+  /// Bytes in the file from its start to the first gap.
   var length: Int64 { head.written }
-  /// Offset of the next byte for the start of the file.
+  /// Offset of the next byte of segment 0.
   var position: Int64 { head.received }
   var hasOthers: Bool { !others.isEmpty }
   var secondStart: Int64? { others.first?.start }
 
-  // Bytes of the further segments that have arrived, are in the file, and wait in buffers.
+  // Bytes of the further segments: received, written to the file, and in buffers.
   var receivedFurther: Int64 { others.reduce(0) { $0 + $1.received - $1.start } }
   var writtenFurther: Int64 { others.reduce(0) { $0 + $1.written - $1.start } }
   var bufferedFurther: Int64 { others.reduce(0) { $0 + $1.received - $1.written } }
@@ -90,7 +90,8 @@ struct SegmentMap: Equatable {
 
   var further: [Int] { others.map(\.id) }
 
-  /// Offset behind a segment's last byte; nil for the last of a file of unknown length, and for one that is gone.
+  /// Offset after a segment's last byte; `nil` for the last segment if the file's length is unknown, and for a removed
+  /// one.
   func end(of id: Int) -> Int64? {
     if id == Segment.first { return secondStart ?? total }
     return others.firstIndex { $0.id == id }.flatMap { end(at: $0) }
@@ -98,12 +99,12 @@ struct SegmentMap: Equatable {
 
   private func end(at index: Int) -> Int64? { index + 1 < others.count ? others[index + 1].start : total }
 
-  /// The segments that have bytes still to arrive, in the order of the file; empty while the length is unknown.
+  /// The segments with missing bytes, in the order of the file; empty if the file's length is unknown.
   var open: [OpenSegment] {
     guard let total else { return [] }
     var open: [OpenSegment] = []
     let headEnd = secondStart ?? total
-    // No `asked` here: the first request has no end of its own, so it can be broken off wherever another begins.
+    // Without `asked`: the first request has no end, so it can be cut off wherever another segment starts.
     if head.received < headEnd {
       open.append(OpenSegment(id: Segment.first, position: head.received, end: headEnd, isTaken: head.isTaken))
     }
@@ -117,19 +118,19 @@ struct SegmentMap: Equatable {
     return open
   }
 
-  /// Whether a segment's transfer reached an end behind which it asked for more, before another one took the rest.
+  /// Whether a segment's transfer requested bytes after `end` and reached it, because another transfer took the rest.
   func isCutOff(_ id: Int, at end: Int64?) -> Bool {
     self[id].map { segment in end.map { segment.received == $0 && segment.asked > $0 } ?? false } ?? false
   }
 
-  // MARK: What changes it
+  // MARK: Changes
 
   mutating func setFirst(taken: Bool) { head.isTaken = taken }
 
   mutating func refuseFurther() { refusesFurther = true }
 
-  /// Takes the end of a segment from the transfer that fills it, or all of a segment that no transfer fills.
-  /// - Returns: the number of the segment that the caller now has.
+  /// Takes the end of a segment from its transfer, or all of a segment that no transfer fills.
+  /// - Returns: the number of the caller's segment; `nil` if it cannot be taken.
   mutating func take(_ id: Int, from offset: Int64) -> Int? {
     guard !refusesFurther, total != nil, let segment = self[id], offset < end(of: id) ?? 0 else { return nil }
     let index = others.firstIndex { $0.id == id }
@@ -139,7 +140,7 @@ struct SegmentMap: Equatable {
       others[index].isTaken = true
       return id
     }
-    // Bytes that have arrived may still be buffered, so the cut must not lie among them.
+    // Received bytes may still be in a buffer, so the cut must not be among them.
     guard offset > segment.received || index != nil && offset == segment.received && offset > segment.written
     else { return nil }
     return insert(offset, at: index.map { $0 + 1 } ?? 0)
@@ -163,7 +164,7 @@ struct SegmentMap: Equatable {
     }
   }
 
-  /// Drops what was buffered for a segment, because the disk did not take it.
+  /// Drops a segment's buffered bytes after a failed write.
   mutating func dropBuffered(of id: Int) { change(id) { $0.received = $0.written } }
 
   private mutating func change(_ id: Int, _ body: (inout Segment) -> Void) {
@@ -172,15 +173,15 @@ struct SegmentMap: Equatable {
     body(&others[index])
   }
 
-  /// Removes the segments up to `offset` of which nothing has arrived: the first transfer goes on into them. A cache
-  /// that fetches the file itself answers range requests only when it has the whole file.
+  /// Removes the empty segments up to `offset`: the first transfer continues into them. A cache that is downloading the
+  /// file itself answers range requests only when it has the complete file.
   mutating func clearWay(to offset: Int64) {
     while let next = others.first, offset >= next.start, next.isTaken, next.received == next.start {
       others.removeFirst()
     }
   }
 
-  /// Notes that no transfer fills the segment any more. One that brought nothing is merged into the one before.
+  /// Notes that no transfer fills the segment any more. A segment without bytes is merged into the one before.
   mutating func release(_ id: Int) {
     if id == Segment.first {
       head.isTaken = false
@@ -189,7 +190,7 @@ struct SegmentMap: Equatable {
       others[index].asked = 0
       if others[index].written == others[index].start { others.remove(at: index) }
     }
-    // The start of the file absorbs what it reaches.
+    // The start of the file absorbs the segments that it reaches.
     guard head.received == head.written else { return }
     while let next = others.first, next.start == head.written, !next.isTaken {
       head.written = next.written

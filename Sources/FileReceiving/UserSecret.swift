@@ -3,10 +3,10 @@ import DownloadModel
 import Glibc
 package import SystemPackage
 
-/// A secret of this user, by which dlm recognises what it wrote: marks of trust (`RequestFingerprint`), metadata of
-/// parts, the store's entries. Another user who can write into a folder cannot make one that dlm would accept.
+/// A secret of this user that authenticates what dlm wrote: trust marks (`RequestFingerprint`), metadata of parts,
+/// store entries. Another user who can write into a folder cannot forge these.
 ///
-/// 32 random bytes in a file that only the user can read. Without that file the secret lasts as long as this process.
+/// 32 random bytes in a file that only the user can read. Without that file, the secret lasts as long as this process.
 package final class UserSecret: Sendable {
   static let fileName = "scope-key"
   private static let length = 32
@@ -19,7 +19,7 @@ package final class UserSecret: Sendable {
     var failure: Errno?
   }
 
-  /// Touches nothing on disk yet. Without a folder the secret lasts as long as this process.
+  /// Does not touch the disk yet. Without a folder, the secret lasts as long as this process.
   package init(in folder: FilePath?) { self.folder = folder }
 
   static func forThisProcess() -> UserSecret { UserSecret(in: nil) }
@@ -39,7 +39,7 @@ package final class UserSecret: Sendable {
 
   package var path: FilePath { (folder ?? "").appending(Self.fileName) }
 
-  /// Why the secret of earlier runs could not be read; told once.
+  /// Why the secret of earlier runs could not be read; returned once.
   package func takeFailure() -> Errno? {
     state.withLock { state in
       defer { state.failure = nil }
@@ -47,17 +47,17 @@ package final class UserSecret: Sendable {
     }
   }
 
-  /// 128 bits of HMAC-SHA-256, as hexadecimal digits. A tag for one purpose does not hold for another.
+  /// 128 bits of HMAC-SHA-256 in hexadecimal digits. A tag is valid for one purpose only.
   func tag(_ purpose: String, _ text: [UInt8]) -> String {
     ContentHasher.authenticationCode(of: Array(purpose.utf8) + [0] + text, key: key).prefix(16).hexadecimal
   }
 
   package func tag(_ purpose: String, _ text: String) -> String { tag(purpose, Array(text.utf8)) }
 
-  /// A file name that only this user's dlm can compute: the stem, and a tag of it.
+  /// A file name that only this user's dlm can compute: the stem and a tag of it.
   package func name(_ purpose: String, _ stem: String) -> String { "\(stem)-\(tag(purpose, stem))" }
 
-  /// Such a name, of this process, that nothing has yet.
+  /// Such a name, new and of this process.
   package func freshName(_ purpose: String) -> String {
     name(purpose, "\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 36))")
   }
@@ -73,10 +73,10 @@ package final class UserSecret: Sendable {
     (0..<count).map { _ in UInt8.random(in: .min ... .max) }
   }
 
-  /// - Throws: errno of reading or making it; EPERM when the file is not private to this user.
+  /// - Throws: errno of reading or creating it; EPERM if other users can access the file.
   private static func kept(in folder: Folder) throws(Errno) -> [UInt8] {
     if let key = try read(folder) { return key }
-    // Another process may have been faster: both must use the same key.
+    // Another process may have created it first: both must use the same key.
     do { _ = try folder.make(fileName, random(length)) } catch .fileExists {}
     guard let key = try read(folder) else { throw .noSuchFileOrDirectory }
     return key
@@ -85,7 +85,7 @@ package final class UserSecret: Sendable {
   private static func read(_ folder: Folder) throws(Errno) -> [UInt8]? {
     do throws(Errno) {
       let file = try folder.open(fileName, O_RDONLY | O_NONBLOCK)
-      // Two names: of a process that was killed on the way from its draft's name to this one.
+      // Two names, if a process was killed before it removed its draft's name.
       guard try file.isOwn(closedTo: 0o077, names: 2) else { throw .notPermitted }
       let bytes = try file.read(length + 1)
       guard bytes.count == length else { throw .invalidArgument }
