@@ -1,16 +1,16 @@
 package import DownloadModel
 import Synchronization
 
-/// One line of a checksum list, as coreutils' `sha256sum` (`HEX name`, `HEX *name`) and BSD's `sha256` (`SHA256 (name)
-/// = HEX`) write it. A backslash before the line says that the name is escaped.
+/// One line of a checksum list, as coreutils' `sha256sum` (`HEX name`, `HEX *name`) and BSD's `sha256`
+/// (`SHA256 (name) = HEX`) write it. A backslash at the start of the line means that the name is escaped.
 package enum ChecksumLine: Equatable {
   case blank
   case malformed
-  /// As BSD's, of an algorithm that is not known.
+  /// A BSD line with an unknown algorithm.
   case unknown(String)
   case entry(path: String, ContentDigest)
 
-  /// Reads bytes, because a combining mark after a blank or slash would form one `Character` with it.
+  /// Reads bytes, because a combining mark after a space or slash would form one `Character` with it.
   package init(_ line: String) {
     var line = line.utf8[...]
     if line.last == UInt8(ascii: "\r") { line.removeLast() }
@@ -35,7 +35,7 @@ package enum ChecksumLine: Equatable {
   private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
     guard let blank = line.firstIndex(of: UInt8(ascii: " ")), let digest = ContentDigest(hex: Substring(line[..<blank]))
     else { return nil }
-    // One blank, then a blank (text) or an asterisk (binary). Some tools write only one blank.
+    // One space, then a space (text) or an asterisk (binary). Some tools write only one space.
     var name = line[line.index(after: blank)...]
     if let mark = name.first, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "*") { name.removeFirst() }
     return name.isEmpty ? nil : (name, digest)

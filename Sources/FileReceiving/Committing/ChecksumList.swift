@@ -2,18 +2,18 @@ package import DownloadModel
 import Synchronization
 
 /// The checksums of a list such as SHA256SUMS, and which of them a run has used. By file name, without the folders of
-/// `./pool/x.deb`; where two lines give one name different checksums of one algorithm, neither is used.
+/// `./pool/x.deb`. If two lines give one name different checksums of one algorithm, neither is used.
 package final class ChecksumList: Sendable {
   private let entries: [ByteText: ContentDigest]
-  /// Of names beyond ASCII by canonical equivalence, where one alone is meant: a list made where names are decomposed
-  /// has another form of them.
+  /// Names beyond ASCII by canonical equivalence, if unambiguous: a list from a file system that decomposes names has
+  /// other bytes for them.
   private let alike: [String: ByteText]
   private let used = Lock<Set<ByteText>>([])
   /// Numbers, from 1, of lines that are neither checksums, comments nor blank.
   package let malformedLines: [Int]
-  /// Names whose lines contradict each other.
+  /// Names with contradicting lines.
   package let ambiguousNames: [String]
-  /// An algorithm of its lines that is not known.
+  /// An unknown algorithm that a line names; `nil` if all are known.
   package let unknownAlgorithm: String?
 
   package init(_ text: [UInt8]) {
@@ -47,7 +47,7 @@ package final class ChecksumList: Sendable {
 
   package var count: Int { entries.count }
 
-  /// The checksum of a file, which counts as used.
+  /// The checksum of a file, which is then marked as used.
   package func digest(of name: String) -> ContentDigest? {
     let exact = ByteText(name)
     let name = entries[exact] == nil ? alike[name] ?? exact : exact
@@ -56,7 +56,7 @@ package final class ChecksumList: Sendable {
     return digest
   }
 
-  /// Names that no file of the run had.
+  /// Names that no file of the run has.
   package var unusedNames: [String] {
     let used = used.withLock { $0 }
     return entries.keys.filter { !used.contains($0) }.sorted().map(\.text)

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Gives a whole file its final name. Each attempt is one step without suspension: a request for the same file never
-/// sees the state in between.
+/// Gives a complete file its final name. Each attempt is one step without suspension, so that a request for the same
+/// file never sees the state in between.
 package struct Commit {
   package struct Committed: Equatable {
     package var outcome: DownloadOutcome
@@ -13,11 +13,11 @@ package struct Commit {
 
   package enum Attempt: Equatable {
     case committed(Committed)
-    /// Something stands under the name, and the index was not yet asked whether it is this address's own.
+    /// The name exists, and the index was not yet asked whether the file is this URL's own.
     case ownershipUnknown
-    /// Another file stands under the name: its bytes must be compared first.
+    /// Another file has the name: its bytes must be compared first.
     case twinPossible
-    /// What stood there went away in the meantime.
+    /// The file under the name was removed meanwhile.
     case again
   }
 
@@ -27,8 +27,8 @@ package struct Commit {
   package let preferred: String
   private var plan: DownloadPlan { download.plan }
   private var directory: OutputDirectory { plan.directory }
-  /// Whether the list gives the name to this address alone. What came to stand there during the run is then of another
-  /// process with the same list, on another machine, of which nothing else is known here.
+  /// Whether the list gives the name to this URL alone. If a file appears there during the run, another process with
+  /// the same list wrote it, perhaps on another machine.
   private var isOfLine: Bool { plan.rules.names != nil && FileNaming.areSame(wanted, plan.nameByAddress) }
 
   package init(_ download: FileDownload, proof: Proof) {
@@ -38,17 +38,17 @@ package struct Commit {
     preferred = download.plan.preferred(wanted)
   }
 
-  /// What stands under the wanted name and is not this address's own is met as the policy says (contract,
-  /// `--on-conflict`; HTTP rule 22). The policy concerns only files that dlm did not write: two addresses each get
-  /// their own file under every policy.
+  /// Applies the policy to a file that has the wanted name and is not this URL's own (contract, `--on-conflict`;
+  /// HTTP rule 22). The policy applies only to files that dlm did not write: two URLs each get their own file under
+  /// every policy.
   package func attempt(
     _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool
   ) throws(DownloadError) -> Attempt {
     let policy = plan.conflictPolicy
     let row = plan.isIndexed ? try row() : nil
-    // Before the file is visible: another loop may look at the same name at this moment.
+    // Before the file is visible: another loop may check the same name at this moment.
     if policy != .rename && policy != .fail || plan.rules.names != nil && !isOfLine { try give() }
-    // The file was intact at the check; a change between the check and the rename would be lost, as in any program.
+    // The file was intact at the check. A change between the check and the rename would be lost, as in any program.
     if case .known(let own?) = ownership,
       FileNaming.areSame(own.wanted, wanted) || FileNaming.areSame(own.name, preferred),
       isToReplace(own, looksForTwin: looksForTwin),
@@ -70,7 +70,7 @@ package struct Commit {
     default:
       if looksForTwin { return .twinPossible }
       guard plan.mayNumber else {
-        // What was received is kept for a run that may replace the file; a copy is not.
+        // Received bytes are kept for a run that may replace the file; a copy is not.
         if download.look({ $0.source != nil }) { try discard() }
         throw plan.taken(preferred)
       }
@@ -78,8 +78,8 @@ package struct Commit {
     }
   }
 
-  /// Whether the address's own file is replaced. One of which names or permissions have changed may be the user's by
-  /// now (`chmod +x`): where it has the same bytes, it stays.
+  /// Whether the URL's own file is replaced. If its names or permissions changed, the user may own it now (`chmod +x`):
+  /// it stays if its bytes are equal.
   private func isToReplace(_ own: CacheRow, looksForTwin: Bool) -> Bool {
     guard let standing = StandingFile.of(path: own.path), own.isOwn(standing) else { return false }
     return own.isIntact(standing) || (!looksForTwin && plan.conflictPolicy != .skip)
@@ -95,7 +95,7 @@ package struct Commit {
     }
   }
 
-  /// - Parameter other: the name that this file did not get because of a file that belongs to no address.
+  /// - Parameter other: the name that this file did not get, because a file of no URL has it.
   private func number(
     _ row: CacheRow?, displacedBy other: String?
   ) throws(DownloadError) -> Committed {
@@ -117,7 +117,7 @@ package struct Commit {
 
   // MARK: Steps
 
-  /// - Returns: nil if something stands under the name.
+  /// - Returns: `nil` if the name exists.
   private func take(
     _ name: String, replacing: Bool, _ row: CacheRow?
   ) throws(DownloadError) -> Committed? {
@@ -132,7 +132,7 @@ package struct Commit {
     return Committed(outcome: outcome, row: row)
   }
 
-  /// For the other loops: see `OutputDirectory.give`.
+  /// For the other loops (`OutputDirectory.give`).
   private func give() throws(DownloadError) {
     if let file = try download.access({ reception throws(DownloadError) in try reception.standing() }) {
       directory.give(file.identity, to: plan.rowKey)
@@ -154,8 +154,8 @@ package struct Commit {
     guard let file else { return nil }
     if let source { return copied(source, file, head, askedAt, digest) }
     var freshness = head.map(FreshnessFields.init) ?? FreshnessFields()
-    // Without a validator, dlm knows the file as its own but fetches it anew each time. So it is for a file that may
-    // have been cut short, since a 304 is about the server's file and not about ours.
+    // Without a validator, dlm recognises the file as its own but downloads it again each time. The same applies to a
+    // file that may have been cut short: a 304 confirms the server's file, not this one.
     let mayBeReused = proof > .nothing && !freshness.forbidsStoring
     if !mayBeReused { freshness = FreshnessFields(vary: freshness.vary) }
     return CacheRow(
@@ -166,7 +166,7 @@ package struct Commit {
       digest: CacheRow.digest(proof, digest))
   }
 
-  /// Bytes that a list steered are the owner's only where the user's own digest proved them (HTTP rule 48).
+  /// Steered bytes count as the owner's only if the user's own digest proved them (HTTP rule 48).
   private func mark(of held: HeldPart) -> TrustMark {
     let usual = plan.trust[held.effectiveURL]
     if proof == .digest, plan.request.provenance == .user,
@@ -177,7 +177,7 @@ package struct Commit {
     return held.trust.isSteered ? held.trust : usual
   }
 
-  /// The row of a copy: what is known of its source holds for it too, renewed by a 304 if its server was asked.
+  /// The row of a copy: the fields of its source apply to it too, renewed by a 304 if the server was asked.
   private func copied(
     _ source: CacheRow, _ file: StandingFile, _ head: ResponseHead?, _ askedAt: Int64, _ digest: ContentDigest?
   ) -> CacheRow {
@@ -196,13 +196,13 @@ package struct Commit {
     return row
   }
 
-  // MARK: The same bytes stand there already
+  // MARK: Existing files with the same bytes
 
-  /// Adopts a file that stands there with exactly the bytes that were fetched, under any number, and is no other
-  /// address's (HTTP rule 22), perhaps from before the cache was cleared. Blocks for as long as the disk needs.
+  /// Adopts an existing file with exactly the downloaded bytes, under any number, that belongs to no other URL
+  /// (HTTP rule 22). It may be from before the cache was cleared. Blocks for as long as the disk needs.
   func adopt(_ owners: FileOwners) throws(DownloadError) -> Committed? {
     let length = download.look { $0.length }
-    // The preferred name first, so that two runs over the same files give the same names.
+    // The preferred name first, so that two runs over the same files choose the same names.
     let standing = try twin(preferred, owners, length: length, mayBeYoung: isOfLine || plan.mayStandAlready)
     if let standing { return try adopt(standing, as: preferred) }
     guard plan.mayNumber else { return nil }
@@ -235,14 +235,14 @@ package struct Commit {
     return Committed(outcome: outcome, row: row)
   }
 
-  /// What stands under a name, if it has the bytes of this file and belongs to no other address.
+  /// The file under a name, if it has the bytes of this file and belongs to no other URL.
   private func twin(
     _ name: String, _ owners: FileOwners, length: Int64, mayBeYoung: Bool
   ) throws(DownloadError) -> StandingFile? {
     do {
       let other = try directory.folder.open(name, O_RDONLY | O_NONBLOCK)
       let standing = try other.standing()
-      // The name of its part was just removed, which made the file young.
+      // Its change time is recent only because its part's name was just removed.
       let isFinished = download.look { $0.part.finished } == standing.identity
       guard standing.identity.isRegularFile, standing.identity.size == length,
         mayBeYoung || isFinished || standing.changed < directory.opened,

@@ -2,11 +2,11 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// The comparison of one file with the checksum that it must have, if there is one.
+/// The comparison of one file with its expected checksum, if it has one.
 struct DigestCheck: ~Copyable, Sendable {
   let expected: ContentDigest?
   private var hasher: ContentHasher?
-  /// Bytes of the file, from its start, that the hasher has taken.
+  /// The number of bytes hashed so far, from the start of the file.
   private var hashed: Int64 = 0
 
   init(_ expected: ContentDigest?) {
@@ -14,7 +14,7 @@ struct DigestCheck: ~Copyable, Sendable {
     if let expected { hasher = ContentHasher(expected.algorithm) }
   }
 
-  /// Hashes bytes only if they follow those hashed so far: what an earlier run left is not hashed here.
+  /// Hashes bytes only if they follow those hashed so far. Bytes that an earlier run left are not hashed here.
   mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     guard offset == hashed, hasher != nil else { return }
     hasher?.update(bytes)

@@ -6,9 +6,9 @@ package enum DigestVerdict: Equatable {
   case none
   case match
   case mismatch(expected: ContentDigest, found: ContentDigest)
-  /// Which bytes are wrong, or none to fetch the whole anew; and what is said of it.
+  /// The wrong ranges, and the reason for the user. Without ranges, the whole file is downloaded again.
   case wrongPieces([Range<Int64>], String)
-  /// Some bytes came before this run, so the file must be read.
+  /// Some bytes were not hashed on arrival (an earlier run's, or a further segment's), so the file must be read.
   case unread(ContentDigest)
 
   init(expected: ContentDigest, found: ContentDigest) {

@@ -1,18 +1,18 @@
 package import DownloadModel
 import SystemPackage
 
-/// Told by a file's first bytes, and else by its server.
+/// Checks the server's type and the file's first bytes.
 extension ExpectedTypes {
-  /// What servers call files that they know nothing of.
+  /// Types that servers send for files of unknown type.
   private static let generic: Set = ["", "application/octet-stream", "binary/octet-stream"]
 
-  /// - Throws: `.wrongType` for an answer whose type is another one.
+  /// - Throws: `.wrongType` if the answer has another type.
   func check(_ head: ResponseHead) throws(DownloadError) {
     let type = Self.name(head["content-type"] ?? "")
     if !Self.generic.contains(type), !allow(type) { throw error(type) }
   }
 
-  /// - Throws: `.wrongType` where the first bytes are those of another type, and then keeps nothing.
+  /// - Throws: `.wrongType` if the first bytes belong to another type. Discards the file before that.
   package func check(_ download: FileDownload) throws(DownloadError) {
     try download.access { reception throws(DownloadError) in
       let bytes = try reception.part.withFile("reading") { file throws(Errno) in try file.read(512, at: 0) } ?? []
@@ -22,7 +22,7 @@ extension ExpectedTypes {
     }
   }
 
-  /// Whether the first bytes of a file that exists already may be those of such a type.
+  /// Whether the first bytes of an existing file may belong to an expected type.
   package func allows(_ row: CacheRow) throws(DownloadError) -> Bool {
     do {
       guard let file = try Descriptor.open(row) else { return false }
@@ -34,7 +34,7 @@ extension ExpectedTypes {
     DownloadError(.wrongType, "expected \(self), got \(type)", "checking the type")
   }
 
-  /// - Returns: the type that a file with these first bytes has instead; nil if it may have one of these.
+  /// - Returns: the type that the first bytes belong to; `nil` if it may be an expected one.
   func other(_ bytes: [UInt8]) -> String? {
     if bytes.isEmpty { return "an empty file" }
     let start = bytes.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }.prefix(32)
@@ -47,10 +47,10 @@ extension ExpectedTypes {
     return types.allSatisfy(Self.tells) ? "something else" : nil
   }
 
-  /// Whether all files of a type begin alike.
+  /// Whether all files of a type start alike.
   private static func tells(_ type: String) -> Bool { type != "text/html" && magic.contains { $0.type == type } }
 
-  /// In lower case, as far as it is ASCII, and without blanks and control characters before it.
+  /// Each ASCII byte has the bit 0x20, as in lower case. Leading blanks and control characters are not compared.
   private static let magic: [(type: String, offset: Int, mark: [UInt8])] = [
     ("image/png", 0, [0x89] + "png".utf8), ("image/jpeg", 0, [0xFF, 0xD8, 0xFF]), ("image/gif", 0, Array("gif8".utf8)),
     ("image/webp", 8, Array("webp".utf8)), ("application/pdf", 0, Array("%pdf-".utf8)),

@@ -1,6 +1,6 @@
 import DownloadModel
 
-/// HTML under a name whose ending says otherwise: mostly a login or error page.
+/// HTML under a name with the extension of another type: mostly a login or error page.
 enum UnlikelyPage {
   private static let endings = Set(
     """
@@ -9,7 +9,7 @@ enum UnlikelyPage {
     """.split(separator: " "))
 
   static func matches(_ head: ResponseHead?, named name: String) -> Bool {
-    // Without a look at the head for most names.
+    // Most names are decided without reading the head.
     guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")),
       endings.contains(Substring(name[name.utf8.index(after: dot)...].lowercased()))
     else { return false }

@@ -1,12 +1,13 @@
 package import DownloadModel
 
-/// Whether a whole file is accepted, by its checksum and the proof that is required.
+/// Decides whether a complete file is accepted, by its checksum and the required proof.
 package enum Verification {
   /// - Parameters:
-  ///   - last: the row of what was rejected last.
-  ///   - note: called with the row of wrong bytes that are set aside.
-  /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched past every cache.
-  /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
+  ///   - last: the row of the file that was rejected last.
+  ///   - note: called with the row of the wrong bytes that are set aside.
+  /// - Returns: `nil` if the bytes, or a copy's, were wrong for the first time: the file must be downloaded past every
+  ///   cache.
+  /// - Throws: `.digest` if they were wrong again, `.unproven` if the proof is weaker than required.
   package static func judge(
     _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload, insteadOf last: CacheRow?,
     _ note: (CacheRow) -> Void
@@ -27,7 +28,7 @@ package enum Verification {
     _ download: FileDownload, _ ranges: [Range<Int64>], _ what: String, _ last: CacheRow?,
     _ note: (CacheRow) -> Void
   ) throws(DownloadError) -> Proof? {
-    // Wrong from one address alone: the next is asked, and nothing of these bytes is kept, except good pieces.
+    // If all bytes are from one source, the next source is tried. Of these bytes, only valid pieces are kept.
     let goesOn =
       download.plan.request.atNextSource(download.meter.named) != nil
       && download.look { $0.source == nil && ($0.resumed == 0 || !ranges.isEmpty) }
@@ -57,13 +58,13 @@ package enum Verification {
     }
   }
 
-  /// The key of the file to which wrong bytes go.
+  /// The key of the file with the wrong bytes.
   package static func rejectedKey(_ download: FileDownload) -> RowKey {
     RowKey(rejected: download.look { $0.finalName } + ".rejected", of: download.plan.rowKey)
   }
 
-  /// Sets wrong bytes aside under a name of their own, and returns the path.
-  /// - Parameter last: the file of the bytes that were rejected last, which is replaced where it is intact.
+  /// Moves wrong bytes to a name of their own, and returns the path.
+  /// - Parameter last: the file that was rejected last, which is replaced if it is intact.
   private static func setAside(
     _ download: FileDownload, _ last: CacheRow?, _ note: (CacheRow) -> Void
   ) throws(DownloadError) -> String {

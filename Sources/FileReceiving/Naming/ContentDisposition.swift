@@ -1,12 +1,13 @@
 import DownloadModel
 
 /// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form. Values without quotes
-/// may hold blanks and UTF-8, because frameworks send them so (HTTP rule 36).
+/// may hold spaces and UTF-8, because frameworks send them so (HTTP rule 36).
 struct ContentDisposition: Equatable {
-  /// `filename*` if it can be decoded, otherwise `filename`, otherwise a `filename*` in quotes, against the grammar.
+  /// `filename*` if it can be decoded, otherwise `filename`, otherwise a quoted `filename*`, which violates the
+  /// grammar.
   let filename: String?
 
-  /// - Returns: nil if the field does not follow the grammar: such a field is ignored as a whole.
+  /// - Returns: `nil` if the field violates the grammar: such a field is ignored completely.
   init?(_ field: String) {
     var scanner = FieldScanner(rest: field.utf8[...])
     guard scanner.token() != nil else { return nil }
@@ -18,7 +19,7 @@ struct ContentDisposition: Equatable {
       guard let name = scanner.token()?.lowercased(), scanner.take(UInt8(ascii: "=")) else { return nil }
       let isQuoted = scanner.next() == UInt8(ascii: "\"")
       guard let value = isQuoted ? scanner.quotedString() : scanner.looseValue() else { return nil }
-      // Two parameters of one name: the sender's mistake, which readers resolve differently.
+      // Two parameters with one name are the sender's mistake, which readers resolve differently.
       let key = isQuoted && name == "filename*" ? "filename* in quotes" : name
       guard values.updateValue(value, forKey: key) == nil else { return nil }
     }
@@ -46,11 +47,11 @@ struct ContentDisposition: Equatable {
 }
 
 /// The encoded words of mail (RFC 2047), which some frameworks send in `filename=`, and browsers decode:
-/// `=?UTF-8?B?…?=`, `=?UTF-8?Q?…?=`. A blank only separates two of them.
+/// `=?UTF-8?B?…?=`, `=?UTF-8?Q?…?=`. A space only separates two words.
 private enum EncodedWords {
   private static let mark = UInt8(ascii: "=")
 
-  /// - Returns: nil unless the whole text is such words.
+  /// - Returns: `nil` unless the whole text consists of such words.
   static func decode(_ text: String) -> String? {
     let words = text.utf8.split(separator: 0x20)
     let decoded = words.compactMap { word in
@@ -62,7 +63,7 @@ private enum EncodedWords {
   }
 
   private static func decode(_ content: Substring.UTF8View, _ kind: String, in charset: Substring) -> String? {
-    // `Q` is percent-encoding with another mark, and `_` for a blank.
+    // `Q` is percent-encoding with another mark, and with `_` for a space.
     let percent = UInt8(ascii: "%")
     let percents = PercentEncoding.encoded(content) { $0 == percent }
       .map { $0 == mark ? percent : $0 == UInt8(ascii: "_") ? 0x20 : $0 }
@@ -71,7 +72,7 @@ private enum EncodedWords {
   }
 }
 
-/// Reads the elements of a header field's value (RFC 9110 §5.6), and the blanks before them.
+/// Reads the elements of a header field's value (RFC 9110 §5.6), and skips the blanks before them.
 private struct FieldScanner {
   var rest: Substring.UTF8View
 
@@ -100,7 +101,7 @@ private struct FieldScanner {
     taken(rest.prefix { $0 != UInt8(ascii: ";") }).map { String(OptionalWhiteSpace.trimmed($0[...])) }
   }
 
-  /// The text between quotes, `\x` read as `x`; nil if the closing quote is missing.
+  /// The text between quotes, with `\x` read as `x`; `nil` if the closing quote is missing.
   mutating func quotedString() -> String? {
     rest.removeFirst()
     var text: [UInt8] = []
@@ -113,14 +114,14 @@ private struct FieldScanner {
   }
 }
 
-/// Makes a file name from a text that a server wrote (RFC 6266 §4.3). It works on Unicode scalars: a `/` and a
-/// combining mark after it are one `Character`, but a separator to the file system.
+/// Makes a file name from a server's text (RFC 6266 §4.3). Works on Unicode scalars: a `/` and a combining mark after
+/// it are one `Character`, but a separator to the file system.
 enum NameSanitizer {
   /// The last path segment, without characters that deceive the reader or break a terminal, short enough for the disk,
-  /// and not a name that dlm reserves; nil if nothing usable is left.
-  /// - Parameter isUsersWord: whether the name may begin with a dot, which hides the file, or with a dash, which makes
-  ///   an option of it where a command takes names. A server or list must not choose that: ".bashrc" in a home folder
-  ///   would be run (CVE-2010-2252).
+  /// and not a name that dlm reserves; `nil` if nothing usable is left.
+  /// - Parameter isUsersWord: whether the name may start with a dot, which hides the file, or with a dash, which
+  ///   commands read as an option. A server or list must not choose that: ".bashrc" in a home folder would be run
+  ///   (CVE-2010-2252).
   static func sanitize(_ text: String, isUsersWord: Bool = false) -> String? {
     let scalars = text.unicodeScalars
     let separator = scalars.lastIndex { $0 == "/" || $0 == "\\" }
@@ -136,12 +137,12 @@ enum NameSanitizer {
     return shortened(name, to: FileNaming.longest - 1) + "_"
   }
 
-  /// Whether a name begins with a dot or a dash.
+  /// Whether a name starts with a dot or a dash.
   static func isMarked(_ name: some Collection<UInt8>) -> Bool {
     name.first == UInt8(ascii: ".") || name.first == UInt8(ascii: "-")
   }
 
-  /// Control characters, line ends, and marks of direction, with which "exe.txt" and "txt.exe" look alike.
+  /// Control characters, line ends, and direction marks, with which "exe.txt" and "txt.exe" look alike.
   static func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
@@ -156,12 +157,12 @@ enum NameSanitizer {
     return String(rest)
   }
 
-  /// Cuts the stem of a name that is too long, and keeps the extension.
+  /// Shortens the stem of a name that is too long, and keeps the extension.
   private static func shortened(_ name: String, to length: Int) -> String {
     guard name.utf8.count > length else { return name }
     let (stem, ending) = FileNaming.split(name)
     let ends = stem.utf8.indices.prefix(length - ending.utf8.count + 1).dropFirst().reversed()
-    // Between characters as a reader sees them, if possible: one may be a letter under two hundred accents.
+    // Between characters as a reader sees them, if possible: one may be a letter with two hundred accents.
     let end =
       ends.first { String.Index($0, within: name) != nil }
       ?? ends.first { $0.samePosition(in: name.unicodeScalars) != nil }

@@ -7,11 +7,11 @@ package enum FileNaming {
   /// Longest name in bytes that dlm gives. Linux allows 255; dlm appends up to ".part.json" (10), and a number (8).
   static let longest = 230
   static let nameless = "index.html"
-  /// In bytes: Linux's limit for one call.
+  /// Linux's limit in bytes for one call.
   private static let longestPath = 4096
 
-  /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot or dash
-  /// is kept where the user wrote the address, and so has seen it.
+  /// The name that the URL gives: its last path segment, percent-decoded once, without query. A leading dot or dash is
+  /// kept if the user wrote the URL, and so has seen it.
   package static func name(of address: Address, from provenance: Provenance = .user) -> String {
     let segment = address.lastPathSegment
     if isPlain(segment) { return String(segment) }
@@ -26,8 +26,8 @@ package enum FileNaming {
     return NameSanitizer.sanitize(decoded ?? String(segment), isUsersWord: isUsersWord)
   }
 
-  /// The folders of its path (`--keep-paths`), below its host (`--prefix-host`); nil for none.
-  /// - Parameter skipped: how many slashes of the path are before the first folder.
+  /// The folders of the URL's path (`--keep-paths`), below its host (`--prefix-host`); `nil` without folders.
+  /// - Parameter skipped: the number of slashes in the path before the first folder.
   package static func folder(
     of address: Address, from provenance: Provenance, keepsPath: Bool, prefixesHost: Bool, behind skipped: Int = 0
   ) -> String? {
@@ -37,8 +37,8 @@ package enum FileNaming {
     return path((prefixesHost ? [address.hostAndPort] : []) + folders)
   }
 
-  /// A list's path without control characters; and without names that hide a file or look like an option, unless the
-  /// user chose them (HTTP rule 50). Nil if nothing is left.
+  /// A list's path without control characters. Also without names that hide a file or look like an option, unless the
+  /// user chose them (HTTP rule 50). `nil` if nothing is left.
   package static func cleaned(_ path: String, from provenance: Provenance = .stranger) -> String? {
     let names = path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
     let isUsersWord = provenance == .user
@@ -49,7 +49,7 @@ package enum FileNaming {
       })
   }
 
-  /// The name that a URL in another program's list gives, if that list may not choose it as a user may; nil for most.
+  /// The name from a URL in a third-party list, if it differs from the name that the user's own URL would give.
   package static func cleanedName(of address: Address) -> String? {
     let name = name(of: address, from: .stranger)
     return areSame(name, self.name(of: address)) ? nil : name
@@ -63,12 +63,12 @@ package enum FileNaming {
     return path.isEmpty ? nil : path
   }
 
-  /// The name that its line or its address gives, with its number in the list.
+  /// The name that its line or its URL gives, with its number in the list.
   package static func name(of request: DownloadRequest) -> String {
     alternative(request.outputName ?? name(of: request.address, from: request.provenance), request.nameNumber)
   }
 
-  /// The hash of that name, which is not built for it in the usual case.
+  /// The hash of the URL's name, mostly computed without building the name.
   static func hash(ofNameOf address: Address, from provenance: Provenance) -> UInt64 {
     let segment = address.lastPathSegment
     return isPlain(segment) ? Hash.of(segment.utf8) : Hash.of(name(of: address, from: provenance).utf8)
@@ -78,24 +78,24 @@ package enum FileNaming {
     ContentDisposition(field)?.filename.flatMap { NameSanitizer.sanitize($0) }
   }
 
-  /// The n-th name to try beside `name`: "x.tar.gz" gives "x.1.tar.gz"; for 0, the name itself.
+  /// The n-th name to try beside `name`: "x.tar.gz" gives "x.1.tar.gz"; 0 gives the name itself.
   package static func alternative(_ name: String, _ number: Int) -> String {
     guard number > 0 else { return name }
     let (stem, fileExtension) = split(name)
     return "\(stem).\(number)\(fileExtension)"
   }
 
-  /// Whether a user's name can be used: one path segment, short enough for dlm's suffixes, and not a name of metadata.
+  /// Whether a user's name is allowed: one path segment, short enough for dlm's suffixes, and not a name of metadata.
   package static func isUsable(_ name: String) -> Bool {
     isName(name) && name.utf8.count <= longest && !PartialName.isMetadata(name)
   }
 
-  /// Whether a name holds control characters, or marks that turn the direction of a text (HTTP rule 21).
+  /// Whether a name has control characters or direction marks (HTTP rule 21).
   package static func hasControls(_ name: String) -> Bool {
     name.unicodeScalars.contains(where: NameSanitizer.isUnwanted)
   }
 
-  /// Whether a list's path can be used: names below a folder, which it does not leave.
+  /// Whether a list's path is allowed: usable names below a folder, without leaving it.
   package static func isUsablePath(_ path: String) -> Bool {
     let names = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return path.utf8.count <= longestPath && names.allSatisfy { isUsable(String(Substring($0))) }
@@ -113,7 +113,7 @@ package enum FileNaming {
     return count > 2 || count > dots
   }
 
-  /// Whether two names, or paths, have the same bytes. To Swift, two normal forms of one text are equal.
+  /// Whether two names or paths have the same bytes. Swift treats two normal forms of one text as equal.
   package static func areSame(_ left: String, _ right: String) -> Bool {
     var left = left
     var right = right
@@ -127,12 +127,12 @@ package enum FileNaming {
     return memcmp(start, other, left.count) == 0
   }
 
-  /// Stem and extension; the extension includes its dot, and `.tar.gz` and the like are one extension.
+  /// Stem and extension. The extension includes its dot; `.tar.gz` and the like are one extension.
   static func split(_ name: String) -> (stem: Substring, extension: Substring) {
     guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return (name[...], "") }
     let stem = name[..<dot]
     let ending = name[dot...]
-    // Longer "extensions", or ones with a blank, are text that happens to contain a dot.
+    // Longer "extensions", or ones with a space, are text that happens to contain a dot.
     guard ending.utf8.count > 1, ending.utf8.count <= 16, !ending.utf8.contains(UInt8(ascii: " ")) else {
       return (name[...], "")
     }
@@ -143,9 +143,9 @@ package enum FileNaming {
     return (name[..<tar.startIndex], name[tar.startIndex...])
   }
 
-  /// Whether the segment needs neither decoding nor cleaning, as most.
+  /// Whether the segment needs neither decoding nor cleaning, like most.
   private static func isPlain(_ segment: Substring) -> Bool {
-    // A text's bytes one by one take ten times as long as the same bytes in memory.
+    // Reading a text's bytes one by one takes ten times as long as reading the same bytes in memory.
     let isPlain =
       segment.utf8.withContiguousStorageIfAvailable { bytes in
         guard !NameSanitizer.isMarked(bytes), !bytes.isEmpty, bytes.count <= longest else { return false }
@@ -164,7 +164,7 @@ package enum FileNaming {
 }
 
 extension DownloadRequest {
-  /// - Returns: false if the list asks for the same file with other header lines before.
+  /// - Returns: false if an earlier line of the list requested the same file with other header lines.
   @discardableResult
   package mutating func number(by names: NameNumbers) -> Bool {
     let place = names.next(self)

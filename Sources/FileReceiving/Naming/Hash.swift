@@ -2,11 +2,11 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// A hash that is the same in every run, unlike Swift's own: names must not differ from run to run.
+/// A hash that is equal in every run, unlike Swift's own: names must not differ from run to run.
 enum Hash {
-  /// FNV-1a over the bytes, its bits then mixed as SplitMix64 does.
+  /// FNV-1a over the bytes; the bits are then mixed as in SplitMix64.
   static func of(_ bytes: some Collection<UInt8>) -> UInt64 {
-    // A text's bytes one by one take ten times as long as the same bytes in memory.
+    // Reading a text's bytes one by one takes ten times as long as reading the same bytes in memory.
     bytes.withContiguousStorageIfAvailable { SeededGenerator.mix(fnv($0)) } ?? SeededGenerator.mix(fnv(bytes))
   }
 

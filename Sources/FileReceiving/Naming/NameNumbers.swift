@@ -2,16 +2,16 @@ package import DownloadModel
 import Glibc
 import Synchronization
 
-/// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and
-/// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22).
+/// Numbers the URLs of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and
+/// `README.md?2` becomes `README.1.md` in every run and mode, whichever answer is first (HTTP rule 22).
 package final class NameNumbers: Sendable {
-  /// The number of one line among those that give its name.
+  /// The position of one line among those that give its name.
   package struct Place: Sendable, Equatable {
-    /// Different addresses before it that give the same name.
+    /// The number of different URLs before it that give the same name.
     package var number: Int
-    /// Whether the address itself stood in the list before.
+    /// Whether the list had the URL before.
     package var isRepeat: Bool
-    /// Whether it stood there with other header lines: two answers would take turns under one name.
+    /// Whether it had the URL with other header lines: the two answers would overwrite each other under one name.
     var hasOtherHeaders = false
   }
 
@@ -33,7 +33,7 @@ package final class NameNumbers: Sendable {
         let headers = tables.headers.next(name: name ^ folder ^ address, address: lines)
         place.hasOtherHeaders = headers.number > 0 || lines != 0 && place.isRepeat && !headers.isRepeat
       }
-      // What a list at a URL said before does not take the user's own line away.
+      // A line of a list at a URL does not displace the user's own line.
       if request.provenance != .user {
         tables.hasOthers = true
       } else if tables.hasOthers {

@@ -2,23 +2,24 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// The rule of `NameNumbers`, over hashes. A name that comes for the first time takes eight bytes: thirty-two bits of
-/// its hash, in a group that seventeen others select, and as many of its address's. In one of a thousand lists of a
-/// million lines two names may be taken for one; the second then gets a number that it does not need, the same in every
-/// run. Of four thousand million lines that give one name, one may be taken for the first again, and be left out.
+/// The rule of `NameNumbers`, over hashes. A new name takes eight bytes: 32 bits of its hash, in a group that 17 other
+/// bits select, and 32 bits of its URL's hash. In one of a thousand lists of a million lines, two names may be taken
+/// for one; the second then gets a number that it does not need, the same in every run. Of four thousand million lines
+/// that give one name, one may be taken for a repeat of the first, and be skipped.
 struct NameTable {
-  /// By the first bits of the hash. Each grows for itself, so that old and new never stand in memory together.
+  /// By the first bits of the hash. Each leaf grows on its own, so that old and new leaves are never in memory
+  /// together.
   private var leaves: [[UInt16]] = []
-  /// The highest number of each name that came again.
+  /// The highest number of each name that occurred again.
   private var last: [UInt64: Int] = [:]
-  /// The numbers of the addresses that came behind the first one of their name.
+  /// The numbers of the URLs after the first one of their name.
   private var numbers: [UInt64: UInt32] = [:]
   private let limit: Int
 
   private static let leafBits = 8
   private static let groupBits = 9
 
-  /// - Parameter limit: addresses that are kept; later ones, when they come twice, get a number each time.
+  /// - Parameter limit: the number of URLs that are kept. A later URL that occurs twice gets a number each time.
   init(limit: Int = 1 << 16) { self.limit = limit }
 
   var isEmpty: Bool { leaves.isEmpty }
@@ -39,8 +40,8 @@ struct NameTable {
     return NameNumbers.Place(number: number, isRepeat: false)
   }
 
-  /// - Parameter leaf: where each of its groups of names begins, and the last one ends; then four words a name.
-  /// - Returns: the tag that the name came with first; nil if it is new, and is now here.
+  /// - Parameter leaf: the start of each of its groups of names and the end of the last one; then four words per name.
+  /// - Returns: the tag with which the name first occurred; `nil` if the name is new, and is now stored.
   private static func first(of name: UInt64, _ tag: UInt32, in leaf: inout [UInt16]) -> UInt32? {
     let groups = 1 << groupBits
     if leaf.isEmpty { leaf = [UInt16](repeating: 0, count: groups + 1) }
@@ -55,7 +56,8 @@ struct NameTable {
     // In a list of more than sixteen million lines, further names are forgotten.
     guard leaf[groups] < .max else { return nil }
     if leaf.count + 4 > leaf.capacity {
-      // It grows seldom: room that is not used yet takes no memory, unlike the holes that are left behind.
+      // It grows seldom: reserved memory that is not used yet takes no space, unlike the holes that growing leaves
+      // behind.
       let names = Int(leaf[groups])
       leaf.reserveCapacity(groups + 1 + 4 * ([64, 4096].first { $0 > names } ?? names + names / 8))
     }

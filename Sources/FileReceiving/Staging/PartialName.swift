@@ -1,7 +1,7 @@
 import DownloadModel
 import Glibc
 
-/// The names beside a final name under which its bytes wait: `x.part`, and its metadata `x.part.json`.
+/// The names of an unfinished file, beside its final name: `x.part`, and `x.part.json` for its metadata.
 package struct PartialName: Equatable {
   private let name: String
 
@@ -20,19 +20,19 @@ package struct PartialName: Equatable {
   static let metadataSuffix = ".part.json"
   private static let draftSuffix = ".part.json.new"
 
-  /// The name of new metadata until it replaces the current one: only processes of this user can compute it.
-  /// - Parameter number: 0; a higher one where another user has put a file under the lower names.
+  /// The name of new metadata until it replaces the current metadata. Only processes of this user can compute it.
+  /// - Parameter number: 0; higher if another user has put a file under the lower names.
   package func draft(_ secret: UserSecret, _ number: Int) -> String {
     secret.tag("draft \(number)", metadata) + Self.draftSuffix
   }
 
-  /// Whether a name ends as dlm's own files do: none gets such a name from an address or a server.
+  /// Whether a name ends as dlm's own files do. No URL or server can give such a name.
   static func isReserved(_ name: Substring) -> Bool { hasEnding(name) { [partSuffix, metadataSuffix, draftSuffix] } }
 
-  /// Whether no finished file may have the name. It may be `x.part`, which without metadata is never dlm's.
+  /// Whether no finished file may have the name. `x.part` is allowed: without metadata, it is never dlm's.
   static func isMetadata(_ name: String) -> Bool { hasEnding(name[...]) { [metadataSuffix, draftSuffix] } }
 
-  /// Compares as a reader sees names, and as a file system that folds case does (ext4's casefold, APFS, NTFS, FAT).
+  /// Compares names as a reader sees them, and as file systems that fold case do (ext4's casefold, APFS, NTFS, FAT).
   private static func hasEnding(_ name: Substring, of endings: () -> [String]) -> Bool {
     guard name.utf8.withContiguousStorageIfAvailable({ mayHaveEnding($0) }) ?? true else { return false }
     let folded = folded(name)
@@ -43,7 +43,7 @@ package struct PartialName: Equatable {
     guard name.count >= 2 else { return false }
     let first = name[name.count - 2]
     let last = name[name.count - 1]
-    // After a dot, a blank or a byte outside ASCII, the whole names must be compared.
+    // After a dot, a space or a byte outside ASCII, the complete names must be compared.
     func isOpen(_ byte: UInt8) -> Bool { byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") }
     return switch last | 0x20 {
     case _ where isOpen(last): true
@@ -54,7 +54,7 @@ package struct PartialName: Equatable {
     }
   }
 
-  /// Upper-case, because "ſ" folds to "S". Without invisible characters, and without the marks, dots and blanks after
+  /// Upper case, because "ſ" folds to "S". Without invisible characters, and without the marks, dots and spaces after
   /// the last letter, which some file systems drop.
   private static func folded(_ name: Substring) -> [Unicode.Scalar] {
     var scalars = name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }[...]

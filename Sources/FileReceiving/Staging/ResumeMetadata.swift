@@ -2,17 +2,17 @@ package import SystemPackage
 import DownloadModel
 import FoundationEssentials
 
-/// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version. A file that is fetched in
-/// segments lists its done ranges here; of another, the part's length says which bytes are there.
+/// The JSON file beside a part, `NAME.part.json`: the part's URL and version. It lists the complete ranges of a file
+/// that is downloaded in segments. Without ranges, the part's length tells which bytes are complete.
 package struct ResumeMetadata: Equatable, Codable {
-  /// What is of another format counts as foreign.
+  /// Metadata of another format counts as foreign.
   var format = 1
   /// `Address.resource`.
   package var address: String
-  /// What its bytes are of, but not how many.
+  /// The version of the bytes, without their number.
   package var held: HeldPart
   var name: String
-  /// First and last byte of each range that is there, in order; nil if that is the whole part.
+  /// First and last byte of each complete range, in order; `nil` if the part has no gaps.
   var done: [[Int64]]?
   /// Authenticates all the other fields with the user's secret; nil until the metadata is written.
   private var seal: String?
@@ -24,7 +24,7 @@ package struct ResumeMetadata: Equatable, Codable {
     self.done = done?.map { [$0.lowerBound, $0.upperBound] }
   }
 
-  /// A longer file is not metadata, which is a few hundred bytes.
+  /// Metadata has a few hundred bytes; a longer file is not metadata.
   private static let longest = 65_536
 
   package static func read(_ file: borrowing Descriptor, _ secret: UserSecret) throws(Errno) -> ResumeMetadata? {
@@ -32,7 +32,7 @@ package struct ResumeMetadata: Equatable, Codable {
     return json.count > longest ? nil : ResumeMetadata(json: json, secret: secret)
   }
 
-  /// - Returns: nil if the bytes are torn, another user's, forged, or of another format.
+  /// - Returns: `nil` if the bytes are torn, another user's, forged, or of another format.
   init?(json: [UInt8], secret: UserSecret) {
     guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)), metadata.format == 1,
       FileNaming.isUsable(metadata.name), (metadata.held.total ?? 0) >= 0
@@ -58,16 +58,16 @@ package struct ResumeMetadata: Equatable, Codable {
     return Array(data) + [UInt8(ascii: "\n")]
   }
 
-  /// Which bytes of a part of that length can be used, from its start on.
+  /// The valid bytes of a part of that length, from its start.
   func held(length: Int64) -> HeldPart {
-    // A part longer than the whole file was written by something else, and none of it can be trusted.
+    // Another program made a part that is longer than the complete file, so no byte of it is trusted.
     let good = done == nil ? (length <= held.total ?? .max ? length : 0) : segments(length: length)?.length
     var held = held
     held.length = good ?? 0
     return held
   }
 
-  /// The segments of a part of that length; nil if the file has none, or the ranges are not those of such a part.
+  /// The segments of a part of that length; `nil` if the file has none, or if the ranges do not fit the part.
   func segments(length: Int64) -> SegmentMap? {
     guard let done, let total = held.total, length <= total, ranges.count == done.count, let last = ranges.last,
       last.upperBound < length
@@ -75,7 +75,7 @@ package struct ResumeMetadata: Equatable, Codable {
     return SegmentMap(done: ranges, total: total)
   }
 
-  /// How many bytes of the body a part of that length holds.
+  /// The number of body bytes in a part of that length.
   package func bytes(length: Int64) -> Int64 {
     done == nil
       ? length : ranges.reduce(0) { $0 + min($1.upperBound + 1, length) - min($1.lowerBound, length) }

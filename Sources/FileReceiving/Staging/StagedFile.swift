@@ -4,11 +4,12 @@ import SystemPackage
 
 // Long because: the table of kills and the steps that it lists belong side by side.
 
-/// The file in the output folder that receives a download's bytes, and its steps from nothing to a final name.
+/// The file in the output folder that receives a download's bytes, and its steps to the final name.
 ///
-/// **Life of a file on disk.** A file starts without a name (O_TMPFILE). It gets `NAME.part` only together with
-/// metadata: when it is long enough, or has taken two seconds, or when its transfer ends early. So a `.part`
-/// without metadata is never dlm's, and is never touched. Both are the user's alone (0600) until the file is finished.
+/// **Life of a file on disk.** A file starts without a name (O_TMPFILE). It gets the name `NAME.part` only together
+/// with metadata: when it is long enough, when it has taken two seconds, or when its transfer ends early. So a `.part`
+/// without metadata is never dlm's, and is never touched. Both are private to the user (0600) until the file is
+/// finished.
 ///
 /// | step | killed after it, there is | and the next run |
 /// |---|---|---|
@@ -22,19 +23,19 @@ import SystemPackage
 /// | 7 metadata removed | the finished file | downloads it once more and recognises its bytes |
 /// | 8 row in the index, up to 250 ms later | the finished file | knows it |
 ///
-/// Where files need a name from the start (`OutputDirectory.route` is nil), step 1 makes `NAME.part` and locks it, and
-/// the metadata follows before the first byte of the body: only an empty `.part` can lack it.
+/// If files need a name from the start (`OutputDirectory.route` is `nil`), step 1 creates `NAME.part` and locks it. The
+/// metadata follows before the first byte of the body, so only an empty `.part` can lack it.
 ///
-/// **Whose they are.** A part is dlm's only if it and its metadata are regular files of this user that no other user
-/// can write, and the metadata bears the user's seal (`UserSecret`). Any other file is left alone, and its names are
-/// avoided (HTTP rule 44).
+/// **Ownership.** A part is dlm's only if it and its metadata are regular files of this user that no other user can
+/// write, and the metadata has the user's seal (`UserSecret`). Any other file is left alone, and its names are avoided
+/// (HTTP rule 44).
 struct StagedFile: ~Copyable {
   private let directory: OutputDirectory
   private let address: String
-  /// The metadata that was found; nil for a fresh file.
+  /// The metadata that an earlier run left; `nil` for a new file.
   private(set) var found: ResumeMetadata?
   private(set) var foundLength: Int64 = 0
-  /// The finished file of which a part's name was removed (step 5).
+  /// The finished file whose part's name was removed (step 5).
   private(set) var finished: FileIdentity?
   private(set) var descriptor = Descriptor.closed
   /// Whether `names.part` is this file.
@@ -46,10 +47,10 @@ struct StagedFile: ~Copyable {
   private let last: Int
   private var claim: NameReservation?
 
-  /// Takes the part that an earlier run left of this address under any of `x`, `x.1`, `x.2` …, otherwise the first of
-  /// those names that is free.
-  /// - Parameter resumes: false to read no metadata: what stands under a name is met when this file is to take it.
-  /// - Throws: `.disk`, `.folder`; `.conflict` when a thousand names are taken.
+  /// Takes the part that an earlier run left for this URL under any of `x`, `x.1`, `x.2` …, otherwise the first free
+  /// name of these.
+  /// - Parameter resumes: false to read no metadata. An existing file then matters only when this file gets a name.
+  /// - Throws: `.disk`, `.folder`; `.conflict` after a thousand taken names.
   init(
     in directory: OutputDirectory, for address: String, base: String, number: Int = 0, resumes: Bool = true
   ) throws(DownloadError) {
@@ -59,7 +60,8 @@ struct StagedFile: ~Copyable {
     self.number = number
     last = number + 1000
     names = PartialName(base)
-    // The address's part goes before a free name: otherwise a list in another order would never find it again.
+    // The URL's own part takes precedence over a free name: otherwise a list in another order would never find it
+    // again.
     for left in resumes ? directory.numbersOfMetadata(beside: base) : [] where left != number {
       self.number = left
       if try claimCandidate(), try inspect(), found != nil { return }
@@ -71,7 +73,7 @@ struct StagedFile: ~Copyable {
     }
   }
 
-  /// Whether no other download of this process uses the candidate.
+  /// Reserves the candidate; false if another download of this process uses it.
   private mutating func claimCandidate() throws(DownloadError) -> Bool {
     let name = FileNaming.alternative(base, number)
     names = PartialName(name)
@@ -86,9 +88,9 @@ struct StagedFile: ~Copyable {
     }
   }
 
-  // MARK: What an earlier run left
+  // MARK: Parts of an earlier run
 
-  /// - Returns: false if the candidate is foreign, or in use by another process.
+  /// - Returns: false if the candidate is foreign, or if another process uses it.
   private mutating func inspect() throws(DownloadError) -> Bool {
     guard directory.mayHoldMetadata(names) else { return true }
     do {
@@ -96,7 +98,7 @@ struct StagedFile: ~Copyable {
       case .nothing: return true
       case .foreign: return false
       case .own(let metadata):
-        // Two names: killed in step 5.
+        // Two names, if dlm was killed after step 5.
         switch try directory.folder.own(names.part, O_RDWR, names: 2) {
         case .nothing: return try removeOrphan(metadata)
         case .foreign: return false
@@ -106,15 +108,15 @@ struct StagedFile: ~Copyable {
     } catch { throw directory.failure(error, "opening", names.part) }
   }
 
-  /// Takes over a part, if its metadata is of this address.
+  /// Takes over a part if its metadata is for this URL.
   private mutating func take(_ part: consuming Descriptor) throws(Errno) -> Bool {
-    // The name may have gone between open and lock: then another process has just finished.
+    // The name may be gone between open and lock: another process has then just finished the file.
     guard part.lock(), try directory.folder.has(part, as: names.part) else { return false }
-    // Read under the part's lock, because the process that holds it may replace the metadata.
+    // Read under the part's lock, because the process that holds the lock may replace the metadata.
     guard let current = try readMetadata(), current.address == address else { return false }
     _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
     hasMetadata = true
-    // Step 5: the file is finished and has its final name too, so it must not be emptied here.
+    // Step 5: the file is finished and also has its final name, so it must not be emptied.
     if try part.linkCount() > 1 {
       finished = try part.identity()
       try directory.folder.remove(names.part)
@@ -128,7 +130,7 @@ struct StagedFile: ~Copyable {
     return true
   }
 
-  /// Metadata without a part: of a process that was killed between steps 2 and 3 or 7 and 8, or that holds its lock.
+  /// Metadata without a part: a process was killed between steps 2 and 3 or 6 and 7, or still holds the lock.
   private mutating func removeOrphan(_ metadata: borrowing Descriptor) throws(Errno) -> Bool {
     guard metadata.lock() else { return false }
     defer { metadata.unlock() }
@@ -147,7 +149,7 @@ struct StagedFile: ~Copyable {
 
   // MARK: Opening and showing
 
-  /// Opens a fresh file for writing. If it has a name from the start (`isNamed`), `show` must be called next.
+  /// Opens a new file for writing. If the file has a name from the start (`isNamed`), `show` must be called next.
   mutating func open() throws(DownloadError) {
     guard directory.route == nil else {
       do { descriptor = try directory.folder.openUnnamed() } catch {
@@ -163,15 +165,15 @@ struct StagedFile: ~Copyable {
     repeat { try advance() } while try !claimCandidate()
   }
 
-  /// - Returns: false unless the name is free or has an empty file of this user that is not in use.
+  /// - Returns: false unless the name is free, or belongs to an empty file of this user that is not in use.
   private mutating func openNamed() throws(DownloadError) -> Bool {
     do {
       if try directory.folder.standing(names.metadata) != nil { return false }
       do {
         descriptor = try directory.folder.open(names.part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists {
-        // An empty file is what dlm leaves if it is killed between making the part and its metadata. A young one may be
-        // another machine's, whose lock does not show in every file system.
+        // dlm leaves an empty file if it is killed between creating the part and its metadata. A recent one may belong
+        // to another machine, whose lock is not visible in every file system.
         guard let left = try directory.folder.standing(names.part)?.identity, left.size == 0,
           left.modified < WallClock.stamp() - 60_000_000_000,
           let file = try directory.folder.openOwn(names.part, O_RDWR)
@@ -185,7 +187,7 @@ struct StagedFile: ~Copyable {
     } catch { throw directory.failure(error, "creating", names.part) }
   }
 
-  /// Gives the file its visible name with metadata beside it, so that it outlives the process.
+  /// Gives the file its visible name with metadata beside it, so that it survives the process.
   mutating func show(_ metadata: ResumeMetadata) throws(DownloadError) {
     if isNamed { return try replaceMetadata(metadata) }
     guard let route = directory.route else { return }
@@ -197,13 +199,13 @@ struct StagedFile: ~Copyable {
 
   private func link(_ metadata: ResumeMetadata, _ route: NamingRoute) throws(DownloadError) -> Bool {
     do throws(Errno) {
-      // A foreign part must never stand beside dlm's metadata, not even for an instant.
+      // A foreign part must never be beside dlm's metadata, not even for an instant.
       guard try directory.folder.standing(names.part) == nil else { return false }
       let file = try directory.folder.openUnnamed(mode: 0o600)
       try file.write(metadata.json(directory.secret))
-      // Before the file is visible: until it is finished, other users must not read or write it.
+      // Before the file is visible: other users must not read or write it until it is finished.
       try descriptor.setMode(0o600)
-      // Held until the part is there too, so that another process that finds only the metadata does not remove it.
+      // Held until the part exists too. Another process that finds only the metadata must not remove it.
       guard file.lock(), descriptor.lock() else { return false }
       defer { file.unlock() }
       do { try directory.folder.link(file, as: names.metadata, route) } catch .fileExists {
@@ -226,8 +228,8 @@ struct StagedFile: ~Copyable {
     } catch { throw directory.failure(error, "writing", names.metadata) }
   }
 
-  /// Writes a draft of new metadata, and returns its name. One that a killed process left there is removed; beside one
-  /// that another user put there, the next name is tried.
+  /// Writes a draft of new metadata, and returns its name. Removes a draft that a killed process left. If another user
+  /// has put a file there, tries the next name.
   private func draft(of json: [UInt8]) throws(Errno) -> String {
     var number = 0
     while true {
@@ -242,10 +244,10 @@ struct StagedFile: ~Copyable {
     }
   }
 
-  // MARK: Its end
+  // MARK: Naming and removing
 
-  /// - Parameter replacing: needs a file that was shown, because only a rename replaces.
-  /// - Returns: when it got the name; nil if something stands under it.
+  /// - Parameter replacing: only for a file with a visible name, because only a rename replaces.
+  /// - Returns: the file's change time after the naming; `nil` if the name exists.
   mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     do throws(Errno) {
       if isNamed { try descriptor.flushAndReport() }
@@ -260,12 +262,12 @@ struct StagedFile: ~Copyable {
       } catch .fileExists where !replacing {
         return nil
       } catch .noSuchFileOrDirectory where !replacing {
-        // Where locks are not shared, another machine may have had the part too, and have named it.
+        // Without shared locks, another machine may have had the part too, and may have renamed it.
         guard try directory.folder.standing(name) != nil else { throw Errno.noSuchFileOrDirectory }
         return nil
       }
-      // After the naming: killed in between, dlm leaves a whole file that is private, and not a part that others may
-      // write, which the next run would not accept.
+      // After the naming: if killed in between, dlm leaves a complete private file. In the other order, it would leave
+      // a part that others may write, which the next run would not accept.
       if isNamed { try descriptor.setMode(directory.folder.modeOfNewFiles()) }
       isNamed = false
       let named = ChangeTime(of: try descriptor.standing())
@@ -291,7 +293,8 @@ struct StagedFile: ~Copyable {
     } catch { throw directory.failure(error, "removing", names.part) }
   }
 
-  /// Closes the file and frees its name. Closing alone would leave the lock to a process that is just being started.
+  /// Closes the file and frees its name. Unlocks first, because a child process that is being started may share the
+  /// lock.
   mutating func release() {
     if isNamed, descriptor.isOpen { descriptor.unlock() }
     descriptor = .closed
