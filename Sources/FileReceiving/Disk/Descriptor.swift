@@ -2,14 +2,14 @@ import DownloadModel
 package import Glibc
 package import SystemPackage
 
-/// An open file that closes itself when it goes out of use, so that no path through the code can leak it.
+/// An open file that closes itself when its value is dropped, so that no code path can leak it.
 package struct Descriptor: ~Copyable, Sendable {
   package let raw: Int32
 
   init(_ raw: Int32) { self.raw = raw }
 
-  /// - Parameter result: what open(2) returned.
-  /// - Throws: its error, and EMFILE where it opened one of the last that there are (`SpareDescriptors`).
+  /// - Parameter result: the return value of open(2).
+  /// - Throws: errno of open(2); EMFILE if the descriptor is one of the last available (`SpareDescriptors`).
   init(opened result: Int32) throws(Errno) {
     let raw = try Errno.check(result)
     if SpareDescriptors.include(raw) {
@@ -19,7 +19,7 @@ package struct Descriptor: ~Copyable, Sendable {
     self.init(raw)
   }
 
-  /// Stands for "not open"; every call on it ends in EBADF.
+  /// Means "not open"; every call on it fails with EBADF.
   package static var closed: Descriptor { Descriptor(-1) }
 
   package var isOpen: Bool { raw >= 0 }
@@ -29,7 +29,7 @@ package struct Descriptor: ~Copyable, Sendable {
     if raw >= 0 { _ = Glibc.close(raw) }
   }
 
-  /// Writes all bytes at `offset`, which advances by every byte that reached the file, also when the call throws.
+  /// Writes all bytes at `offset`. Advances `offset` by each byte that reached the file, even if the call throws.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: inout Int64) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -46,7 +46,7 @@ package struct Descriptor: ~Copyable, Sendable {
     try bytes.span.bytes.withUnsafeBytes { bytes throws(Errno) in try write(bytes, at: &offset) }
   }
 
-  /// Makes the file at least so long, with room for it on the disk (posix_fallocate(3)).
+  /// Makes the file at least that long, with space allocated on the disk (posix_fallocate(3)).
   package func makeRoom(_ length: Int) throws(Errno) {
     var result = EINTR
     while result == EINTR { result = posix_fallocate(raw, 0, off_t(length)) }
@@ -71,10 +71,10 @@ package struct Descriptor: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Whole files are read in blocks of this length, between which a cancelled task ends.
+  /// The block length for reading whole files. A cancelled task stops between two blocks.
   static let blockLength = 1 << 18
 
-  /// - Throws: ECANCELED, which no system call on a file gives.
+  /// - Throws: ECANCELED, which no system call on a file returns.
   static func checkCancellation() throws(Errno) { if Task.isCancelled { throw .canceled } }
 
   func hasBytes(of other: borrowing Descriptor, length: Int64) throws(Errno) -> Bool {
@@ -105,8 +105,8 @@ package struct Descriptor: ~Copyable, Sendable {
 
   package func standing() throws(Errno) -> StandingFile { StandingFile(try status()) }
 
-  /// Whether it is a regular file of the effective user that no other user can write: dlm never reads, changes or
-  /// removes any other as its own (HTTP rule 44).
+  /// Whether it is a regular file of the effective user that no other user can write. dlm never reads, changes or
+  /// removes any other file as its own (HTTP rule 44).
   /// - Parameter closedTo: further permissions that other users must not have.
   package func isOwn(closedTo: mode_t = 0, names: Int = 1) throws(Errno) -> Bool {
     let status = try status()
@@ -114,24 +114,24 @@ package struct Descriptor: ~Copyable, Sendable {
       && Int(status.st_nlink) <= names
   }
 
-  /// Sets the permissions. A file system that stores none leaves them as they are.
+  /// Sets the permissions. Does nothing on a file system that stores none.
   func setMode(_ mode: mode_t) throws(Errno) {
     guard fchmod(raw, mode) == 0 || errno == EPERM || errno == EOPNOTSUPP else { throw .last }
   }
 
   package func linkCount() throws(Errno) -> Int { Int(try status().st_nlink) }
 
-  /// Takes the lock that marks a file as in use, until the process ends; false if it is held already. A file system
-  /// without locks counts as free: there, only the atomic naming at the end keeps two processes apart.
+  /// Takes the lock that marks a file as in use, until the process ends; false if it is held already. Succeeds on a
+  /// file system without locks: there, only the atomic naming at the end separates two processes.
   package func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
-  /// Frees the lock, whose end should not depend on how long the compiler keeps a value.
+  /// Frees the lock explicitly, because the compiler decides how long a value lives.
   package func unlock() { while flock(raw, LOCK_UN) != 0 && errno == EINTR {} }
 
-  /// Throws the errors that NFS and quotas report only at close, while the file stays open and locked.
+  /// Throws the errors that NFS and quotas report only on close. The file stays open and locked.
   func flushAndReport() throws(Errno) {
     let copy = try Errno.check(fcntl(raw, F_DUPFD_CLOEXEC, 0))
-    // After EINTR the descriptor is closed all the same on Linux (close(2)).
+    // On Linux, the descriptor is closed even after EINTR (close(2)).
     guard Glibc.close(copy) == 0 || errno == EINTR else { throw .last }
   }
 }
@@ -139,7 +139,7 @@ package struct Descriptor: ~Copyable, Sendable {
 extension Errno {
   package static var last: Errno { Errno(rawValue: errno) }
 
-  /// Makes a system call, again if a signal interrupts it.
+  /// Makes a system call, and repeats it if a signal interrupts it.
   @discardableResult
   static func check<Result: SignedInteger>(_ call: @autoclosure () -> Result) throws(Errno) -> Result {
     while true {
@@ -149,16 +149,16 @@ extension Errno {
     }
   }
 
-  /// What stands there is another user's, or others may write it.
+  /// The file belongs to another user, or others may write it.
   package static let distrusted = Errno.notPermitted
 
-  /// Whether a file cannot be opened because of its kind or owner: then it is nothing of dlm's.
+  /// Whether a file cannot be opened because of its kind or owner: it is then not dlm's.
   var isForeign: Bool {
     [.tooManySymbolicLinkLevels, .isDirectory, .permissionDenied, .notPermitted, .noSuchAddressOrDevice].contains(self)
   }
 }
 
-/// The identity by which a file is recognised as the one that was written, and untouched since.
+/// The identity that shows that a file is the one that was written, and is unchanged since.
 package struct FileIdentity: Equatable {
   package var device: Int64
   package var inode: Int64
@@ -173,7 +173,7 @@ package struct FileIdentity: Equatable {
     self.modified = modified
   }
 
-  /// - Returns: for anything but a regular file, an identity that equals no regular file's.
+  /// - Returns: for anything but a regular file, an identity that differs from that of every regular file.
   package init(_ status: stat) {
     let isRegular = status.st_mode & S_IFMT == S_IFREG
     self.init(
@@ -184,7 +184,7 @@ package struct FileIdentity: Equatable {
 
   package var isRegularFile: Bool { size >= 0 }
 
-  /// Whether it is the same file, whatever happened to its content.
+  /// Whether it is the same file, even if its content has changed.
   package func isSameFile(as other: FileIdentity) -> Bool {
     isRegularFile && inode == other.inode && device == other.device
   }
@@ -205,20 +205,20 @@ package struct StandingFile: Equatable {
     isUsers = status.st_uid == Self.user
   }
 
-  /// The file at a path, symbolic links not followed; nil if there is none or it cannot be examined.
+  /// The file at a path, symbolic links not followed; `nil` if it does not exist or cannot be examined.
   package static func of(path: String) -> StandingFile? {
     var status = stat()
     return lstat(path, &status) == 0 ? StandingFile(status) : nil
   }
 }
 
-/// When a finished file was last changed in any way (ctime), as its row has it. Inode, length and time of content can
-/// be made again by whoever may write the folder; this time cannot be set.
+/// The last change of a finished file in any way (ctime), as its row has it. A user who may write the folder can forge
+/// inode, length and modification time, but cannot set this time.
 package struct ChangeTime: Equatable {
   /// Nanoseconds since 1970.
   package let number: Int64
 
-  /// - Parameter number: as read; of any value.
+  /// - Parameter number: any stored value.
   package init(number: Int64) { self.number = number }
 
   package init(of file: StandingFile) { number = max(0, file.changed) }
@@ -226,7 +226,7 @@ package struct ChangeTime: Equatable {
   package func isThat(of file: StandingFile) -> Bool { file.changed == number }
 }
 
-/// Who owns a file or a folder, and who may write it.
+/// The owner of a file or a folder, and its permissions.
 package struct FileOwnership: Sendable, Equatable {
   package var owner: UInt32
   /// Kind and permissions (stat(2), st_mode).
@@ -244,7 +244,7 @@ package struct FileOwnership: Sendable, Equatable {
   fileprivate var othersWrite: Bool { mode & 0o022 != 0 }
 }
 
-/// Why a file is not believed: who else could have written what it says (HTTP rules 44 and 45).
+/// Why a file is not trusted: other users could have written its content (HTTP rules 44 and 45).
 ///
 /// | | owner | others may write | its folder |
 /// |---|---|---|---|
@@ -252,14 +252,14 @@ package struct FileOwnership: Sendable, Equatable {
 /// | settings of the user | the user or root | no | the same, or root's |
 /// | what the user names, settings of the working folder | the user, or root | no | any |
 ///
-/// A sticky folder (1777) counts as one that others may write, because everybody can add files to it. For dlm's own
+/// A sticky folder (1777) counts as one that others may write, because everyone can add files to it. For dlm's own
 /// files, root is another user unless dlm runs as root.
 package enum Distrust: Sendable, Equatable {
   case notRegular, otherUser, othersWrite
 
-  /// - Parameter file: the open file, so that the file that is judged is the one that is read.
-  /// - Parameter trustsRoot: whether a file of the administrator is believed as well.
-  /// - Parameter orPipe: whether it may be no regular file; a named pipe is then judged as a file is.
+  /// - Parameter file: of the open file, so that the file that is judged is the one that is read.
+  /// - Parameter trustsRoot: whether a file of root is trusted too.
+  /// - Parameter orPipe: whether other kinds of files are accepted. A named pipe is judged as a file is.
   package init?(
     _ file: FileOwnership, in folder: FileOwnership? = nil, user: UInt32, trustsRoot: Bool = false, orPipe: Bool = false
   ) {
@@ -276,7 +276,7 @@ package enum Distrust: Sendable, Equatable {
     }
   }
 
-  /// The same for a folder: `notRegular` is anything else.
+  /// The same for a folder; `notRegular` for anything else.
   package init?(folder: FileOwnership, user: UInt32, trustsRoot: Bool = false) {
     guard folder.kind == 0o040000 else {
       self = .notRegular

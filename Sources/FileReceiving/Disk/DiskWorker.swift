@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 package import SystemPackage
 
-/// Reads, copies and syncs whole files on a thread that may block. For a cancelled task, reading and copying throw
+/// Reads, copies and syncs whole files on a thread that may block. In a cancelled task, reading and copying throw
 /// `.cancelled` at the next block.
 package actor DiskWorker {
   private let executor: BlockingExecutor
@@ -23,7 +23,7 @@ package actor DiskWorker {
     try download.access { reception throws(DownloadError) in try reception.verdict(verdict, by: pieces) }
   }
 
-  /// The digest of a file on the disk; nil if it is no longer the file of the row.
+  /// The digest of a file on the disk; `nil` if it is no longer the file of the row.
   package func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest? {
     do {
       guard let file = try Descriptor.open(row), try row.describes(file.standing()),
@@ -41,7 +41,7 @@ package actor DiskWorker {
     try download.copy(source)
   }
 
-  /// Makes the bytes of a download durable (`--fsync`), before it gets its name.
+  /// Makes the bytes of a download durable (`--fsync`) before the file gets its name.
   package func sync(_ download: FileDownload) throws(DownloadError) {
     try download.access { reception throws(DownloadError) in
       try reception.part.withFile("syncing") { file throws(Errno) in try file.sync() }
@@ -53,7 +53,7 @@ package actor DiskWorker {
   }
 }
 
-/// Work on finished files, which are recognised by their identity when they were finished.
+/// Work on finished files, which are recognised by the identity in their row.
 extension Descriptor {
   static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
     do {
@@ -66,10 +66,10 @@ extension Descriptor {
     return file
   }
 
-  /// Copies a finished file into this one: shares its blocks where the file system can (FICLONE), else copies them
-  /// within the kernel (copy_file_range). Never a second name: whoever changes the one in place would change the other.
-  /// - Parameter mayClone: whether the file system may have clones; set to false where it has none.
-  /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
+  /// Copies a finished file into this one: shares its blocks if the file system can (FICLONE), otherwise copies within
+  /// the kernel (copy_file_range). Never adds a name: a change of one file in place would change the other too.
+  /// - Parameter mayClone: whether the file system may support clones; set to false if it does not.
+  /// - Returns: the length; `nil` if the source is not (or no longer) the file of the row, or may not be read.
   func copy(_ source: CacheRow, mayClone: borrowing Atomic<Bool>) throws(Errno) -> Int64? {
     let opened: Descriptor?
     do { opened = try Self.openIntact(source) } catch .notDirectory, .permissionDenied, .notPermitted {
@@ -88,13 +88,13 @@ extension Descriptor {
   }
 
   /// Shares the blocks of a file with this one (FICLONE, ioctl_ficlone(2)).
-  /// - Returns: false where the file system cannot, or where the two are on different ones.
+  /// - Returns: false if the file system cannot, or if the files are on different file systems.
   package func clone(_ file: borrowing Descriptor) -> Bool { ioctl(raw, 0x4004_9409, file.raw) == 0 }
 
-  /// Up to this length a copy through this process is faster than within the kernel: 21 µs a file against 26.
+  /// Up to this length, a copy through this process is faster than within the kernel: 21 µs per file instead of 26.
   private static let short: Int64 = 1 << 16
 
-  /// Copies the first `length` bytes of a file, or as many as there are, within the kernel where that is worth it.
+  /// Copies the first `length` bytes of a file, or as many as it has, within the kernel if that is faster.
   /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
   package func copyBytes(of file: borrowing Descriptor, _ length: Int64) throws(Errno) -> Int64 {
     var byHand = length <= Self.short
@@ -111,7 +111,7 @@ extension Descriptor {
       }
       let count = dlm_copy_file_range(file.raw, raw, offset, most)
       if count == 0 { return offset }
-      // Not all pairs of file systems can. A disk failure repeats in the manual copy.
+      // Some pairs of file systems do not support it. A disk failure repeats in the copy by hand.
       if count < 0 { byHand = errno != EINTR }
       offset += Int64(max(0, count))
     }
@@ -132,7 +132,7 @@ extension Descriptor {
     }
   }
 
-  /// - Returns: which pieces have other bytes.
+  /// - Returns: the numbers of the pieces with wrong bytes.
   func wrongPieces(_ pieces: PieceHashes, of size: Int64) throws(Errno) -> [Int] {
     var wrong: [Int] = []
     for piece in 0..<pieces.count {
@@ -142,14 +142,14 @@ extension Descriptor {
     return wrong
   }
 
-  /// Sets the time of the last change, in seconds since 1970. A file system that does not allow that keeps its own.
+  /// Sets the modification time, in seconds since 1970. Does nothing on a file system that does not allow it.
   func setModified(_ seconds: Int64) throws(Errno) {
-    // UTIME_OMIT (utimensat(2)): the time of the last read stays.
+    // UTIME_OMIT (utimensat(2)): the access time stays.
     let times = [timespec(tv_sec: 0, tv_nsec: 0x3FFF_FFFE), timespec(tv_sec: Int(seconds), tv_nsec: 0)]
     guard futimens(raw, times) == 0 || errno == EPERM || errno == EOPNOTSUPP || errno == EOVERFLOW else { throw .last }
   }
 
-  /// - Returns: the file after that; nil if it is not, or no longer, the file of the row.
+  /// - Returns: the file as it is afterwards; `nil` if it is not (or no longer) the file of the row.
   package static func stamp(_ row: CacheRow, _ seconds: Int64) throws(Errno) -> StandingFile? {
     guard let file = try openIntact(row) else { return nil }
     try file.setModified(seconds)
@@ -158,10 +158,10 @@ extension Descriptor {
 }
 
 extension Reception {
-  /// The longest list of what is missing that resume metadata takes.
+  /// From this many wrong pieces on, the whole file is downloaded again, because resume metadata would get too long.
   private static let mostWrong = 256
 
-  /// What its pieces say of a whole file that no checksum has proved. Blocks.
+  /// The verdict of the piece hashes on a complete file that no checksum has proved. Blocks.
   func verdict(_ verdict: DigestVerdict, by pieces: PieceHashes) throws(DownloadError) -> DigestVerdict {
     let size = length
     guard pieces.cover(size) else {

@@ -1,13 +1,13 @@
 package import Glibc
 package import SystemPackage
 
-/// A folder that was opened once: calls on a name are relative to it, so that no file is led elsewhere if a path above
-/// is renamed. A text that is no name, and may lead out of the folder, throws EINVAL.
+/// A folder that was opened once. Calls use names relative to it, so that a renamed path above leads no file elsewhere.
+/// A text that is not a name, and may lead out of the folder, throws EINVAL.
 package final class Folder: Sendable {
   package let path: String
   private let descriptor: Descriptor
 
-  /// Opens the folder. Makes it, and the folders above it, where missing.
+  /// Opens the folder. Creates it and the folders above it if they are missing.
   convenience init(_ path: FilePath, mode: mode_t) throws(Errno) {
     do { try self.init(standing: path) } catch .noSuchFileOrDirectory {
       try Self.make(path, mode: mode)
@@ -15,7 +15,7 @@ package final class Folder: Sendable {
     }
   }
 
-  /// - Throws: `.noSuchFileOrDirectory` where there is none.
+  /// - Throws: `.noSuchFileOrDirectory` if the folder is missing.
   package convenience init(standing path: FilePath) throws(Errno) {
     self.init(
       path: path.string, try Descriptor(opened: Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC)))
@@ -34,8 +34,8 @@ package final class Folder: Sendable {
     guard mkdir(path.string, mode) == 0 || errno == EEXIST else { throw .last }
   }
 
-  /// Opens a folder in this one, made where missing.
-  /// - Throws: `.notDirectory` for anything else, also a link to a folder.
+  /// Opens a folder in this one. Creates it if it is missing.
+  /// - Throws: `.notDirectory` for anything else, including a link to a folder.
   func below(_ name: String) throws(Errno) -> Folder {
     do { return try opened(name) } catch .noSuchFileOrDirectory {
       guard mkdirat(descriptor.raw, name, 0o777) == 0 || errno == EEXIST else { throw .last }
@@ -43,13 +43,13 @@ package final class Folder: Sendable {
     }
   }
 
-  /// Opens a folder in this one.
+  /// Opens an existing folder in this one.
   package func opened(_ name: String) throws(Errno) -> Folder {
     Folder(path: path + "/" + name, try open(name, O_RDONLY | O_DIRECTORY))
   }
 
-  /// Makes a folder in this one, for this user alone.
-  /// - Throws: `.distrusted` where another folder has taken its place before it is opened.
+  /// Creates a folder in this one that is private to this user.
+  /// - Throws: `.distrusted` if another folder took its place before it was opened.
   package func makePrivateFolder(_ name: String) throws(Errno) -> Folder {
     try Self.check(name)
     try Errno.check(mkdirat(descriptor.raw, name, 0o700))
@@ -64,8 +64,8 @@ package final class Folder: Sendable {
     return status.st_uid == StandingFile.user && status.st_mode & 0o077 == 0
   }
 
-  /// Takes the lock that marks the folder as in use, until it is closed.
-  /// - Returns: false if another process has it, or the file system knows no locks.
+  /// Locks the folder as in use until it is closed.
+  /// - Returns: false if another process holds the lock, or the file system does not support locks.
   package func lock(waits: Bool) -> Bool {
     while flock(descriptor.raw, waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
       if errno != EINTR { return false }
@@ -73,13 +73,13 @@ package final class Folder: Sendable {
     return true
   }
 
-  /// A path to this very folder, whatever other users put under its name; where /proc is not mounted, its own path.
+  /// A path to this very folder, even if other users replace its name. Without /proc, the path by which it was opened.
   package var heldPath: FilePath {
     let held = "/proc/self/fd/\(descriptor.raw)"
     return FilePath(access(held, F_OK) == 0 ? held : path)
   }
 
-  /// The same under the next number if a file has the name.
+  /// The same, under the next number if a file has the name.
   func below(numbering name: String) throws(Errno) -> Folder {
     var number = 0
     while true {
@@ -91,25 +91,26 @@ package final class Folder: Sendable {
     }
   }
 
-  /// The path without links and dots, by which the index knows the folder.
+  /// The path without links and dots, as the index stores it.
   package func canonicalPath() throws(Errno) -> String {
     guard let resolved = realpath(heldPath.string, nil) ?? realpath(path, nil) else { throw .last }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
-  /// Opens a folder of dlm's own, made where missing.
-  /// - Throws: `.distrusted` where others own or may write it (`Distrust`).
+  /// Opens a folder of dlm's own. Creates it if it is missing.
+  /// - Throws: `.distrusted` if others own it or may write it (`Distrust`).
   package convenience init(own path: FilePath) throws(Errno) {
     try self.init(path, mode: 0o700)
     let status = try descriptor.status()
     guard Distrust(folder: FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
-    // A umask left it open to readers. One that cannot be closed discloses only the names of its private files.
+    // A umask left it open to readers. If it cannot be closed, it discloses only the names of its private files.
     if status.st_mode & 0o077 != 0 { _ = fchmod(descriptor.raw, 0o700) }
   }
 
-  /// Makes a file of dlm's own, which others open by its path, readable by its user alone.
-  /// - Throws: `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where others own or may write it.
+  /// Makes a file of dlm's own, which is opened by its path later, readable by its user alone.
+  /// - Throws: `.tooManySymbolicLinkLevels` if the name is a link, `.distrusted` if others own the file or may write
+  ///   it.
   package func makePrivate(_ name: String, creating: Bool) throws(Errno) {
     let file: Descriptor
     do {
@@ -120,10 +121,10 @@ package final class Folder: Sendable {
     if status.st_mode & 0o077 != 0, fchmod(file.raw, 0o600) != 0 { throw .last }
   }
 
-  /// What stands under a name where only a file of dlm's own should.
+  /// The file under a name that only a file of dlm's own should have.
   enum Standing: ~Copyable {
     case nothing
-    /// Another user's, or no regular file: nothing of dlm's.
+    /// Another user's file, or not a regular file.
     case foreign
     case own(Descriptor)
   }
@@ -139,7 +140,7 @@ package final class Folder: Sendable {
     }
   }
 
-  /// Opens a file of dlm's own; nil where there is none.
+  /// Opens a file of dlm's own; `nil` if the name has none.
   package func openOwn(
     _ name: String, _ flags: Int32 = O_RDONLY, names: Int = 1, closedTo: mode_t = 0
   ) throws(Errno) -> Descriptor? {
@@ -162,7 +163,7 @@ package final class Folder: Sendable {
   private func openUnchecked(_ name: String, _ flags: Int32, _ mode: mode_t = 0) throws(Errno) -> Descriptor {
     let result = openat(descriptor.raw, name, flags | O_CLOEXEC, mode)
     do throws(Errno) { return try Descriptor(opened: result) } catch {
-      // The file was made for a descriptor that may not be used.
+      // The file was created for a descriptor that may not be used.
       if result >= 0, flags & O_EXCL != 0, flags & O_CREAT != 0 { _ = unlinkat(descriptor.raw, name, 0) }
       throw error
     }
@@ -177,16 +178,17 @@ package final class Folder: Sendable {
     } catch .noSuchFileOrDirectory { return nil }
   }
 
-  /// What stands under a name, symbolic links not followed; nil if nothing does.
+  /// The file under a name, symbolic links not followed; `nil` if the name is free.
   package func standing(_ name: String) throws(Errno) -> StandingFile? { try status(of: name).map(StandingFile.init) }
 
-  /// Whether a name is that of an open file, still or already.
+  /// Whether a name currently belongs to an open file.
   package func has(_ file: borrowing Descriptor, as name: String) throws(Errno) -> Bool {
     try standing(name)?.identity.isSameFile(as: file.identity()) == true
   }
 
-  /// Bytes on the disk, as du(1) counts them, of what stands under a name; of a folder with all that is in it.
-  /// - Parameter ifRemoved: true to count only what its removal would free: nothing of a file with further names.
+  /// Bytes on the disk, as du(1) counts them, of the file or folder under a name. A folder includes its content.
+  /// - Parameter ifRemoved: true to count only the bytes that its removal would free: none for a file with further
+  ///   names.
   package func allocatedBytes(of name: String, ifRemoved: Bool = false) throws(Errno) -> Int64 {
     guard let status = try status(of: name) else { return 0 }
     if status.st_mode & S_IFMT != S_IFDIR {
@@ -201,10 +203,10 @@ package final class Folder: Sendable {
     return bytes
   }
 
-  /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).
+  /// Free bytes for this process; `nil` if the file system does not report them (some FUSE).
   package func freeBytes() -> Int64? { bytes(\.f_bavail) }
 
-  /// Bytes that the whole file system has; nil where it does not tell.
+  /// Size of the file system in bytes; `nil` if it does not report it.
   package func diskBytes() -> Int64? { bytes(\.f_blocks) }
 
   private func bytes(_ blocks: KeyPath<statvfs, fsblkcnt_t>) -> Int64? {
@@ -213,7 +215,7 @@ package final class Folder: Sendable {
     return Int64(clamping: status[keyPath: blocks].multipliedReportingOverflow(by: status.f_frsize).0)
   }
 
-  /// Makes names durable: they are on the disk when this returns. Blocks.
+  /// Makes names durable. Blocks.
   func sync() throws(Errno) { try Errno.check(fsync(descriptor.raw)) }
 
   package func remove(_ name: String) throws(Errno) {
@@ -221,8 +223,8 @@ package final class Folder: Sendable {
     do { try Errno.check(unlinkat(descriptor.raw, name, 0)) } catch .noSuchFileOrDirectory {}
   }
 
-  /// Removes what stands under a name, a folder with all that is in it. Every step goes through a descriptor: no link
-  /// that another user puts in the way leads it elsewhere (HTTP rule 53).
+  /// Removes a file, or a folder with its content. Every step goes through a descriptor, so that no link of another
+  /// user leads it elsewhere (HTTP rule 53).
   package func removeWhole(_ name: String) throws(Errno) {
     do { try remove(name) } catch .isDirectory {
       let inside = try opened(name)
@@ -231,8 +233,8 @@ package final class Folder: Sendable {
     }
   }
 
-  /// Removes the name of an empty folder.
-  /// - Returns: false if something else stands under it by now, which stays.
+  /// Removes an empty folder.
+  /// - Returns: false if the name belongs to another file or folder by now, which stays.
   package func remove(_ name: String, of inside: Folder) throws(Errno) -> Bool {
     let own = try inside.descriptor.status()
     guard let found = try status(of: name), found.st_ino == own.st_ino, found.st_dev == own.st_dev else { return false }
@@ -240,40 +242,40 @@ package final class Folder: Sendable {
     return true
   }
 
-  /// Renames; replaces what stands under `new` in the same instant.
+  /// Renames, and replaces a file under `new` atomically.
   package func rename(_ old: String, replacing new: String) throws(Errno) { try move(old, to: self, replacing: new) }
 
-  /// Renames if nothing stands under `new`; EEXIST otherwise. It links and then removes the old name: killed in
+  /// Renames if `new` is free; throws EEXIST otherwise. Links first, and then removes the old name: if killed in
   /// between, dlm leaves both. (Swift's Glibc module does not export renameat2, and NFS does not support its flag.)
   package func rename(_ old: String, toFree new: String) throws(Errno) {
     try Self.check(old)
     try Self.check(new)
     if linkat(descriptor.raw, old, descriptor.raw, new, 0) == 0 { return try remove(old) }
     guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw .last }
-    // FAT and similar file systems have no links; there only a check before the rename is possible.
+    // FAT and similar file systems have no links; there, only a check before the rename is possible.
     guard try standing(new) == nil else { throw .fileExists }
     try rename(old, replacing: new)
   }
 
-  /// Moves a file into another folder of the same disk; replaces what stands under `new` in the same instant.
+  /// Moves a file into another folder of the same disk, and replaces a file under `new` atomically.
   package func move(_ old: String, to other: Folder, replacing new: String) throws(Errno) {
     try Self.check(old)
     try Self.check(new)
     try Errno.check(renameat(descriptor.raw, old, other.descriptor.raw, new))
   }
 
-  /// Gives a file elsewhere on the same disk a further name here; EEXIST if that is taken. Links are not followed.
+  /// Gives a file elsewhere on the same disk a further name here; throws EEXIST if the name is taken. Follows no links.
   package func link(path: String, as name: String) throws(Errno) {
     try Self.check(name)
     try Errno.check(linkat(AT_FDCWD, path, descriptor.raw, name, 0))
   }
 
-  /// Names in the folder, in no order, without `.` and `..`.
+  /// Names in the folder, unsorted, without `.` and `..`.
   package func names() throws(Errno) -> [String] { try names(atMost: .max) ?? [] }
 
-  /// The same, or nil if there are more than `limit`.
+  /// The same; `nil` if there are more than `limit`.
   func names(atMost limit: Int) throws(Errno) -> [String]? {
-    // A descriptor of its own, because fdopendir takes it over together with its reading position.
+    // A descriptor of its own, because fdopendir takes it over together with its read position.
     let raw = try Errno.check(openat(descriptor.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
     guard let stream = fdopendir(raw) else { throw .last }
     defer { closedir(stream) }
@@ -289,8 +291,8 @@ package final class Folder: Sendable {
     return names
   }
 
-  /// Removes a file under a name that only this user's dlm can compute, if the file is the user's own.
-  /// - Returns: false if something else stands there, which stays.
+  /// Removes a file under a name that only this user's dlm can compute, if the user owns the file.
+  /// - Returns: false if another file has the name, which stays.
   package func removeOwn(_ name: String) throws(Errno) -> Bool {
     switch try own(name, O_RDONLY) {
     case .nothing: return true
@@ -301,13 +303,14 @@ package final class Folder: Sendable {
     }
   }
 
-  /// The permissions that a new file gets here: 0666 less what the process's mask or the folder's own rules forbid.
+  /// The permissions of a new file here: 0666 without the bits that the process's mask or the folder's own rules
+  /// forbid.
   func modeOfNewFiles() -> mode_t {
     (try? openUnnamed().status()).map { $0.st_mode & 0o7777 } ?? 0o666 & ~Self.creationMask
   }
 
-  /// The umask, read from /proc because umask(2) would change it for every thread; closed to other users where the
-  /// kernel does not tell.
+  /// The umask, read from /proc because umask(2) would change it for every thread. Closed to other users if the kernel
+  /// does not report it.
   private static let creationMask: mode_t = {
     let raw = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)
     guard raw >= 0, let status = try? Descriptor(raw).read(4096) else { return 0o077 }
@@ -318,9 +321,9 @@ package final class Folder: Sendable {
 
   // MARK: Files without a name
 
-  /// Makes a complete and locked file of dlm's own. It is named only then, so that a kill leaves nothing where the disk
-  /// has files without names.
-  /// - Throws: `.fileExists` if something stands under the name.
+  /// Creates a complete and locked file of dlm's own. It gets its name last, so that a kill leaves no file if the file
+  /// system supports unnamed files.
+  /// - Throws: `.fileExists` if the name is taken.
   package func make(_ name: String, _ bytes: [UInt8]) throws(Errno) -> Descriptor {
     let route = routeForUnnamedFiles()
     let draft = "\(name).\(UInt64.random(in: .min ... .max))"
@@ -342,8 +345,8 @@ package final class Folder: Sendable {
     }
   }
 
-  /// How a file without a name gets one here; nil where the file system (NFS, FAT, some FUSE) or the sandbox cannot do
-  /// it. The test leaves nothing behind.
+  /// How an unnamed file gets a name here; `nil` if the file system (NFS, FAT, some FUSE) or the sandbox does not
+  /// support it. The test leaves no file behind.
   package func routeForUnnamedFiles() -> NamingRoute? {
     guard let file = try? openUnnamed() else { return nil }
     return [.descriptor, .procfs].first { route in
@@ -353,13 +356,13 @@ package final class Folder: Sendable {
     }
   }
 
-  /// A new file without a name (O_TMPFILE): if dlm is killed, nothing of it stays.
+  /// A new file without a name (O_TMPFILE): a kill leaves nothing of it.
   package func openUnnamed(mode: mode_t = 0o666) throws(Errno) -> Descriptor {
-    // Linux's O_TMPFILE is this bit and O_DIRECTORY; the Glibc module does not export it.
+    // Linux's O_TMPFILE is this bit with O_DIRECTORY; the Glibc module does not export it.
     try openUnchecked(".", 0o20000000 | O_DIRECTORY | O_RDWR, mode)
   }
 
-  /// Gives an unnamed file a name; EEXIST if something stands there.
+  /// Gives an unnamed file a name; throws EEXIST if the name is taken.
   package func link(_ file: borrowing Descriptor, as name: String, _ route: NamingRoute) throws(Errno) {
     try Self.check(name)
     try linkUnchecked(file, as: name, route)
@@ -375,10 +378,10 @@ package final class Folder: Sendable {
   }
 }
 
-/// The two ways that Linux has for naming an unnamed file (open(2), O_TMPFILE).
+/// The two ways to name an unnamed file on Linux (open(2), O_TMPFILE).
 package enum NamingRoute {
-  /// By its descriptor: for anyone since Linux 6.10, for CAP_DAC_READ_SEARCH before.
+  /// By its descriptor: for every process since Linux 6.10, before that with CAP_DAC_READ_SEARCH.
   case descriptor
-  /// By its link in /proc: for anyone, where /proc is mounted.
+  /// By its link in /proc: for every process, if /proc is mounted.
   case procfs
 }

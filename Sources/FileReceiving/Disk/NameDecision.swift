@@ -2,19 +2,19 @@ package import DownloadModel
 import Glibc
 import Synchronization
 
-/// What becomes of a finished file, which stands under a numbered name, after the user was asked about it.
+/// The user's decision about a finished file with a numbered name.
 package enum NameDecision: Sendable, Equatable {
-  /// It stays where it is.
+  /// The file keeps its name.
   case keep
-  /// It takes the name that it should have had; what stands there is lost.
+  /// It gets the name that it should have had; the existing file under that name is lost.
   case replace
-  /// It is removed; what stands under the name it was to have stays.
+  /// It is removed; the existing file under the wanted name stays.
   case discard
-  /// It takes another name, if that is free.
+  /// It gets another name, if that is free.
   case rename(to: String)
 
-  /// - Returns: the name that the file has then; nil if it was removed.
-  /// - Throws: `.conflict` when the new name is taken; `.disk`, `.folder`.
+  /// - Returns: the file's name afterwards; `nil` if it was removed.
+  /// - Throws: `.disk` with EEXIST if the new name is taken; `.disk`, `.folder`.
   package func carryOut(
     _ outcome: DownloadOutcome, in directory: OutputDirectory, for address: Address
   ) throws(DownloadError) -> String? {

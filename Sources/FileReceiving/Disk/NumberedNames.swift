@@ -3,13 +3,14 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The numbered names of a name in one folder, `x`, `x.1`, `x.2`: which are taken, and which number to try next. What
-/// it drops is looked up on the disk again.
+/// The numbered names of a name in one folder, `x`, `x.1`, `x.2`: which are taken, and which number to try next.
+/// Entries that it drops are read from the disk again.
 final class NumberedNames: Sendable {
   private struct State {
-    /// The next number to try for a name, so that not each of ten thousand files called index.html tries all of them.
+    /// The next number to try for each name. Otherwise each of ten thousand files called index.html would try all of
+    /// them.
     var next: [ByteText: Int] = [:]
-    /// Files from before the run, by name and by what they look like, with their numbers in order.
+    /// Files from before the run, by name and likeness, with their numbers in order.
     var standing: [ByteText: [Likeness: [Int]]] = [:]
   }
 
@@ -18,7 +19,7 @@ final class NumberedNames: Sendable {
   private let opened: Int64
 
   private static let limit = 1024
-  /// After this many free numbers in a row, the search ends.
+  /// The search ends after this many free numbers in a row.
   private static let gap = 16
 
   init(_ folder: Folder, opened: Int64) {
@@ -35,12 +36,12 @@ final class NumberedNames: Sendable {
     }
   }
 
-  /// The numbers under which files that look alike stood before the run; 0 is the name itself. Read once for each name.
+  /// The numbers of similar files from before the run; 0 is the name itself. Read once per name.
   func numbers(of name: String, like likeness: Likeness) -> [Int] {
     (state.withLock { $0.standing[ByteText(name)] } ?? look(at: name))[likeness] ?? []
   }
 
-  /// Notes that the file was given to an address, so that those after it need not look at it again.
+  /// Notes that the file was given to a URL, so that later files are not compared with it again.
   func gave(_ number: Int, of name: String, like likeness: Likeness) {
     state.withLock { state in state.standing[ByteText(name)]?[likeness]?.removeAll { $0 == number } }
   }
@@ -73,7 +74,8 @@ final class NumberedNames: Sendable {
   }
 }
 
-/// What files with the same bytes share: among ten thousand of one name and length it finds those worth a comparison.
+/// The properties that equal files share. Among ten thousand files of one name and length, it finds those worth a
+/// comparison.
 struct Likeness: Hashable {
   let length: Int64
   /// A hash of the first bytes.

@@ -3,37 +3,37 @@ import Glibc
 import Synchronization
 package import SystemPackage
 
-/// A folder that finished files are written to: the output folder, or one below it (`OpenFolders`).
+/// A folder for finished files: the output folder, or one below it (`OpenFolders`).
 package final class OutputDirectory: Sendable {
   let folder: Folder
   package let canonicalPath: String
-  /// How a nameless file gets its name here; nil where files need a name from the start.
+  /// How an unnamed file gets its name here; `nil` if files need a name from the start.
   let route: NamingRoute?
-  /// The names of this process's downloads in flight, so that two addresses with one name do not share a part.
+  /// The names of this process's downloads in flight, so that two URLs with one name do not share a part.
   fileprivate let reserved = Lock<Set<String>>([])
   let space: SpaceLedger
-  /// Held from the last check of a foreign file to its replacement: of two loops, the second sees what the first put.
+  /// Held from the last check of a foreign file to its replacement: the second of two loops sees the file of the first.
   let replacing = Lock(())
   let secret: UserSecret
-  /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
+  /// When it was opened, by the clock that stamps files. A younger file may be this run's own.
   let opened: Int64
   let numbers: NumberedNames
-  /// False once the file system has said that it has no clones, so that not every file asks.
+  /// False once the file system has reported that it has no clones, so that not every file tries.
   let mayClone = Atomic<Bool>(true)
   /// The folder as the user wrote it, with the slash; empty for the current one.
   private let prefix: String
-  /// Files that this run gave to an address, where `give` was called.
+  /// Files that this run gave to a URL, where `give` was called.
   private let given = Lock(FileOwners())
   private let metadata = Lock(MetadataNames())
-  /// Whether it has another name than was wanted, since a file has that.
+  /// Whether the folder got a number, because a file has the wanted name.
   let isNumbered: Bool
-  /// The output folder, if this is one below it: that knows the files of the whole run.
+  /// The output folder, if this is a folder below it. It knows the files of the whole run.
   private let root: OutputDirectory?
 
   /// - Parameters:
-  ///   - held: the path by which it is opened; nil for `path`, by which messages call it.
-  ///   - secret: the user's; without it, no part of another process is recognised.
-  ///   - usesUnnamedFiles: false to do as on a file system that has none.
+  ///   - held: the path by which it is opened; `nil` for `path`, which messages show.
+  ///   - secret: the user's; without it, parts of other processes are not recognised.
+  ///   - usesUnnamedFiles: false to behave as on a file system without unnamed files.
   /// - Throws: `.folder` with errno and path.
   package init(
     _ path: FilePath, openedAt held: FilePath? = nil, secret: UserSecret = .forThisProcess(),
@@ -56,10 +56,11 @@ package final class OutputDirectory: Sendable {
     route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
   }
 
-  /// A folder below the output folder, made where missing. No part of its path may be a link, which could lead out.
+  /// A folder below the output folder. Creates it if it is missing. No part of its path may be a link, which could lead
+  /// out.
   /// - Parameters:
-  ///   - path: as `FileNaming.isUsablePath` has it.
-  ///   - isExact: false to number a folder whose name a file has.
+  ///   - path: valid by `FileNaming.isUsablePath`.
+  ///   - isExact: false to number the folder if a file has its name.
   /// - Throws: `.folder` with errno and path.
   init(_ path: String, below root: OutputDirectory, isExact: Bool) throws(DownloadError) {
     self.root = root
@@ -86,19 +87,20 @@ package final class OutputDirectory: Sendable {
 
   package func path(of name: String) -> String { prefix + name }
 
-  /// Reserves the name until the reservation is dropped; nil if it is reserved already.
+  /// Reserves the name until the reservation is dropped; `nil` if it is already reserved.
   func reserve(_ name: String) -> NameReservation? {
     reserved.withLock { $0.insert(name).inserted } ? NameReservation(name: name, directory: self) : nil
   }
 
-  /// Whether metadata may stand there. What another process makes later is locked, or is met when a part is shown.
+  /// Whether metadata may exist there. Metadata that another process makes later is locked, or is found when a part is
+  /// shown.
   func mayHoldMetadata(_ names: PartialName) -> Bool {
     metadata.withLock { metadata in
       metadata.read(in: folder).map { !$0.isEmpty && $0.contains(Array(names.metadata.utf8)) } ?? true
     }
   }
 
-  /// The numbers under which metadata for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, the name itself 0.
+  /// The numbers under which metadata for a name exists: `x.1.bin.part.json` for `x.bin` gives 1, the name itself 0.
   func numbersOfMetadata(beside name: String) -> [Int] {
     metadata.withLock { metadata in
       guard let metadata = metadata.read(in: folder), !metadata.isEmpty else { return [] }
@@ -117,24 +119,24 @@ package final class OutputDirectory: Sendable {
     }
   }
 
-  // What was not read yet will be seen on the disk.
+  // Names that were not read yet will be found on the disk.
   func noteMetadata(_ name: String) { metadata.withLock { _ = $0.names?.insert(Array(name.utf8)) } }
   func forgetMetadata(_ name: String) { metadata.withLock { _ = $0.names?.remove(Array(name.utf8)) } }
 
-  /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. The folder
-  /// is not read before metadata is to be written: ten thousand names cost a twentieth of a run that writes none.
+  /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. The folder is
+  /// read once, when the first file is staged.
   private struct MetadataNames {
     private var isRead = false
-    /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Nil until the
-    /// folder is read, and where it has too many names for that.
+    /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not. `nil` until the
+    /// folder is read, and if it has too many names.
     var names: Set<[UInt8]>?
-    /// Reading this many names costs some milliseconds, once.
+    /// Reading this many names takes some milliseconds, once.
     private static let readable = 10_000
 
-    /// - Returns: nil for a folder whose names are not known.
+    /// - Returns: `nil` if the folder's names are not known.
     mutating func read(in folder: Folder) -> Set<[UInt8]>? {
       if !isRead {
-        // Descriptors may be short for a moment: until then, each file's own names are looked for on the disk.
+        // Descriptors may be short for a moment: until then, each file's own names are looked up on the disk.
         do {
           names = try folder.names(atMost: Self.readable).map {
             Set($0.filter(PartialName.isMetadata).map { Array($0.utf8) })
@@ -146,8 +148,8 @@ package final class OutputDirectory: Sendable {
     }
   }
 
-  /// Notes that this run gave the file to an address. Called for files with another number or name than the list gave,
-  /// for adopted ones, and, unless the policy is to rename, for all: with a usual list memory does not grow.
+  /// Notes that this run gave the file to a URL. Called for files with another number or name than the list gave, for
+  /// adopted ones, and, unless the policy is to rename, for all. So memory does not grow with a usual list.
   package func give(_ file: FileIdentity, to key: RowKey) {
     (root ?? self).given.withLock { $0.add(file, of: key) }
   }
@@ -164,7 +166,7 @@ package final class OutputDirectory: Sendable {
     DownloadError(.diskFull, cause: .detail(reason), path: path(of: name), activity: "making room", neededBytes: needed)
   }
 
-  /// A failed call on a file of this folder.
+  /// A failed call on a file in this folder.
   func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {
     let code: DownloadError.Code =
       switch errno {
@@ -178,8 +180,7 @@ package final class OutputDirectory: Sendable {
 }
 
 extension DownloadError {
-  /// A failed system call on the disk, which is temporary where something is in short supply for a moment; `.cancelled`
-  /// for ECANCELED.
+  /// A failed system call on the disk. Temporary if a resource is short for a moment; `.cancelled` for ECANCELED.
   package init(_ code: Code, _ errno: Errno, _ path: String, _ activity: String, needed: Int64? = nil) {
     let isShortage = DownloadError.isShortage(errno.rawValue)
     self.init(
@@ -197,7 +198,7 @@ struct NameReservation: ~Copyable, Sendable {
   deinit { directory.reserved.withLock { _ = $0.remove(name) } }
 }
 
-/// The output folder, and the folders below it that requests name, for all loops of a run.
+/// The output folder, and the folders below it that requests name, shared by all loops of a run.
 package final class OpenFolders: Sendable {
   package let root: OutputDirectory
   private let state = Lock(State())
@@ -205,7 +206,7 @@ package final class OpenFolders: Sendable {
   private struct State {
     /// Weak, because ten thousand folders would hold as many descriptors.
     var all: [ByteText: Weak] = [:]
-    /// Opened last, and kept open, since the next lines of a list mostly name the same folders.
+    /// Opened last, and kept open because the next lines of a list mostly name the same folders.
     var recent: [OutputDirectory] = []
     var forgetsAt = 1024
   }
@@ -216,7 +217,7 @@ package final class OpenFolders: Sendable {
 
   package init(_ root: OutputDirectory) { self.root = root }
 
-  /// Opens the folder where it is not open, and makes it where missing.
+  /// Opens the folder unless it is open. Creates it if it is missing.
   /// - Throws: `.folder` with its path, `.resources`.
   package func directory(of request: DownloadRequest) throws(DownloadError) -> OutputDirectory {
     guard let path = request.folder else { return root }
@@ -247,10 +248,10 @@ final class SpaceLedger: Sendable {
 
   var promised: Int64 { promisedBytes.withLock { $0 } }
 
-  /// Reserves bytes for a file, if there are that many.
-  /// - Parameter free: the disk's free bytes; nil where it does not tell.
+  /// Reserves bytes for a file, if that many are free.
+  /// - Parameter free: the disk's free bytes; `nil` if unknown.
   func promise(_ bytes: Int64, free: Int64?) -> Bool {
-    // One step: if check and reservation were apart, two loops could reserve the same bytes.
+    // One step: if check and reservation were separate, two loops could reserve the same bytes.
     promisedBytes.withLock { promised in
       if let free, bytes > free - promised { return false }
       promised += bytes
@@ -261,16 +262,16 @@ final class SpaceLedger: Sendable {
   fileprivate func giveBack(_ bytes: Int64) { promisedBytes.withLock { $0 -= bytes } }
 }
 
-/// The space that one file has reserved: all that is to come where its length is known, otherwise a step at a time. It
-/// shrinks as bytes are written, because the disk itself counts them then; the rest is freed when the file has ended.
+/// The space that one file has reserved: all missing bytes if its length is known, otherwise one step at a time. It
+/// shrinks as bytes are written, because the disk then counts them itself. The rest is freed when the file ends.
 struct SpaceReservation: ~Copyable, Sendable {
   private let ledger: SpaceLedger
   private var rest: Int64 = 0
-  /// Up to which offset space is reserved for a file of unknown length.
+  /// The offset up to which space is reserved for a file of unknown length.
   private var reach: Int64 = 0
 
   private static let step: Int64 = 8 << 20
-  /// What is left to other files by a body of which nothing can be kept.
+  /// The space that a body leaves to other files if none of its bytes can be kept.
   static let reserve: Int64 = 2 << 20
 
   init(_ ledger: SpaceLedger) { self.ledger = ledger }
@@ -292,7 +293,7 @@ struct SpaceReservation: ~Copyable, Sendable {
 
   mutating func giveBack() { use(rest) }
 
-  /// Checks the space before a large body begins, rather than after gigabytes.
+  /// Checks the space before a large body starts, rather than after gigabytes.
   mutating func begin(_ needed: Int64?, for name: String, in directory: OutputDirectory) throws(DownloadError) {
     giveBack()
     reach = PartWriter.worthMetadata
@@ -304,9 +305,9 @@ struct SpaceReservation: ~Copyable, Sendable {
     throw directory.full(name, reason, needed: needed - max(0, (free ?? 0) - others))
   }
 
-  /// Reserves the next step for a file of unknown length: a body without end leaves other files what they reserved.
-  /// When nothing else is reserved, the disk itself reports that it is full.
-  /// - Parameter rest: what must be left then, too.
+  /// Reserves the next step for a file of unknown length, so that an endless body leaves other files the space that
+  /// they reserved. If nothing else is reserved, the disk itself reports that it is full.
+  /// - Parameter rest: bytes that must remain free in addition.
   mutating func grow(
     to position: Int64, for name: String, in directory: OutputDirectory, leaving rest: Int64
   ) throws(DownloadError) {

@@ -3,54 +3,55 @@ import Glibc
 import Synchronization
 package import SystemPackage
 
-/// Which requests this user's processes have under way, so that no two fetch a file at once (HTTP rule 19), and what
-/// they use of each host, so that all together are one polite client (rule 37).
+/// The requests that this user's processes have in flight, so that no two download a file at once (HTTP rule 19), and
+/// their use of each host, so that together they are one polite client (HTTP rule 37).
 ///
-/// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request under
-/// way. To claim one, a process writes it into a slot of its own and then looks whether another section has it too: of
-/// two that do this at once, at least one sees the other. Each process holds a lock on its section's byte of the file,
-/// which the kernel frees however the process ends: an unlocked section is ignored.
+/// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request in
+/// flight. To claim a request, a process writes its hash into a slot of its own, and then checks whether another
+/// section has it too. If two processes do this at once, at least one sees the other. Each process holds a lock on its
+/// section's byte of the file, which the kernel frees however the process ends. An unlocked section is ignored.
 ///
-///     file   │ header │ segment 0: 2048 slots, 64 notes │ segment 1 │ …
+///     file   │ header │ section 0: 2048 slots, 64 notes │ section 1 │ …
 ///     locks  │        └ byte 0                          └ byte 1
 ///
-/// A claim or a note needs no system call; the kernel is asked only when a hash is found twice, or for others' notes.
+/// A claim or a note needs no system call. The kernel is asked only if a hash is found twice, or for other processes'
+/// notes.
 ///
-/// Touching a mapped page that has no room on the disk, or that another program has cut off, ends the process (SIGBUS,
-/// mmap(2)). So room is made for every section that was ever in use. Nothing but dlm writes the file, and dlm never
-/// shortens it; a program that does ends each running dlm, as it would by shortening the memory of an SQLite index.
+/// Access to a mapped page without space on the disk, or beyond a shortened file, ends the process (SIGBUS, mmap(2)).
+/// So space is allocated for every section that was ever in use. Only dlm writes the file, and dlm never shortens it. A
+/// program that shortens it ends each running dlm, as it would by shortening the memory of an SQLite index.
 package final class ProcessClaims: Sendable {
-  /// A request that this process has under way; dropping the value frees the request for other processes.
+  /// A request that this process has claimed. Dropping the value frees the request for other processes.
   package struct Claim: ~Copyable, Sendable {
     fileprivate let owner: ProcessClaims
     fileprivate var slot: Int
 
     deinit { owner.release([slot]) }
 
-    /// Keeps the claim until `ProcessClaims.release` is given the number that this returns.
+    /// Keeps the claim until the returned number is passed to `ProcessClaims.release`.
     mutating func handOver() -> Int {
       defer { slot = ProcessClaims.unseen }
       return slot
     }
   }
 
-  /// Another living process has the request under way.
+  /// Another living process has the request in flight.
   package struct ClaimedElsewhere: Error {
-    /// Its number; nil if it did not write one.
+    /// The number of that process; `nil` if it did not write one.
     package let process: Int?
   }
 
   private static let segments = 64
-  /// Enough for the files under way and the finished ones whose rows are not yet in the index.
+  /// Enough for the files in flight and the finished ones whose rows are not yet in the index.
   private static let slots = 2048
   /// The slot of a claim that no other process sees.
   fileprivate static let unseen = -1
-  /// Notes of hosts, of eight words each, in a section; and the few of them that one host's may be.
+  /// Notes of hosts in a section, of eight words each; and the number of places where one host's note may be.
   private static let notes = 64
   private static let near = 4
   private static var section: Int { slots + notes * 8 }
-  /// Words before the first section: the format; how many sections were ever in use and processes ever began; from
-  /// `numbers` on, the process number of each section's owner.
+  /// Words before the first section: the format; the number of sections ever in use, and of processes ever started;
+  /// from `numbers` on, the process number of each section's owner.
   private static let header = 512
   private static let numbers = 8
   private static let format: UInt64 = 0x646C_6D33
@@ -58,7 +59,7 @@ package final class ProcessClaims: Sendable {
 
   private typealias Word = Atomic<UInt64>
 
-  /// The mapping, whose words other processes read and write without the lock.
+  /// The mapping. Other processes read and write its words without the lock.
   private struct Table: ~Copyable {
     let words: UnsafeMutablePointer<Word>
     let file: Descriptor
@@ -71,7 +72,7 @@ package final class ProcessClaims: Sendable {
       words + (ProcessClaims.header + segment * ProcessClaims.section + slot)
     }
 
-    /// - Parameter step: which of those that are near.
+    /// - Parameter step: which of the places for one host.
     func note(of host: UInt64, _ segment: Int, _ step: Int) -> UnsafeMutablePointer<Word> {
       word(segment, ProcessClaims.slots + Int((host &+ UInt64(step)) % UInt64(ProcessClaims.notes)) * 8)
     }
@@ -80,14 +81,14 @@ package final class ProcessClaims: Sendable {
   }
 
   private let table: Lock<Table>
-  /// The count of processes when this one began, and whether another one was alive then.
+  /// The count of processes when this one started, and whether another one was alive then.
   private let arrival: UInt64
   private let cameToOthers: Bool
 
-  /// - Returns: nil where no such table can be had (a read-only home, a file system without locks, too many processes,
-  ///   a folder or file that others may write, a full disk): then two processes may fetch one file twice, and the
-  ///   atomic naming at the end keeps both right.
-  /// - Parameter noRoom: called if that is because the disk has no room for the table.
+  /// - Returns: `nil` if the table is not available (a read-only home, a file system without locks, too many processes,
+  ///   a folder or file that others may write, a full disk). Two processes may then download one file twice, and the
+  ///   atomic naming at the end keeps both correct.
+  /// - Parameter noRoom: called if the disk has no space for the table.
   package init?(in path: FilePath, noRoom: (Errno) -> Void = { _ in }) {
     guard let folder = try? Folder(own: path), let file = try? folder.open("under-way", O_RDWR | O_CREAT, mode: 0o600),
       (try? file.isOwn()) == true, Self.makeRoom(in: file, sections: 0, noRoom),
@@ -95,7 +96,7 @@ package final class ProcessClaims: Sendable {
       memory != MAP_FAILED
     else { return nil }
     let words = memory.bindMemory(to: Word.self, capacity: Self.bytes / 8)
-    // A new file, or one of another version of which no process lives.
+    // A new file, or one of another version that no living process uses.
     if words[0].load(ordering: .sequentiallyConsistent) != Self.format,
       !(0..<Self.segments).contains(where: { Self.isAlive($0, file) })
     {
@@ -109,7 +110,7 @@ package final class ProcessClaims: Sendable {
       return nil
     }
     let table = Table(words: words, file: file, mine: mine, free: Array((0..<Self.slots).reversed()))
-    // What a killed process left in the same section.
+    // Clears what a killed process left in the same section.
     for slot in 0..<Self.section { table.word(mine, slot).pointee.store(0, ordering: .relaxed) }
     words[Self.numbers + mine].store(UInt64(getpid()), ordering: .relaxed)
     words[1].max(UInt64(mine + 1), ordering: .sequentiallyConsistent)
@@ -118,14 +119,15 @@ package final class ProcessClaims: Sendable {
     self.table = Lock(table)
   }
 
-  /// Whether another process was alive when this one began, or has begun since: its files may not be in the index yet.
+  /// Whether another process was alive when this one started, or has started since. Its files may not be in the index
+  /// yet.
   package var hasCompany: Bool {
     cameToOthers || table.withLock { $0.words[2].load(ordering: .sequentiallyConsistent) != arrival }
   }
 
-  /// Claims a request, unless another process has it. If more are under way than a section has slots, the claim
-  /// succeeds but other processes do not see it.
-  /// - Throws: who has it.
+  /// Claims a request, unless another process has it. If more requests are in flight than a section has slots, the
+  /// claim succeeds but other processes do not see it.
+  /// - Throws: the process that has the request.
   package func take(_ hash: UInt64) throws(ClaimedElsewhere) -> Claim {
     // Zero means a free slot.
     let hash = hash | 1
@@ -168,8 +170,8 @@ package final class ProcessClaims: Sendable {
 
   package var now: UInt64 { WallClock.sinceBoot() }
 
-  /// Tells other processes what this one does at a host: words of which the first is the host's number, and the second
-  /// zero if nothing is lost with the note. Without room, no other process sees the note.
+  /// Publishes this process's use of a host to the others. The first word is the host's number. The second is zero if
+  /// the note may be overwritten. Without a free place, no other process sees the note.
   package func tell(_ note: SIMD8<UInt64>) {
     table.withLock { table in
       var place: UnsafeMutablePointer<Word>?
@@ -180,7 +182,7 @@ package final class ProcessClaims: Sendable {
         if isOwn { break }
       }
       guard let place else { return }
-      // Nobody takes one host's words for another's.
+      // A reader must not take one host's words for another's.
       if place[0].load(ordering: .relaxed) != note[0] { place[0].store(0, ordering: .sequentiallyConsistent) }
       for index in (0..<8).reversed() where place[index].load(ordering: .relaxed) != note[index] {
         place[index].store(note[index], ordering: .sequentiallyConsistent)
@@ -188,7 +190,7 @@ package final class ProcessClaims: Sendable {
     }
   }
 
-  /// What living processes tell of a host, this one's by its index; nil if it had no room to tell.
+  /// The notes of living processes on a host, and the index of this process's own; `nil` if it has none.
   package func notes(of host: UInt64) -> (all: [SIMD8<UInt64>], own: Int)? {
     table.withLock { table in
       var (all, own): ([SIMD8<UInt64>], Int?) = ([], nil)
@@ -212,13 +214,13 @@ package final class ProcessClaims: Sendable {
 
   // MARK: The file
 
-  /// How many sections were ever in use. What stands there may be damaged.
+  /// The number of sections ever in use, bounded because the word may be damaged.
   private static func count(_ words: UnsafeMutablePointer<Word>) -> Int {
     Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(segments)))
   }
 
-  /// Makes the file as long as the table, and room for the first sections. It is only ever made longer, so that its
-  /// content stays.
+  /// Makes the file as long as the table, with space for the first sections. Never shortens it, so that its content
+  /// stays.
   private static func makeRoom(in file: borrowing Descriptor, sections: Int, _ noRoom: (Errno) -> Void) -> Bool {
     do {
       if try file.identity().size < Int64(bytes) { try file.truncate(to: Int64(bytes)) }

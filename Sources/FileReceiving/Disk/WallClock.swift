@@ -1,17 +1,17 @@
 import DownloadModel
 import Glibc
 
-/// The only code of this room and of DownloadCaching that reads the clock.
+/// The only code of FileReceiving and DownloadCaching that reads the clock.
 package enum WallClock {
   /// Seconds since 1970.
   @Sendable package static func seconds() -> Int64 { Int64(time(nil)) }
 
   package static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
 
-  /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
+  /// Nanoseconds since 1970 by the clock that stamps files, which ticks some hundred times a second.
   package static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
 
-  /// Milliseconds since the machine began, which are the same for all its processes and never go back.
+  /// Milliseconds since the machine started. Equal for all its processes, and never decreasing.
   package static func sinceBoot() -> UInt64 { UInt64(nanoseconds(CLOCK_BOOTTIME) / 1_000_000) }
 
   private static func nanoseconds(_ clock: clockid_t) -> Int64 {

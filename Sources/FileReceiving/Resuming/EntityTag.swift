@@ -2,11 +2,11 @@ import DownloadModel
 
 /// Entity tags (RFC 9110 §8.8.3) in the forms that servers use.
 enum EntityTag {
-  /// For comparison alone, by bytes, as all tags are compared.
+  /// The tag without its weakness mark, for comparison only. By bytes, as all tags are compared.
   static func opaque(_ tag: String) -> ByteText { ByteText(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]) }
 
-  /// The tag of the same version without content coding, if it names one. Apache compresses `"5f3"` on the fly as
-  /// `"5f3-gzip"`, but compares the former only. Others write `-br`, `--gzip`, `;gzip` or `:gzip`.
+  /// The tag of the same version without content coding, if this tag shows it. Apache compresses `"5f3"` on the fly as
+  /// `"5f3-gzip"`, but compares only the former. Others write `-br`, `--gzip`, `;gzip` or `:gzip`.
   static func uncoded(_ tag: String) -> String {
     guard tag.utf8.last == UInt8(ascii: "\"") else { return tag }
     for coding in codings where tag.utf8.dropLast().reversed().starts(with: coding.utf8.reversed()) {

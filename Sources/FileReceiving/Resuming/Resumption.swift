@@ -5,7 +5,7 @@ extension ResponseHead {
   /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
   package func failure(now: Int64) -> DownloadError {
     let spent = allowance.flatMap { $0.left == 0 ? $0.time : nil }
-    // GitHub says 403 where nothing is left.
+    // GitHub sends 403 if the allowance is used up.
     let isRefusal = isRefusal || status == 403 && spent != nil
     let isTransient = isRefusal || HTTPStatus.isTransient(status)
     let asked = self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } ?? spent
@@ -14,7 +14,7 @@ extension ResponseHead {
       wasTurnedAway: isRefusal, retryAfter: isTransient ? asked : nil)
   }
 
-  /// Activities of a 401: a login was refused, or only a token (RFC 6750) would do.
+  /// Activities of a 401: a login was refused, or the server accepts only a token (RFC 6750).
   package static var loggingIn: String { "logging in" }
   package static var missingToken: String { "asking without a token" }
 
@@ -26,6 +26,6 @@ extension ResponseHead {
 }
 
 extension ResponseHead {
-  /// The name of the resource that answered; nil if it is the requested address.
+  /// The name of the resource that answered; `nil` for the requested URL.
   var effectiveName: String? { effectiveURL.map(EffectiveURL.name) }
 }

@@ -1,6 +1,6 @@
 package import DownloadModel
 
-/// The request that the next attempt sends, given what is on disk now.
+/// The request of the next attempt, given the bytes on disk.
 package struct TransferPlan: Equatable {
   package enum Asked: Equatable {
     case whole
@@ -9,22 +9,23 @@ package struct TransferPlan: Equatable {
     case rest(from: Int64, proof: Proof)
   }
 
-  /// What will prove that the rest belongs to the part.
+  /// How the rest is proved to belong to the part.
   package enum Proof: Equatable {
     /// The server compares the validator (If-Range).
     case ifRange
     /// The answer's own validator, because this server answers If-Range with the whole file.
     case sameValidator
-    /// Nothing identifies the version, or only a weak validator: the part's last bytes are fetched again and compared.
+    /// Nothing identifies the version, or only a weak validator: the part's last bytes are downloaded again and
+    /// compared.
     case tail
-    /// The checksum of the whole, or those of its pieces, whichever of the file's addresses the part came from.
+    /// The checksum of the file or of its pieces, whichever source the part is from.
     case digest
   }
 
   var asked: Asked
   var headerLines: [String]
 
-  /// Bytes fetched twice where no strong validator exists: 64 KiB, little to send and enough to differ.
+  /// Bytes downloaded twice without a strong validator: 64 KiB is little to send and enough to differ.
   static let tailLength: Int64 = 65_536
 
   static func make(
@@ -41,32 +42,32 @@ package struct TransferPlan: Equatable {
         ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
         : TransferPlan(asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
     }
-    // If-Range must not name a weak validator (RFC 9110 §13.1.5): with one, as with none, the part's last bytes are
-    // compared. For a part no longer than those that would save nothing.
+    // If-Range must not name a weak validator (RFC 9110 §13.1.5), so the part's last bytes are compared. For a part no
+    // longer than those, that would save nothing.
     guard held.length > tailLength else { return whole }
     return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
   }
 }
 
 package struct HeldPart: Equatable, Codable {
-  /// Good bytes, from the start of the file.
+  /// The number of valid bytes, from the start of the file.
   var length: Int64 = 0
   package var validator = Validator()
-  /// Length of the whole file, if an answer gave it.
+  /// Length of the complete file; `nil` if unknown.
   package var total: Int64?
-  /// The Content-Encoding in which the bytes are stored; nil for none. Ranges count encoded bytes.
+  /// The Content-Encoding of the stored bytes; `nil` without one. Ranges count encoded bytes.
   var encoding: String?
-  /// Whether the coding was removed: then no range of what the server sends is a range of these bytes.
+  /// Whether the coding was removed: then the server's ranges do not match these bytes.
   var isDecoded = false
-  /// `EffectiveURL` of the resource that gave the bytes, where redirects led to it.
+  /// `EffectiveURL` of the resource that sent the bytes; `nil` without redirects.
   var effectiveURL: String?
   package var trust = TrustMark.usual
 
-  /// The length is the part's own.
+  /// Without the length, which the part itself has.
   private enum CodingKeys: CodingKey { case validator, total, encoding, isDecoded, effectiveURL, trust }
 
-  /// Whether a run may continue them: under another trust only where a strong tag names the version, and bytes that a
-  /// list steered, or for a request that a list steers, only where a digest proves the whole (HTTP rule 47).
+  /// Whether a run may continue the bytes. Under another trust, a strong tag must name the version. Bytes that a list
+  /// steered, and requests that a list steers, need a digest of the whole file (HTTP rule 47).
   func mayBeContinued(under trust: RequestTrust, isProvable: Bool) -> Bool {
     switch trust[effectiveURL].reuse(of: self.trust) {
     case .asOwn: true
@@ -76,21 +77,21 @@ package struct HeldPart: Equatable, Codable {
   }
 }
 
-/// What an answer means for the bytes on disk. Pure: decided by what was asked, what is held and the head.
+/// The meaning of an answer for the bytes on disk. Pure: depends on the request, the held bytes and the head.
 enum ResumeDecision: Equatable {
   /// Write the body from this offset on; it ends before `end`.
   case append(at: Int64, end: Int64, total: Int64?)
-  /// The body is the whole file, in this same answer; what is held is dropped (HTTP rule 2).
+  /// The body is the whole file; the held bytes are dropped (HTTP rule 2).
   case startOver(total: Int64?)
-  /// There is no body to write.
+  /// The answer has no body to write.
   case answered(FileDownloadState.Answer)
-  /// This answer cannot continue the part: drop it and ask again for the whole file.
+  /// The answer cannot continue the part: drop the part and request the whole file.
   case restart
-  /// The server knows the version but not If-Range: ask once more without it.
+  /// The server knows the version but not If-Range: repeat the request without it.
   case askWithoutIfRange
 
   /// - Parameters:
-  ///   - isProvable: whether a digest of the user's will prove the file, whoever sent its bytes.
+  ///   - isProvable: whether a digest will prove the file, whichever source sent its bytes.
   ///   - now: seconds since 1970, for a Retry-After that is a date.
   static func decide(
     asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead,
@@ -99,9 +100,10 @@ enum ResumeDecision: Equatable {
     let answer = ResumeAnswer(asked: asked, held: held, isProvable: isProvable, head: head)
     return switch head.status {
     case _ where head.isRefusal: .rejected(head.failure(now: now))
-    // Some servers answer a range with exactly that range, and call it 200 (HTTP rule 2).
+    // Some servers answer a range request with exactly that range, but with status 200 (HTTP rule 2).
     case _ where head.isWhole && head.contentRange?.range == nil: answer.wholeFile
-    // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user is told of the empty file.
+    // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user gets a remark about the empty
+    // file.
     case 204: .startOver(total: 0)
     case 206,
       _ where head.isWhole:
@@ -118,7 +120,7 @@ enum ResumeDecision: Equatable {
   fileprivate static func rejected(_ error: DownloadError) -> ResumeDecision { .answered(.rejected(error)) }
 }
 
-/// The answer to a request for a file or its rest, by the kinds of answers.
+/// The decision on the answer to a request for a file or its rest, by kind of answer.
 private struct ResumeAnswer {
   let asked: TransferPlan.Asked
   let held: HeldPart
@@ -126,8 +128,8 @@ private struct ResumeAnswer {
   let head: ResponseHead
 
   var wholeFile: ResumeDecision {
-    // Only where the server claims to support ranges; another server would be asked twice for nothing. A file of equal
-    // length under another tag may be the same file on another node; then a digest proves what was put together.
+    // Only if the server claims to support ranges: otherwise a second request would be useless. A file of equal length
+    // under another tag may be the same file on another node; a digest then proves the combined bytes.
     let isMaybeSame = isProvable && held.total != nil && head.contentLength == held.total
     if case .rest(_, .ifRange) = asked, head["accept-ranges"]?.lowercased() == "bytes",
       isMaybeSame || held.validator.isStronglyEqual(to: Validator(head))
@@ -142,10 +144,10 @@ private struct ResumeAnswer {
     let answered = head.contentRange
     let isWholeFile =
       answered?.range?.lowerBound == 0 && answered?.range?.upperBound == answered?.completeLength.map { $0 - 1 }
-    // A server without ranges may describe the whole file so; asked for a range, one of another version.
+    // A server without ranges may describe the whole file so; after a range request, the whole file of another version.
     if head.status != 206, isWholeFile { return wholeFile }
     guard case .rest(let from, let proof) = asked else {
-      // No range was asked for; a range that is the whole file is accepted.
+      // No range was requested; a range that is the whole file is accepted.
       return isWholeFile
         ? .startOver(total: answered?.completeLength)
         : .rejected(
@@ -158,12 +160,12 @@ private struct ResumeAnswer {
     let total = answered?.completeLength ?? held.total
     if proof == .digest || isProvable { return .append(at: from, end: range.upperBound + 1, total: total) }
     let validator = Validator(head)
-    // A tail is compared where there is no strong tag. Then tag and date must be what they were, too (HTTP rule 34).
+    // A tail is compared if there is no strong tag. Tag and date must then be unchanged, too (HTTP rule 34).
     if proof == .tail ? !held.validator.isWeaklyEqual(to: validator) : held.validator.contradicts(validator) {
       return .restart
     }
-    // Validators belong to the address that gave them (HTTP rule 9). If another address answers, only the same strong
-    // tag shows that it has the same file: mirrors often have equal dates, and a date identifies no version.
+    // Validators belong to the URL that gave them (HTTP rule 9). If another URL answers, only the same strong tag shows
+    // that it has the same file: mirrors often have equal dates, and a date identifies no version.
     let isElsewhere = head.effectiveName != held.effectiveURL
     if isElsewhere, held.validator.strongETag == nil { return .restart }
     if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) { return .restart }
@@ -174,7 +176,7 @@ private struct ResumeAnswer {
     guard case .rest(_, let proof) = asked else {
       return .rejected(DownloadError(.badResponse, cause: .http(status: 416)))
     }
-    // Equal length proves nothing: the server must have compared the version, or the answer must name the same one.
+    // Equal length proves nothing: the server must have compared the version, or the answer must name the same version.
     guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
       proof == .digest || !held.validator.contradicts(Validator(head)),
       proof == .digest || proof == .ifRange && head.effectiveName == held.effectiveURL
@@ -184,11 +186,11 @@ private struct ResumeAnswer {
   }
 }
 
-/// What to do with a body's content coding, for which dlm did not ask (HTTP rule 35).
+/// How a body is stored whose content coding dlm did not request (HTTP rule 35).
 enum CodedBody: Equatable {
   case plain
   case decode
-  /// Written as it comes: the file itself has this coding, as `backup.tar.gz` has, or dlm does not know it.
+  /// As received: the file itself has this coding, like `backup.tar.gz`, or dlm does not know the coding.
   case keep
 
   static func decide(_ head: ResponseHead, name: @autoclosure () -> String) -> CodedBody {
@@ -207,7 +209,7 @@ enum CodedBody: Equatable {
     }
   }
 
-  /// By coding, the endings of names and the types of files that themselves have it.
+  /// By coding, the extensions and types of files that themselves have it.
   private static let files: [ContentCoding: (endings: [String], types: [String])] = [
     .gzip: (
       ["gz", "gzip", "tgz", "taz", "tpz", "svgz", "bgz", "adz", "cpgz", "emz"],
@@ -223,7 +225,7 @@ enum CodedBody: Equatable {
 }
 
 enum RetryAfter {
-  /// How long the server asks clients to wait (RFC 9110 §10.2.3); nil if the field is neither seconds nor a date.
+  /// How long the server asks clients to wait (RFC 9110 §10.2.3); `nil` if the field is neither seconds nor a date.
   /// Some servers send fractions.
   /// - Parameter now: seconds since 1970.
   static func duration(_ field: String, now: Int64) -> Duration? {
@@ -235,10 +237,10 @@ enum RetryAfter {
 }
 
 package enum RemoteTime {
-  /// Clocks are wrong by minutes and zones by hours; a time further ahead cannot be that of a change.
+  /// Clocks are wrong by minutes and zones by hours; a later time cannot be that of a change.
   private static let aheadAtMost: Int64 = 86_400
 
-  /// The time that a file gets from its server (`--remote-time`), in seconds since 1970; nil if it is not plausible.
+  /// The time that a file gets from its server (`--remote-time`), in seconds since 1970; `nil` if implausible.
   package static func seconds(_ lastModified: String?, now: Int64) -> Int64? {
     guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0, seconds <= now + aheadAtMost
     else { return nil }
@@ -246,9 +248,9 @@ package enum RemoteTime {
   }
 }
 
-/// The resource that answered after redirects, to which validators belong (HTTP rules 9 and 27). For comparison only.
+/// The resource that answered after redirects, which validators belong to (HTTP rules 9 and 27). For comparison only.
 enum EffectiveURL {
-  /// An address without the parameters that only sign it; the rest of the query, which may hold a secret, as a digest.
+  /// A URL without the parameters that only sign it. A digest replaces the rest of the query, which may hold a secret.
   /// - Parameter url: without credentials and fragment.
   static func name(_ url: String) -> String {
     let url = SignedQuery.unsigned(url)

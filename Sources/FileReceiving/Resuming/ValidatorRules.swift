@@ -1,13 +1,13 @@
 import DownloadModel
 
 extension Validator {
-  /// When the file changed, in seconds since 1970; nil also for the first day of 1970: reproducible builds give every
-  /// version of a file the time 0, or 1 (Nix).
+  /// When the file changed, in seconds since 1970; `nil` also for the first day of 1970, because reproducible builds
+  /// give every version of a file the time 0, or 1 (Nix).
   package var changed: Int64? {
     lastModified.flatMap(HTTPDate.init).flatMap { $0.seconds < 86_400 ? nil : $0.seconds }
   }
 
-  /// The line of a request for another version only (RFC 9110 §13.1); nil where no answer to it could be believed.
+  /// The line of a request for another version only (RFC 9110 §13.1); `nil` if no answer to it could be accepted.
   package var condition: String? { KnownVersion(validator: self).condition }
 
   /// Last-Modified, if it is a strong validator (RFC 9110 §8.8.2.2): no second change can hide in the same second.
@@ -18,10 +18,10 @@ extension Validator {
     return lastModified
   }
 
-  /// What If-Range may send (RFC 9110 §13.1.5): never a weak tag, and a date only where there is no tag.
+  /// The value of If-Range (RFC 9110 §13.1.5): never a weak tag, and a date only without a tag.
   var ifRange: String? { etag == nil ? strongDate : strongETag }
 
-  /// Whether an answer is certainly of the same version as these bytes.
+  /// Whether an answer certainly has the same version.
   func isStronglyEqual(to other: Validator) -> Bool {
     if let strongETag { return ByteText.areSame(strongETag, other.strongETag) }
     return etag == nil && other.etag == nil && strongDate != nil && lastModified == other.lastModified
@@ -34,7 +34,7 @@ extension Validator {
       && (lastModified == nil || lastModified == other.lastModified)
   }
 
-  /// Whether an answer is certainly of another version: it names a tag or date, and a different one.
+  /// Whether an answer certainly has another version: it names a different tag or date.
   func contradicts(_ other: Validator) -> Bool {
     if let etag, let theirs = other.etag { return !ByteText.areSame(etag, theirs) }
     if let lastModified, let theirs = other.lastModified { return lastModified != theirs }
