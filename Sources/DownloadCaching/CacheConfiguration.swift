@@ -5,32 +5,32 @@ package import SystemPackage
 
 @dynamicMemberLookup
 package struct CacheConfiguration: Sendable {
-  /// Where finished files go; made if missing, at the first file.
+  /// The folder for finished files. It is created for the first file if it is missing.
   package var directory: FilePath
-  /// The path by which it is opened, where other users may put something else under its own; nil for the same.
+  /// The path by which the folder is opened, if other users may replace it under its own; `nil` for `directory`.
   package var heldDirectory: FilePath?
-  /// Where the index is kept; nil for no index (`--no-cache`).
+  /// The folder of the index; `nil` for no index (`--no-cache`).
   package var cacheFolder: FilePath?
-  /// Where the user's secret is kept (`UserSecret`), also without an index; nil for `cacheFolder`. Without either,
+  /// The folder of the user's secret (`UserSecret`), also without an index; `nil` for `cacheFolder`. Without either,
   /// later runs do not recognise the parts of this one.
   package var keyFolder: FilePath?
-  /// Where this user's processes announce their requests under way; nil for a run that takes no part.
+  /// The folder where this user's processes publish their requests in flight; `nil` if the run takes no part.
   package var claimsFolder: FilePath?
   package var store = StoreKind.none
-  /// How many bytes the store may take; nil for 10 GiB or a tenth of the disk.
+  /// The greatest size of the store in bytes; `nil` for 10 GiB or a tenth of the disk.
   package var maxStoreBytes: Int64?
-  /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
+  /// Whether a file is durable, including its name, before it counts as finished (`--fsync`).
   package var syncs = false
-  /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
+  /// Whether several runs use the cache: then a later one looks up what an earlier one wrote.
   package var servesManyRuns = false
   package var receiving = ReceivingRules()
-  /// Answer from the disk or not at all.
+  /// Answer from the disk, or fail.
   package var offline = false
   package var freshness = FreshnessPolicy()
-  /// What an answer depends on beside its address. Only a keyed hash of it is stored.
+  /// The credentials and settings that an answer depends on. Only a keyed hash of them is stored.
   package var trust = Trust() { didSet { fields = RequestFields(trust) } }
   private(set) var fields = RequestFields(Trust())
-  /// Whether servers have set cookies, or earlier runs had kept some.
+  /// Whether servers have set cookies, or earlier runs have kept some.
   package var holdsCookies: @Sendable () -> Bool = { false }
   /// Called when a request waits for another process that downloads the same file.
   package var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }

@@ -1,23 +1,23 @@
 import DownloadModel
 import FileReceiving
 
-/// What to do about a request, given what the index knows of its files. Pure: it touches no disk.
+/// The decision on a request, given the index's rows of its files. Pure: no disk.
 enum CacheLookup: Equatable {
-  /// The address's own file exists and is the answer: a hit.
+  /// The URL's own file exists and is the answer: a cache hit.
   case hit(CacheRow, Basis)
-  /// The same bytes are elsewhere on the disk and are the answer.
+  /// Another file on the disk has the same bytes, and a copy of it is the answer.
   case copy(CacheRow, Basis)
-  /// The server is asked; with a known version, by a conditional request.
+  /// The server is asked, by a conditional request if a version is known.
   case ask(KnownVersion?)
   case fail(DownloadError)
 
   enum Basis: Equatable {
-    /// The file has the checksum that the user gave.
+    /// The file matches the user's checksum.
     case digest
-    /// Another process fetched it since this run began, or while the request waited for it.
+    /// Another process downloaded it since this run started, or while the request waited for that process.
     case justFetched
     case fresh
-    /// Stale, and the request allows that (`--max-stale`, RFC 9111 §5.2.1.2).
+    /// Stale, which the request allows (`--max-stale`, RFC 9111 §5.2.1.2).
     case stale
     /// `--offline`, or `only-if-cached` (RFC 9111 §5.2.1.7)
     case offline
@@ -26,19 +26,19 @@ enum CacheLookup: Equatable {
   struct Question {
     /// Seconds since 1970.
     var now: Int64 = 0
-    /// Whether the own file has the checksum that the user gave; nil without a file or a checksum.
+    /// Whether the own file matches the user's checksum; `nil` without a file or a checksum.
     var hasDigest: Bool?
-    /// Whether the own file may be of a type that the user expects (`--expect`).
+    /// Whether the own file may be of an expected type (`--expect`).
     var hasType = true
-    /// What proves less answers nothing (`--require-proof`).
+    /// A file with a weaker proof is not used (`--require-proof`).
     var requiredProof = Proof.nothing
-    /// Longer files answer nothing, in bytes (`--max-filesize`); nil for any length.
+    /// A longer file is not used, in bytes (`--max-filesize`); `nil` for no limit.
     var maxSize: Int64?
-    /// Files of another length answer nothing, in bytes, as the list declares it; nil for any length.
+    /// The length in bytes that the list declares. A file of another length is not used. `nil` for any length.
     var declaredSize: Int64?
-    /// What was known when the request began to wait for another process; nil if it did not wait.
+    /// The known files when the request started to wait for another process; `nil` if it did not wait.
     var before: KnownFiles?
-    /// When this run began, if another process was alive meanwhile.
+    /// When this run started; `nil` if no other process was alive meanwhile.
     var began: RunStart?
     /// `--refresh`
     var refreshes = false
@@ -72,7 +72,7 @@ enum CacheLookup: Equatable {
         return .hit(own, basis)
       }
     }
-    // Another process may have fetched a newer version into its folder.
+    // Another process may have downloaded a newer version into its folder.
     guard let elsewhere = known.elsewhere,
       known.own.map({ wasFetched(elsewhere, question) && $0.fetchedAt <= elsewhere.fetchedAt }) ?? true,
       known.elsewhereReuse == .asOwn, question.isProved(elsewhere), question.allows(elsewhere)
@@ -80,8 +80,9 @@ enum CacheLookup: Equatable {
     return basis(elsewhere, question, reader).map { .copy(elsewhere, $0) }
   }
 
-  /// Whether another process fetched this file while the request waited, or since this run began: then it is as new as
-  /// what this run would fetch. Else, of eight runs with one list, seven would ask about each new file.
+  /// Whether another process downloaded this file while the request waited, or since this run started. The file is then
+  /// as new as a download by this run. Without this rule, of eight runs with one list, seven would ask about each new
+  /// file.
   private static func wasFetched(_ row: CacheRow, _ question: Question) -> Bool {
     if let began = question.began, began.isBefore(row), row.fetchedAt <= question.now { return true }
     guard let before = question.before else { return false }
@@ -94,7 +95,8 @@ enum CacheLookup: Equatable {
   }
 
   private static func version(_ known: KnownFiles, _ question: Question) -> KnownVersion? {
-    // A 304 proves no bytes: a file with a wrong checksum or type, or proved by less than a length, is fetched again.
+    // A 304 proves no bytes. A file with a wrong checksum or type, or with less proof than a length, is downloaded
+    // again.
     guard let row = known.own ?? known.elsewhere,
       known.own == nil || question.hasDigest != false && question.hasType,
       !row.validator.isEmpty, question.allows(row), row.proof >= min(question.requiredProof, .length)
@@ -103,7 +105,7 @@ enum CacheLookup: Equatable {
     return reuse == .never ? nil : KnownVersion(row, isSelected: reuse == .asOwn)
   }
 
-  /// Where no server may be asked, by `--offline` or else by a request line (`only-if-cached`).
+  /// If no server may be asked, because of `--offline` or of a request line (`only-if-cached`).
   static func activity(isOffline: Bool) -> String { isOffline ? "answering offline" : "answering unasked" }
 
   private static func offline(_ known: KnownFiles, _ question: Question) -> CacheLookup {

@@ -1,7 +1,7 @@
 import DownloadModel
 import FileReceiving
 
-/// One request for a file, with what the cache finds the file by.
+/// One request for a file, with the keys by which the cache finds the file.
 struct CacheRequest {
   let request: DownloadRequest
   let key: RowKey
@@ -21,7 +21,7 @@ struct CacheRequest {
     self.init(plan.request, plan.trust, in: plan.directory, meter)
   }
 
-  /// The name that its line or its address gives.
+  /// The name that the request's line or URL gives.
   var name: String { FileNaming.name(of: request) }
 
   func isFor(_ row: CacheRow) -> Bool { row.isFile(named: name, of: key) }

@@ -3,17 +3,17 @@ import FileReceiving
 import Synchronization
 import SystemPackage
 
-/// What the cache actors of one run share, one for each network loop.
+/// The resources that the cache actors of one run share. Each network loop has one cache actor.
 ///
-/// Behind a lock, since a hop to an actor's thread would cost more than a small file's own work. It is held only for a
-/// table lookup, except once a run, while the output folder or the index is opened.
+/// Behind a lock, because a hop to an actor's thread would cost more than a small file's own work. The lock is held
+/// only for a table lookup, except once per run, while the output folder or the index is opened.
 final class CacheResources: Sendable {
   let worker = DiskWorker("disk-worker")
-  /// Of its own, so that a sync does not queue behind gigabytes that are read or copied.
+  /// Separate, so that a sync does not queue behind gigabytes that are read or copied.
   let syncer = DiskWorker("disk-syncer")
-  /// Which requests other processes have under way; nil if the run does not look.
+  /// The requests that other processes have in flight; `nil` if the run ignores them.
   let claims: ProcessClaims?
-  /// Empty unless the disk had no room for them.
+  /// Empty unless the disk had no space for the claims.
   let claimsWarnings: [CacheWarning]
   let secret: UserSecret
   let runNumber = UInt64.random(in: .min ... .max)
@@ -32,7 +32,7 @@ final class CacheResources: Sendable {
 
   private struct State {
     var folders: OpenFolders?
-    /// What the first try to open it came to.
+    /// The result of the first attempt to open it.
     var index: Result<CacheIndex, Errno>?
     /// By canonical path.
     var owners: [ByteText: FileOwners] = [:]
@@ -40,7 +40,7 @@ final class CacheResources: Sendable {
     var keeper: StoreKeeper?
   }
 
-  /// Weak, because each of these caches holds the resources.
+  /// Weak, because each cache holds these resources.
   private struct Member {
     weak var cache: DownloadCache?
   }
@@ -57,7 +57,7 @@ final class CacheResources: Sendable {
     }
   }
 
-  /// - Throws: errno of the first try to open it.
+  /// - Throws: errno of the first attempt to open it.
   func index(at path: FilePath, now: @escaping @Sendable () -> Int64) throws(Errno) -> CacheIndex {
     let opened = state.withLock { state in
       let opened = state.index ?? Result { () throws(Errno) in try CacheIndex(at: path, secret, now: now) }
@@ -72,7 +72,7 @@ final class CacheResources: Sendable {
     set { state.withLock { $0.owners = newValue } }
   }
 
-  /// Of the run, where any of its files may be kept.
+  /// The run's store; `nil` until a file may be kept.
   var keeper: StoreKeeper? { state.withLock { $0.keeper } }
 
   func keeper(of folder: Folder, _ configuration: CacheConfiguration) -> StoreKeeper? {

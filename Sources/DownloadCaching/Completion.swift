@@ -2,7 +2,7 @@ import DownloadModel
 import FileReceiving
 import SystemPackage
 
-/// What follows when a file is whole, confirmed, or to be copied: it is verified, named and remembered.
+/// The steps after a file is complete, confirmed, or to be copied: verify, name and record it.
 struct Completion {
   let shared: SharedConfiguration
   private var configuration: CacheConfiguration { shared.configuration }
@@ -10,15 +10,15 @@ struct Completion {
   let hits: Hits
   let index: IndexSession
 
-  /// Verifies a whole file and gives it its name.
-  /// - Returns: nil if its bytes were wrong and it is to be fetched once more.
+  /// Verifies a complete file and gives it its name.
+  /// - Returns: `nil` if its bytes were wrong and it must be downloaded again.
   nonisolated(nonsending) func finish(
     _ download: FileDownload, _ proof: Proof, copyOf source: CacheRow? = nil
   ) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     try plan.expectedTypes?.check(download)
     try download.checkDeclaredSize()
-    // An asynchronous call without need costs half a per cent of a small file's time.
+    // An asynchronous call that is not needed costs 0.5 % of a small file's time.
     var verdict = download.verdict
     if case .unread(let expected) = verdict {
       verdict = try await resources.worker.verdict(on: download, expected)
@@ -31,7 +31,7 @@ struct Completion {
       let proof = try Verification.judge(verdict, proof, of: download, insteadOf: last, { index.addStored($0) })
     else { return nil }
     if configuration.usesRemoteTime { try download.stamp() }
-    // The data first: after a power cut, a name must not stand for bytes that were lost.
+    // The data first: after a power cut, a name must not refer to lost bytes.
     if configuration.syncs { try await resources.syncer.sync(download) }
     let committed = try await commit(Commit(download, proof: proof), plan)
     var fillsStore = false
@@ -54,7 +54,7 @@ struct Completion {
     return committed.outcome
   }
 
-  /// The index is asked only when something stands under the name, which is rare.
+  /// Asks the index only if the name exists, which is rare.
   /// - Throws: `.disk`, `.folder`, `.conflict`; `.cancelled` while files are compared.
   private nonisolated(nonsending) func commit(
     _ commit: Commit, _ plan: DownloadPlan
@@ -69,7 +69,7 @@ struct Completion {
       case .twinPossible:
         if let owners, let twin = try await resources.worker.adopt(for: commit, owners) { return twin }
         looksForTwin = false
-        // Only the answer may have named this address's own file.
+        // Only the answer may have given the name of this URL's own file.
         let named = await index.row(plan.rowKey, named: commit.preferred)
         if let named, named.name == commit.preferred { ownership = .known(named) }
       case .ownershipUnknown:
@@ -80,15 +80,16 @@ struct Completion {
     }
   }
 
-  /// Takes back a row whose copy had a wrong checksum, where the server's bytes have the right one.
+  /// Discredits a row whose copy had a wrong checksum, after the server sent bytes with the right one.
   @inline(never)
   private nonisolated(nonsending) func discredit(_ source: CacheRow) async {
-    // At once: the store may be about to put in another file under the same key.
+    // At once, because the store may be about to put in another file under the same key.
     index.addStored(source.discredited)
     await index.flush()
   }
 
-  /// Notes a file that was fetched, or copied from `source`, for the store. Returns whether that is to be filled now.
+  /// Notes a file that was downloaded, or copied from `source`, for the store. Returns whether the store must be filled
+  /// now.
   @inline(never)
   private func keep(
     _ row: CacheRow, _ download: FileDownload, _ source: CacheRow?, _ store: StoreKeeper?
@@ -97,11 +98,11 @@ struct Completion {
     guard var entry = source, entry.key.isStored else {
       return store?.note(row, of: download.plan, head, index) == true
     }
-    // What was just used is evicted last.
+    // The entry that was used last is evicted last.
     entry.fields.usedAt = row.usedAt
     entry.fields.digest = row.digest ?? entry.digest
     if head != nil, row.trust.mayRenew(entry.trust) {
-      // The server has vouched for it anew (RFC 9111 §4.3.4).
+      // The server has confirmed the entry (RFC 9111 §4.3.4).
       let selected = index.fingerprint.selected(row)
       entry.change { entry in
         entry.trust = row.trust
@@ -115,8 +116,8 @@ struct Completion {
     return false
   }
 
-  /// The server said 304 (RFC 9110 §15.4.5).
-  /// - Returns: nil if that file has since changed on this disk, or has the wrong bytes.
+  /// Handles a 304 (RFC 9110 §15.4.5).
+  /// - Returns: `nil` if that file has since changed on this disk, or has the wrong bytes.
   nonisolated(nonsending) func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     let answer = download.answer
@@ -161,15 +162,15 @@ struct Completion {
     }
   }
 
-  // MARK: Copies of files that are elsewhere
+  // MARK: Copies of other files
 
-  /// Answers with a copy, unasked.
-  /// - Returns: nil if the source has changed or has the wrong bytes: then its server is asked.
+  /// Answers with a copy, without a request.
+  /// - Returns: `nil` if the source has changed or has the wrong bytes: its server must be asked.
   nonisolated(nonsending) func copyUnasked(
     _ source: CacheRow, _ basis: CacheLookup.Basis, to download: FileDownload
   ) async throws(DownloadError) -> DownloadOutcome? {
     do throws(DownloadError) {
-      // This stages the file in the output folder; the request that it returns is not sent.
+      // This stages the file in the output folder; the returned request is not sent.
       _ = try download.nextTransfer()
       if var outcome = try await copy(source, to: download) {
         if basis == .stale, outcome.kind != .skipped { outcome.remark = .stale }
@@ -187,15 +188,15 @@ struct Completion {
     }
   }
 
-  /// Copies a file for a download that was given up, whose part waits for the next run.
-  /// - Returns: nil if it cannot be copied: the user is warned.
+  /// Copies a file for a failed download, whose part stays for the next run.
+  /// - Returns: `nil` if it cannot be copied; the user is warned.
   private nonisolated(nonsending) func copy(
     _ source: CacheRow, inPlaceOf download: FileDownload, _ meter: TransferMeter
   ) async -> DownloadOutcome? {
     let standIn = FileDownload(download.plan, meter: meter, resumes: false)
     defer { abandon(standIn) }
     do {
-      // This stages the file in the output folder; the request that it returns is not sent.
+      // This stages the file in the output folder; the returned request is not sent.
       _ = try standIn.nextTransfer()
       return try await copy(source, to: standIn)
     } catch {
@@ -206,10 +207,10 @@ struct Completion {
     }
   }
 
-  /// In bytes; up to this length, changing threads would take longer than the copy.
+  /// In bytes. Up to this length, changing threads would take longer than the copy.
   private static let shortCopy: Int64 = 1 << 16
 
-  /// - Returns: nil if the source has changed, or has the wrong bytes, and a server may be asked for better ones.
+  /// - Returns: `nil` if the source has changed, or has the wrong bytes and a server may be asked for better ones.
   private nonisolated(nonsending) func copy(_ source: CacheRow, to download: FileDownload) async throws(DownloadError)
     -> DownloadOutcome?
   {
@@ -224,9 +225,9 @@ struct Completion {
     return outcome
   }
 
-  // MARK: A server's word that a stored file is still its own (304), on its way into the index
+  // MARK: Confirmed files (304)
 
-  /// A head, and when it was asked for, in seconds since 1970.
+  /// A head, and when its request was sent, in seconds since 1970.
   private typealias Answer = (head: ResponseHead?, askedAt: Int64)
 
   /// - Returns: the row, and whether a checksum proved the file.
@@ -255,7 +256,8 @@ struct Completion {
     return (row, expected != nil || configuration.requiredProof == .digest)
   }
 
-  /// A 304 that forbids storing ends all that is stored of the address, anywhere (RFC 9111 §4.3.4, §5.2.2.5).
+  /// A 304 that forbids storing ends the reuse of all the URL's stored answers that it may renew (RFC 9111 §4.3.4,
+  /// §5.2.2.5).
   private nonisolated(nonsending) func endStored(_ plan: DownloadPlan, _ answer: Answer) async {
     guard let head = answer.head, FreshnessFields(head).forbidsStoring else { return }
     await index.flush()
@@ -266,8 +268,8 @@ struct Completion {
     }
   }
 
-  /// Stores what a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared, unless that says nothing new:
-  /// without a lifetime it does not matter when the server was asked.
+  /// Stores the fields that a 304 renews (RFC 9111 §4.3.4) and the compared checksum, unless they are unchanged.
+  /// Without a lifetime, the time of the request does not matter.
   private nonisolated(nonsending) func renew(_ row: CacheRow, to renewed: CacheRow) async {
     let saysNew =
       renewed.freshness != row.freshness || renewed.digest != row.digest || renewed.trust != row.trust

@@ -11,8 +11,8 @@ package import DownloadModel
 /// up what it can at once (`IndexReader`), asks the index's actor for the rest, and writes rows in batches. A file gets
 /// its name in one synchronous step, so that no other request sees half a commit.
 ///
-/// A run has one cache for each loop, and equal requests go to the same loop: one actor alone holds what is in flight,
-/// what was finished last, and the rows that the index does not have yet.
+/// A run has one cache per loop, and equal requests go to the same loop. So one actor alone holds the requests in
+/// flight, the files that finished last, and the rows that the index does not have yet.
 package actor DownloadCache: DownloadStore {
   private let shared: SharedConfiguration
   private nonisolated var configuration: CacheConfiguration { shared.configuration }
@@ -26,7 +26,7 @@ package actor DownloadCache: DownloadStore {
   let index: IndexSession
   private var folders: OpenFolders?
 
-  /// Opens the table of what other processes have under way, and nothing else yet.
+  /// Opens the table of other processes' requests in flight, and nothing else yet.
   /// - Parameter executor: the transport's, so that transport and cache need not wait for each other's threads.
   package init(configuration: CacheConfiguration, executor: any SerialExecutor) {
     self.init(configuration, CacheResources(configuration), executor)
@@ -47,7 +47,7 @@ package actor DownloadCache: DownloadStore {
     resources.enter(self)
   }
 
-  /// Opens the output folder, which is made if missing, and the index. Called once before a run.
+  /// Opens the output folder, which is created if missing, and the index. Called once before a run.
   /// - Throws: `.folder` with errno and path.
   package func prepare() throws(DownloadError) { _ = try outputFolders() }
 
@@ -59,12 +59,12 @@ package actor DownloadCache: DownloadStore {
     return opened
   }
 
-  /// Nil if the run does not look at what other processes do.
+  /// `nil` if the run ignores other processes.
   package nonisolated var claims: ProcessClaims? { resources.claims }
 
   // MARK: The three tiers
 
-  // Thousands of tasks wait, each with memory for its deepest call. So what is rare is in functions of its own.
+  // Thousands of tasks wait, each with memory for its deepest call. So rare steps are in functions of their own.
 
   package func open(
     _ request: DownloadRequest, meter: TransferMeter
@@ -81,7 +81,8 @@ package actor DownloadCache: DownloadStore {
     return try await begin(asked)
   }
 
-  /// Calls `body`, which may begin a transaction of lookups. It is ended behind the lookups that are queued by now.
+  /// Calls `body`, which may start a transaction of lookups. The transaction ends after the lookups that are queued by
+  /// now.
   private func reading<Answer>(_ body: () -> Answer) -> Answer {
     let wasReading = index.isReading
     defer { if !wasReading, index.isReading { pauseReadingSoon() } }
@@ -90,7 +91,7 @@ package actor DownloadCache: DownloadStore {
 
   @inline(never)
   private func pauseReadingSoon() {
-    // Unstructured, so that it stands behind the queued lookups.
+    // Unstructured, so that it runs after the queued lookups.
     Task { index.pauseReading() }
   }
 
@@ -103,7 +104,7 @@ package actor DownloadCache: DownloadStore {
       case .answer(let outcome) where outcome.kind == .skipped || request.allows(size: outcome.size):
         return .answered(Self.shared(outcome, asked.meter))
       case .failure(let error): throw error
-      // Another answer, or one of another length than this line declares.
+      // An answer for another trust or with another length than declared, or a cancelled download.
       case .answer, .askAnew:
         if let outcome = try hits.fromMemory(asked) { return .answered(outcome) }
       case .goOn(let download):
@@ -148,7 +149,7 @@ package actor DownloadCache: DownloadStore {
         claim = try await wait(for: error.process, asked.request, claims, hash)
       }
     }
-    // An asynchronous call that need not wait costs half a per cent of a small file's time.
+    // An asynchronous call that is not needed costs 0.5 % of a small file's time.
     var atOnce = reading { index.knownAtOnce(asked) }
     if atOnce == nil {
       atOnce = await index.known(asked)
@@ -176,7 +177,8 @@ package actor DownloadCache: DownloadStore {
       mayStandAlready: asked.request.isRepeat || hits.hasCompany)
   }
 
-  /// Seconds between two tries to take another process's claim; random, so that two that wait do not try in step.
+  /// Seconds between two attempts to take another process's claim. Random, so that two waiting requests do not try in
+  /// step.
   private static let askAgain: Range<Double> = 0.02..<0.1
 
   private func wait(
@@ -221,8 +223,8 @@ package actor DownloadCache: DownloadStore {
     return .missing(download)
   }
 
-  /// A file that once got a number is no answer under a policy that gives none: its bytes are, under the wanted name.
-  /// Unless another address has that.
+  /// If the policy gives no numbers, a file that once got a number is not the answer. Its bytes are, under the wanted
+  /// name, unless another URL has that name.
   private func placed(_ known: KnownFiles, _ asked: CacheRequest) async throws(DownloadError) -> KnownFiles {
     guard let written = known.written, !configuration.receiving.conflictPolicy(of: asked.request).numbers else {
       return known
@@ -241,7 +243,7 @@ package actor DownloadCache: DownloadStore {
     return KnownFiles(.known(nil), elsewhere: known.own ?? known.elsewhere, reuse: (.asOwn, reuse))
   }
 
-  // MARK: The way back
+  // MARK: Commit and close
 
   package func commit(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let outcome: DownloadOutcome?
@@ -266,13 +268,13 @@ package actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  /// Frees the claim, so that other processes may go on with the file, and answers the coalesced requests.
+  /// Frees the claim, so that other processes may continue with the file, and answers the coalesced requests.
   private func land(_ download: FileDownload, _ result: Result<DownloadOutcome, DownloadError>) {
     download.endClaim()
     inFlight.land(download.plan.request.key, result)
   }
 
-  // MARK: Names that a person decided on
+  // MARK: Names that the user decided on
 
   @inline(never)
   private func checkName(_ name: String, _ address: Address) throws(DownloadError) {
@@ -281,9 +283,10 @@ package actor DownloadCache: DownloadStore {
     }
   }
 
-  /// Carries out the user's decision on the name of a file that this run fetched.
-  /// - Returns: the path of the file after that; nil if it was removed.
-  /// - Throws: `.conflict` when the new name is taken or is no valid file name; `.disk`, `.folder`.
+  /// Carries out the user's decision on the name of a file that this run downloaded.
+  /// - Returns: the path of the file afterwards; `nil` if it was removed.
+  /// - Throws: `.conflict` if the new name is not a valid file name; `.disk` with EEXIST if it is taken; `.disk`,
+  ///   `.folder`.
   package func carryOut(
     _ decision: NameDecision, on outcome: DownloadOutcome, of request: DownloadRequest
   ) async throws(DownloadError) -> String? {
@@ -292,7 +295,7 @@ package actor DownloadCache: DownloadStore {
     let old = outcome.name
     guard let new = try decision.carryOut(outcome, in: directory, for: request.address) else { return nil }
     guard !FileNaming.areSame(new, old) else { return outcome.path }
-    // A new name changes the time by which the file is known.
+    // A new name changes the change time by which the file is recognised.
     guard let standing = try directory.standing(new) else { return directory.path(of: new) }
     let key = RowKey(of: request, in: directory)
     let change = (new, ChangeTime(of: standing))
@@ -308,34 +311,35 @@ package actor DownloadCache: DownloadStore {
     index.notePending(key, from: old, to: new)
   }
 
-  /// Where an earlier run put the file of a request, as the user would write the path; nil if the index does not know.
-  /// - Throws: `.folder` when the output folder cannot be opened.
+  /// Where an earlier run put the file of a request, as the user would write the path; `nil` if the index does not
+  /// know.
+  /// - Throws: `.folder` if the output folder cannot be opened.
   package func standingPath(of request: DownloadRequest) async throws(DownloadError) -> String? {
     let directory = try outputFolders().directory(of: request)
     let row = await index.row(RowKey(of: request, in: directory), named: FileNaming.name(of: request))
     return row.map { directory.path(of: $0.name) }
   }
 
-  /// Forgets which files were finished or found last, so that they are looked up and asked about again.
+  /// Forgets the files that finished or were found last, so that they are looked up and revalidated again.
   package func askAnew() { hits.memory = MemoryCache() }
 
-  // MARK: The end
+  // MARK: Writing rows and closing
 
-  /// How long a finished file may wait for its row in the index. Until then other processes that want it wait, and a
-  /// kill costs one more download of it, whose bytes are recognised.
+  /// The longest time that a finished file waits for its row in the index. Until then, other processes that want the
+  /// file wait. A kill costs one more download of the file, whose bytes are recognised.
   package static let longestWait = Duration.milliseconds(250)
 
-  /// To be called every `longestWait` while requests are under way.
+  /// Must be called every `longestWait` while requests are in flight.
   package func flush() async { await index.flush() }
 
-  /// Writes the rows that the index does not have yet, so that other loops' caches know these files too.
+  /// Writes the rows that the index does not have yet, so that other loops' caches find these files too.
   package func writeRows() async {
     await flush()
     await index.store?.flush(index)
   }
 
-  /// Must be called once, when every request is answered.
-  /// - Returns: what went wrong with the cache.
+  /// Must be called once, after every request is answered.
+  /// - Returns: the cache's warnings.
   package func close() async -> [CacheWarning] {
     await writeRows()
     index.endReading()

@@ -1,18 +1,18 @@
 import DownloadModel
 import FileReceiving
 
-/// How long a stored answer may be used unasked (RFC 9111 §4.2), by its header fields. What redirects led to is never
-/// fresh: its lifetime says nothing of how long the redirect holds.
+/// How long a stored answer may be used without a request (RFC 9111 §4.2), by its header fields. An answer after
+/// redirects is never fresh: its lifetime does not tell how long the redirect holds.
 struct Freshness: Equatable {
-  /// Seconds for which the answer is fresh, from when its origin made it; 0 where that is not known.
+  /// Seconds for which the answer is fresh, from when its origin made it; 0 if unknown.
   let lifetime: Int64
   /// Seconds since its origin made it, at least (§4.2.3).
   let age: Int64
-  /// `no-cache`: it is never used unasked (§5.2.2.4).
+  /// `no-cache`: it is never used without a request (§5.2.2.4).
   let asksAlways: Bool
   /// `must-revalidate`: it is never used while stale (§5.2.2.2).
   let mustRevalidate: Bool
-  /// Seconds for which it may be stale where asking fails (RFC 5861 §3).
+  /// Seconds for which it may be stale if the server fails (RFC 5861 §3).
   let staleIfError: Int64
   let isGuessed: Bool
 
@@ -34,25 +34,25 @@ struct Freshness: Equatable {
     lifetime = named ?? (isGuessed ? Self.guessed(row.validator, row.status, date: date) : 0)
   }
 
-  /// §4.2.3. A clock that was set back since says nothing of the age: the answer is then as old as can be.
+  /// §4.2.3. If the clock was set back since, the age is unknown and counts as infinite.
   private static func age(_ field: String?, date: Int64, askedAt: Int64, at now: Int64) -> Int64 {
     guard now >= askedAt else { return .max }
     return max(now - date, (field.flatMap { received($0) } ?? 0) + now - askedAt)
   }
 
-  /// §5.1: of several ages the first counts, and what is no age is ignored.
+  /// §5.1: of several ages the first counts; an invalid age is ignored.
   private static func received(_ field: String) -> Int64? {
     let first = field.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { $0 != 0x20 && $0 != 0x09 }
     return DeltaSeconds.read(first)
   }
 
-  /// §4.2.1, for a private cache: `s-maxage` is not for it. An invalid date is in the past (§5.3).
+  /// §4.2.1, for a private cache: `s-maxage` does not apply. An invalid date is in the past (§5.3).
   private static func named(_ control: CacheControl, _ expires: String?, date: Int64) -> Int64? {
     if let maxAge = control.seconds("max-age", strictest: 0) { return maxAge }
     return expires.map { max(0, (HTTPDate($0)?.seconds ?? date) - date) }
   }
 
-  /// §4.2.2: a tenth of the time for which the file had not changed.
+  /// §4.2.2: a tenth of the time between the last change and the answer.
   private static func guessed(_ validator: Validator, _ status: Int?, date: Int64) -> Int64 {
     guard guessable.contains(status ?? 200), let changed = validator.changed else { return 0 }
     return min(longestGuess, max(0, date - changed) / 10)
@@ -62,7 +62,7 @@ struct Freshness: Equatable {
 
   var isFresh: Bool { lifetime > age && !asksAlways }
 
-  /// Seconds since 1970 from which on the server is asked, by its own word; nil if it is always asked.
+  /// When the answer becomes stale by its header fields, in seconds since 1970; `nil` if the server is always asked.
   static func end(of row: CacheRow, at now: Int64) -> Int64? {
     let freshness = Freshness(of: row, at: now, guesses: false)
     guard !freshness.asksAlways, freshness.lifetime > 0, freshness.age != .max else { return nil }
@@ -71,7 +71,7 @@ struct Freshness: Equatable {
 
   private var staleness: Int64 { age == .max ? .max : age - lifetime }
 
-  /// How it may be used unasked (§4, §5.2.1); nil if its server must be asked.
+  /// How the answer may be used without a request (§4, §5.2.1); `nil` if its server must be asked.
   func use(for request: RequestDirectives) -> CacheLookup.Basis? {
     guard !asksAlways, !request.asksAlways, age <= request.maxAge ?? .max else { return nil }
     if lifetime > age { return lifetime - age >= request.minFresh ? .fresh : nil }
@@ -80,8 +80,8 @@ struct Freshness: Equatable {
     return .stale
   }
 
-  /// Whether a stale answer may help: a 500, 502, 503 or 504, or what a cache on the way would have answered so, or did
-  /// by a status of its own (RFC 5861 §3). A certificate that is refused is none of these.
+  /// Whether a stale answer may replace this failure (RFC 5861 §3): a temporary 5xx status, or a network failure that a
+  /// cache on the way would have reported as one. A rejected certificate is not such a failure.
   static func isServerFailure(_ error: DownloadError) -> Bool {
     switch (error.code, error.cause) {
     case (.status, .http(let status)): status >= 500 && HTTPStatus.isTransient(status)

@@ -1,7 +1,7 @@
 import DownloadModel
 import FileReceiving
 
-/// Answers requests with files that are already here, by memory and by the index. Isolated state of one cache actor.
+/// Answers requests with existing files, by memory and by the index. Isolated state of one cache actor.
 final class Hits {
   private let shared: SharedConfiguration
   private var configuration: CacheConfiguration { shared.configuration }
@@ -9,7 +9,7 @@ final class Hits {
   private let index: IndexSession
   private let freshness = FreshnessReader()
   var memory = MemoryCache()
-  /// Whether the last file that was looked up was the answer to its own request.
+  /// Whether the last file that was looked up answered its own request.
   private var ownFilesAnswer = true
 
   init(_ shared: SharedConfiguration, _ resources: CacheResources, _ index: IndexSession) {
@@ -20,7 +20,7 @@ final class Hits {
 
   // MARK: Finding
 
-  /// A file that this loop finished or found a moment ago, if it is still there unchanged.
+  /// A file that this loop finished or found recently, if it still exists unchanged.
   @inline(never)
   func fromMemory(_ asked: CacheRequest) throws(DownloadError) -> DownloadOutcome? {
     let request = asked.request
@@ -35,8 +35,8 @@ final class Hits {
     return DownloadOutcome(kind: .unchanged, path: asked.directory.path(of: entry.name), size: entry.size)
   }
 
-  /// Answers with the request's own file where the index alone can tell: then it is neither in flight nor claimed. Not
-  /// tried after a file that was no answer, so that files are not looked up twice.
+  /// Answers with the request's own file if the index alone can decide. The request is then neither in flight nor
+  /// claimed. Not tried after a file that was not the answer, so that files are not looked up twice.
   @inline(never)
   func atOnce(_ asked: CacheRequest) -> DownloadOutcome? {
     let request = asked.request
@@ -61,7 +61,7 @@ final class Hits {
     question.before = before
     question.began = hasCompany ? resources.began : nil
     if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.refresh {
-      // Bytes are read only where the file may have changed since they were hashed.
+      // Reads the bytes only if the index does not have this checksum for the file.
       let isNoted = own.digest == "\(expected)"
       question.hasDigest =
         isNoted ? true : try await resources.worker.digest(of: own, expected.algorithm) == expected
@@ -90,7 +90,7 @@ final class Hits {
     request.checksum ?? configuration.checksums.flatMap { $0.digest(of: row.name) ?? $0.digest(of: row.wanted) }
   }
 
-  /// A file that cannot be read proves nothing, so it is fetched.
+  /// A file that cannot be read proves nothing, so it is downloaded.
   private nonisolated(nonsending) func has(_ row: CacheRow, _ expected: ContentDigest) async -> Bool {
     (try? await resources.worker.digest(of: row, expected.algorithm)) == expected
   }
@@ -110,8 +110,8 @@ final class Hits {
       reuse: (index.fingerprint.reuse(of: row, under: asked.trust), known.elsewhereReuse))
   }
 
-  /// A file with the wanted name and the right checksum but no row, from before the cache was cleared or copied there
-  /// by hand. It must belong to no other address (HTTP rule 22).
+  /// A file with the wanted name and the right checksum but without a row: from before the cache was cleared, or copied
+  /// there by hand. It must belong to no other URL (HTTP rule 22).
   nonisolated(nonsending) func fileWithDigest(
     _ asked: CacheRequest, _ plan: DownloadPlan
   ) async throws(DownloadError) -> DownloadOutcome? {
@@ -132,7 +132,7 @@ final class Hits {
     return answer(row, asked, .digest)
   }
 
-  /// The file that may be used where its server failed (RFC 9111 §4.2.4).
+  /// The file that may be used because its server failed (RFC 9111 §4.2.4).
   func standIn(for download: FileDownload) -> CacheRow? {
     let plan = download.plan
     let question = question(of: plan.request)
@@ -147,7 +147,7 @@ final class Hits {
 
   // MARK: Answering
 
-  /// Answers with a file that is already here. The batch for the index may be full after it.
+  /// Answers with an existing file. The batch for the index may be full afterwards.
   @inline(never)
   func hit(_ row: CacheRow, _ asked: CacheRequest, _ basis: CacheLookup.Basis) -> DownloadOutcome {
     var row = row
@@ -163,7 +163,7 @@ final class Hits {
       row.fields.usedAt = configuration.now()
       index.addStored(row)
     }
-    // What the index answers by itself is not worth a place in memory.
+    // A fresh file is found by the index alone, and is not worth memory.
     var outcome = answer(row, asked, basis == .digest ? .digest : nil, remembers: basis != .fresh)
     if basis == .fresh { outcome.kind = .fresh }
     if basis == .stale { outcome.remark = .stale }

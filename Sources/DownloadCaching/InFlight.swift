@@ -3,25 +3,25 @@ import FileReceiving
 
 /// The requests in flight, and the equal requests that wait for them. Isolated state of one cache actor.
 ///
-/// One request's task does the work: a task of its own would cost each small file a twentieth of its processor time.
+/// One request's task does the work: a separate task would cost each small file 5 % of its processor time.
 final class InFlight {
-  /// How a waiting request goes on.
+  /// How a waiting request continues.
   enum Turn {
     case answer(DownloadOutcome)
     case failure(DownloadError)
-    /// As if it came only now.
+    /// It starts as a new request.
     case askAnew
-    /// It takes over the work.
+    /// It continues the download.
     case goOn(FileDownload)
   }
 
   private struct Turns {
-    /// Of all that wait, once the download has ended.
+    /// For all waiting requests, once the download has ended.
     var last: Turn?
-    /// Of the first that waits, when the working task was cancelled.
+    /// For the first waiting request, if the working task was cancelled.
     var next: FileDownload?
 
-    /// - Parameter shares: whether the answer is the request's too.
+    /// - Parameter shares: whether the answer applies to the request too.
     mutating func take(shares: Bool) -> Turn? {
       if let last { return shares ? last : .askAnew }
       guard shares, let download = next else { return nil }
@@ -32,16 +32,16 @@ final class InFlight {
 
   private final class Flight {
     let trust: TrustMark
-    /// Nil while the cache still looks for the file on the disk.
+    /// `nil` while the cache still looks for the file on the disk.
     var download: FileDownload? { didSet { tell() } }
     var waiting = 0
-    /// How many of those the answer is for.
+    /// The number of waiting requests that the answer applies to.
     var sharing = 0 { didSet { tell() } }
     lazy var turns = Waiters(Turns())
 
     init(_ trust: TrustMark) { self.trust = trust }
 
-    /// A cancelled transfer asks whether other requests wait.
+    /// For a cancelled transfer, which checks whether other requests wait.
     private func tell() { download?.waiting = sharing }
   }
 
@@ -62,7 +62,7 @@ final class InFlight {
   }
 
   /// Waits for the task of an equal request that is in flight.
-  /// - Parameter trust: with another than the download's, the request is asked for after this one.
+  /// - Parameter trust: if it differs from the download's, the request is answered separately, after this one.
   nonisolated(nonsending) func turn(_ key: DownloadRequest.Key, _ trust: TrustMark) async -> Turn {
     guard let flight = flights[key] else { return .askAnew }
     let shares = trust == flight.trust
@@ -80,15 +80,15 @@ final class InFlight {
   func handOn(_ download: FileDownload, of key: DownloadRequest.Key) -> Bool {
     guard let flight = flights[key], flight.sharing > 0 else { return false }
     flight.turns.withLock { $0.next = download }
-    // Nobody takes it where all that waited were cancelled too.
+    // Still there if all waiting requests were cancelled too.
     return flight.turns.withLock { turns in
       defer { turns.next = nil }
       return turns.next == nil
     }
   }
 
-  /// Every waiting request gets the result. Where the working task was cancelled, the others start anew; another
-  /// failure is marked as coalesced, since it happened once.
+  /// Gives every waiting request the result. If the working task was cancelled, the others start anew. Another failure
+  /// is marked as coalesced, because it happened once.
   @inline(never)
   func land(_ key: DownloadRequest.Key, _ result: Result<DownloadOutcome, DownloadError>) {
     guard let flight = flights.removeValue(forKey: key), flight.waiting > 0 else { return }

@@ -1,12 +1,13 @@
 import DownloadModel
 import FileReceiving
 
-/// The files that this loop finished or found last. Of two generations the older goes when the younger is full.
+/// The files that this loop finished or found last, in two generations. A full younger generation replaces the older
+/// one.
 struct MemoryCache {
   struct Entry: Equatable {
     var name: String
     var size: Int64
-    /// Nil without an index. Then equal length is enough, because this run wrote the file.
+    /// `nil` without an index. An equal length is then enough, because this run wrote the file.
     var identity: FileIdentity?
     var changed: ChangeTime?
     var trust = TrustMark.usual
@@ -17,14 +18,14 @@ struct MemoryCache {
     }
   }
 
-  /// By the key's hash: looking for a key that is missing, as most are, touches no key.
+  /// By the key's hash: a lookup of a missing key, which is usual, touches no key.
   private typealias Generation = [Int: (key: DownloadRequest.Key, entry: Entry)]
 
   private var young: Generation = [:]
   private var old: Generation = [:]
   private let limit: Int
 
-  /// - Parameter limit: entries a generation.
+  /// - Parameter limit: entries per generation.
   init(limit: Int = 2048) { self.limit = limit }
 
   subscript(key: DownloadRequest.Key) -> Entry? {

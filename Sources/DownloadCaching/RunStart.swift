@@ -2,12 +2,12 @@ import DownloadModel
 import FileReceiving
 
 struct RunStart: Equatable {
-  /// Since 1970, by the clock that rows are stamped with.
+  /// Seconds since 1970, by the clock that stamps rows.
   var seconds: Int64
-  /// Nanoseconds since 1970, by the clock that files are stamped with.
+  /// Nanoseconds since 1970, by the clock that stamps files.
   var stamp: Int64
 
-  /// Whether a file was asked for and written later. One time is not enough: a copy is younger than its source's
-  /// request, and a file may have its server's time (`--remote-time`).
+  /// Whether a file was requested and written after the start. One time is not enough: a copy is younger than its
+  /// source's request, and a file may have its server's time (`--remote-time`).
   func isBefore(_ row: CacheRow) -> Bool { row.fetchedAt >= seconds && row.identity.modified > stamp }
 }

@@ -4,44 +4,44 @@ import FoundationEssentials
 import Glibc
 package import SystemPackage
 
-/// What one process has under way, as `dlm status` of another process shows it.
+/// The downloads of one process, as `dlm status` of another process shows them.
 ///
 /// A run replaces its file, `PID.json` in a private folder, about once a second, and holds a lock on it, which the
 /// kernel frees however the process ends. The next reader removes a snapshot without a lock.
 package struct RunningDownloads: Sendable, Equatable, Codable {
-  /// A file under way.
+  /// A file in flight.
   package struct File: Sendable, Equatable, Codable {
-    /// Its address, without what signs it.
+    /// Its URL, redacted.
     package var url: String
-    /// Bytes that are there, those of earlier runs included.
+    /// Bytes received so far, including those of earlier runs.
     package var bytes: Int64
-    /// Length of the whole file in bytes; nil while unknown.
+    /// Length of the complete file in bytes; `nil` if unknown.
     package var total: Int64?
   }
 
   /// Number of the process (getpid(2)).
   package var process: Int32
-  /// Where its files go.
+  /// The output folder.
   package var directory: String
-  /// Where it was started; nil from an earlier version, as all that follow where they are optional.
+  /// The folder where it was started; `nil` if an earlier version wrote the snapshot, as for all later optional fields.
   package var startedIn: String?
-  /// What it downloads, for people: its first list, and how many more.
+  /// Its first list and the number of further ones, for people.
   package var list: String?
-  /// How much of it is done, from 0 to 1, and the seconds that are left; nil while unknown.
+  /// The completed fraction, from 0 to 1, and the remaining seconds; `nil` if unknown.
   package var fraction: Double?
   package var secondsLeft: Double?
-  /// Requests read from its list so far, and whether those are all.
+  /// Requests read from its list so far, and whether the list was read to its end.
   package var listed: Int
   package var listIsComplete: Bool
   package var done: Int
   package var failed: Int
-  /// Of the files that are done and of those under way.
+  /// Bytes of the finished files and of those in flight.
   package var bytes: Int64
-  /// Body bytes a second, over the last few seconds.
+  /// Body bytes per second, over the last few seconds.
   package var rate: Int64
-  /// Some of the files under way, those that began first.
+  /// Some of the files in flight, those that started first.
   package var active: [File]
-  /// How many more are under way.
+  /// The number of further files in flight.
   package var more: Int
   /// A snapshot in another version's format is ignored.
   private var v = Self.form
@@ -49,7 +49,7 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
   private static let form = 1
   private static let named = 8
 
-  /// The snapshot of this process; `rate` is in bytes a second.
+  /// The snapshot of this process; `rate` is in bytes per second.
   package init(_ sample: ProgressSample, directory: String, rate: Int64) {
     process = getpid()
     self.directory = directory
@@ -66,7 +66,7 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
   }
 
   /// The snapshots of all living processes of this user, by process number.
-  /// - Parameter path: the folder of the snapshots; it is not made if missing.
+  /// - Parameter path: the folder of the snapshots; not created if missing.
   package static func all(in path: FilePath) -> [RunningDownloads] {
     guard access(path.string, F_OK) == 0, let folder = try? Folder(own: path), let names = try? folder.names()
     else { return [] }
@@ -75,7 +75,7 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
 
   fileprivate static func name(of process: Int32) -> String { "\(process).json" }
   fileprivate static func inbox(of process: Int32) -> String { "\(process).add" }
-  /// Behind a text that is whole.
+  /// Ends a complete text.
   fileprivate static let end = "\n\n"
   fileprivate static let over = "over"
 
@@ -84,16 +84,16 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
   }
 
   private static func living(_ name: String, in folder: Folder) -> RunningDownloads? {
-    // Twice, because the process may replace the snapshot just now.
+    // Twice, because the process may replace the snapshot at this moment.
     for _ in 0..<2 {
       guard let file = try? folder.openOwn(name), let json = try? file.read(1 << 20),
         let running = try? JSONDecoder().decode(RunningDownloads.self, from: Data(json)),
         running.v == form
       else { return nil }
-      // Shared, so that two readers at once do not each mistake the other for the living process.
+      // Shared, so that two simultaneous readers do not each take the other for the living process.
       if flock(file.raw, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK { return running }
       if (try? folder.has(file, as: name)) == true {
-        // A process locks its file before that gets its name: so this one's process has ended.
+        // A process locks its file before the file gets its name. So the process of an unlocked file has ended.
         try? folder.remove(name)
         return nil
       }
@@ -101,22 +101,22 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
     return nil
   }
 
-  /// Hands addresses to the run, in a file that it removes once its answer stands there.
-  /// - Returns: how many it did not have, and how many it had; nil if it is over.
-  /// - Throws: why the file cannot be written, which then is not left behind.
+  /// Passes URLs to the run in a file, which the run removes after it has written its answer there.
+  /// - Returns: the number of new URLs and of known ones; `nil` if the run has ended.
+  /// - Throws: errno if the file cannot be written; the file is then not left behind.
   package func add(_ addresses: [String], in path: FilePath) async throws(Errno) -> (added: Int, known: Int)? {
     var file = Descriptor.closed
     let inbox = Self.inbox(of: process)
     while true {
       let folder = try Folder(own: path)
-      // Where its process has ended it takes nothing any more, so that is looked at first.
+      // Checked before the answer is read: a process that has ended writes no further answer.
       let isAlive = Self.all(in: path).contains { $0.process == process }
       if file.isOpen, try file.linkCount() == 0 {
         let answer = String(utf8: try file.read(64)).prefix { $0 != "\n" }
         let counts = answer.split(separator: " ").compactMap { Int($0) }
         if counts.count == 2 { return (counts[0], counts[1]) }
         if answer == Self.over { return nil }
-        // It was removed without an answer: by the end of the run, or by a process that took this one for dead.
+        // The file was removed without an answer: by the end of the run, or by a process that took this one for dead.
         file = .closed
       }
       if !isAlive {
@@ -127,7 +127,7 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
         do {
           file = try folder.make(inbox, Array((addresses.joined(separator: "\n") + Self.end).utf8))
         } catch {
-          // Another process is adding just now.
+          // Another process is adding URLs at this moment.
           guard error == .fileExists else { throw error }
           try Self.removeOfDead(inbox, in: folder)
         }
@@ -136,7 +136,7 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
     }
   }
 
-  /// Removes an inbox whose process was killed, so that no run takes it and no process waits for it.
+  /// Removes the inbox of a killed process, so that no run reads it and no process waits for it.
   private static func removeOfDead(_ inbox: String, in folder: Folder) throws(Errno) {
     if let file = try folder.openOwn(inbox, names: 2), file.lock() { try folder.remove(inbox) }
   }
@@ -153,19 +153,19 @@ package actor RunningDownloadsFile {
   /// The current snapshot, open and locked.
   private var standing = Descriptor.closed
 
-  /// - Parameter path: the folder, made with the first snapshot.
+  /// - Parameter path: the folder, created with the first snapshot.
   package init(in path: FilePath) { self.path = path }
 
   package func write(_ running: RunningDownloads) {
     do {
       let folder = try Folder(own: path)
-      // A file of that name was left by a killed process with the same number, or by a failed write.
+      // A killed process with the same number, or a failed write, may have left a file of that name.
       guard try folder.removeOwn(draft) else { return }
       let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       guard file.lock() else { return }
       // Strings and integers always encode.
       try file.write((try? JSONEncoder().encode(running)).map(Array.init) ?? [])
-      // Left by a killed process with the same number: this one is not published yet.
+      // A killed process with the same number may have left an inbox. This process is not published yet.
       if !standing.isOpen { try folder.remove(RunningDownloads.inbox(of: getpid())) }
       try folder.rename(draft, replacing: name)
       standing = file
@@ -175,8 +175,8 @@ package actor RunningDownloadsFile {
     }
   }
 
-  /// Takes what another process adds to this one's run (`RunningDownloads.add`).
-  /// - Parameter add: gives how many addresses the run did not have, and how many it had; nil if it is over.
+  /// Takes the URLs that another process adds to this process's run (`RunningDownloads.add`).
+  /// - Parameter add: returns the number of new URLs and of known ones; `nil` if the run has ended.
   package func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
     let inbox = RunningDownloads.inbox(of: getpid())
     guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.openOwn(inbox, O_RDWR),

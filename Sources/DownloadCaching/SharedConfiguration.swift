@@ -5,7 +5,7 @@ import Synchronization
 /// The configuration behind a reference, because it is large and every download holds it.
 final class SharedConfiguration: Sendable {
   let configuration: CacheConfiguration
-  /// What options and header lines together say about stored answers.
+  /// The directives of options and header lines about stored answers, combined.
   let directives: RequestDirectives
   let receiving: SharedRules
   var mayAsk: Bool { receiving.mayAsk }
