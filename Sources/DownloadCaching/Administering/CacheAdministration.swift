@@ -2,18 +2,18 @@ package import DownloadModel
 import FileReceiving
 package import SystemPackage
 
-/// What `dlm cache …` and `dlm clear-cache` do with the index, also beside downloads. All calls throw `.cache`, with
-/// the system's or the database's message as the cause. Addresses are given as `Address.key`, nil for all.
+/// The operations of `dlm cache …` and `dlm clear-cache` on the index, also during downloads. All calls throw `.cache`,
+/// with the system's or the database's message as the cause. URLs are given as `Address.resource`, `nil` for all.
 package struct CacheAdministration: Sendable {
   private let secret: UserSecret
   private let worker = DiskWorker("cache-reader")
   private let index: Result<CacheIndex, DownloadError>
-  /// The folder, canonical, whose files, and those below it, are meant where some are cleared; nil for all.
+  /// The canonical folder that the calls are limited to, with the folders below it; `nil` for all folders.
   private let here: String?
 
   /// - Parameters:
-  ///   - folder: where the index is kept; nil for none.
-  ///   - here: a folder of the user's, to clear no files but those in it and below.
+  ///   - folder: the folder of the index; `nil` for none.
+  ///   - here: a folder of the user's, to clear only the files in it and below.
   package init(_ folder: FilePath?, here: FilePath? = nil, now: @escaping @Sendable () -> Int64 = WallClock.seconds) {
     let secret = UserSecret(in: folder)
     self.here = here.map { path in (try? Folder(standing: path).canonicalPath()) ?? path.string }
@@ -40,13 +40,13 @@ package struct CacheAdministration: Sendable {
     try await asking { try $0.status() }
   }
 
-  /// Up to `limit` files, in the order of their addresses.
-  /// - Parameter entry: the last one of the page before; nil for the first page.
+  /// Up to `limit` files, in the order of their URLs.
+  /// - Parameter entry: the last one of the previous page; `nil` for the first page.
   package func list(after entry: CacheEntry? = nil, limit: Int = 1000) async throws(DownloadError) -> [CacheEntry] {
     try await asking { try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map(CacheEntry.init) }
   }
 
-  /// The same, after reading every file with a known checksum that is unchanged but for its names and permissions.
+  /// The same, after reading every file with a known checksum that is unchanged except for its names and permissions.
   package func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError) -> [CacheEntry] {
     var entries: [CacheEntry] = []
     let rows = try await asking { try $0.rows(after: entry?.key, limit: limit) }
@@ -58,7 +58,7 @@ package struct CacheAdministration: Sendable {
         let isNews = entry.condition == .touched
         if isNews { row.changed = ChangeTime(of: file) }
         do {
-          // Nil where the file was touched since its row was read.
+          // `nil` if the file was changed after its row was read.
           let found = try await worker.digest(of: row, digest.algorithm)
           if let found { entry.condition = found == digest ? .proven : .corrupt } else { entry = CacheEntry(row) }
           if isNews, found == digest { try await asking("writing the index") { [row] in $0.noteChange([row]) } }
@@ -73,23 +73,23 @@ package struct CacheAdministration: Sendable {
     return entries
   }
 
-  /// Everything that is known of these addresses' files, in every folder, with and without logins, by one look.
+  /// All entries of these URLs, in every folder, with and without logins, from one transaction.
   package func entries(of addresses: [String]) async throws(DownloadError) -> [CacheEntry] {
     try await asking { try $0.rows(of: addresses).filter { !$0.key.isRejected }.map(CacheEntry.init) }
   }
 
-  /// Forgets files that are gone or touched.
-  /// - Parameter limit: seconds since 1970; what was last used before is forgotten too. Nil for no limit.
+  /// Forgets files that are missing or changed.
+  /// - Parameter limit: seconds since 1970; files last used before then are forgotten too. `nil` for no limit.
   package func prune(usedBefore limit: Int64? = nil) async throws(DownloadError) -> Freed {
     try await asking("pruning the index") { try $0.prune(usedBefore: limit) }
   }
 
-  /// Removes files of the store, least recently used first, until they take no more than so many bytes.
+  /// Removes the store's least recently used files until the rest takes no more than so many bytes.
   package func prune(storeTo bytes: Int64) async throws(DownloadError) -> Freed {
     try await asking("pruning the store") { try $0.prune(storeTo: bytes) }
   }
 
-  /// Forgets files; removes no downloaded one. A `get` at the same time goes on, and writes its next batch.
+  /// Forgets files; removes no downloaded one. A `get` at the same time continues, and writes its next batch.
   package func clear(_ addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     if here == nil { return try await asking("clearing the index") { try $0.clear(addresses) } }
     var freed = Freed()
@@ -101,7 +101,7 @@ package struct CacheAdministration: Sendable {
 
   // MARK: Files in the user's folders
 
-  /// The folders that the index knows and those given, canonical, as far as they are there.
+  /// The folders that the index knows, and the given folders that exist, canonical.
   private func folders(and more: [FilePath]) async throws(DownloadError) -> [FilePath] {
     if let here { return [FilePath(here)] }
     var known = Set(try await asking { try $0.directories() })
@@ -111,7 +111,7 @@ package struct CacheAdministration: Sendable {
     return known.sorted().map { FilePath($0) }
   }
 
-  /// The unfinished files in these folders and in those that the index knows, as far as they can be read.
+  /// The unfinished files in these folders and in those that the index knows, if they can be read.
   package func unfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> [UnfinishedFile] {
@@ -124,7 +124,7 @@ package struct CacheAdministration: Sendable {
     return found
   }
 
-  /// Removes unfinished files that are dlm's own and that no living process has in use, and rejected ones.
+  /// Removes dlm's own unfinished files that no living process uses, and rejected files.
   package func removeUnfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> Freed {
@@ -146,7 +146,7 @@ package struct CacheAdministration: Sendable {
     return freed
   }
 
-  /// How many finished files stand untouched as dlm wrote them, and what they take on the disk.
+  /// The number of finished files that are unchanged since dlm wrote them, and their size on the disk.
   package func written(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     var written = Freed()
     try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
@@ -160,7 +160,7 @@ package struct CacheAdministration: Sendable {
     return written
   }
 
-  /// Removes finished files that stand untouched as dlm wrote them, and forgets all others.
+  /// Removes finished files that are unchanged since dlm wrote them, and forgets all others.
   package func removeWritten(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     try await remove(addresses) { _ in true }
   }
@@ -208,7 +208,7 @@ package struct CacheAdministration: Sendable {
   }
 
   /// Must be called once, at the end.
-  /// - Returns: what went wrong with the cache without failing a call.
+  /// - Returns: warnings about the cache that failed no call.
   package func close() async -> [CacheWarning] {
     guard case .success(let index) = index else { return [] }
     await index.close()

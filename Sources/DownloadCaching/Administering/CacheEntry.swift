@@ -6,15 +6,15 @@ package import SystemPackage
 /// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`), with the fields of its row.
 @dynamicMemberLookup
 package struct CacheEntry: Equatable {
-  /// How the file compares with what was written.
+  /// How the file compares with its row.
   package enum Condition: String, Equatable {
     case intact
     /// Another size, time, inode or owner.
     case touched
     case missing
-    /// Its bytes, read again, have the checksum that was proved when it was fetched.
+    /// Its bytes were read again, and have the checksum that was proved at the download.
     case proven
-    /// It looks untouched, but its bytes differ: a faulty disk, or a change whose time was set back.
+    /// It looks unchanged, but its bytes differ: a faulty disk, or a change whose time was set back.
     case corrupt
     /// Reading its bytes failed.
     case unreadable
@@ -23,7 +23,7 @@ package struct CacheEntry: Equatable {
   }
 
   private let row: CacheRow
-  /// When listed. The last three cases occur only where the file was read (`dlm cache verify`).
+  /// When listed. The last three cases occur only if the file was read (`dlm cache verify`).
   package internal(set) var condition: Condition
   package internal(set) var failure: DownloadError?
 
@@ -39,12 +39,13 @@ package struct CacheEntry: Equatable {
   package var path: FilePath { FilePath(row.path) }
   /// Length in bytes when it was written.
   package var size: Int64 { row.identity.size }
-  /// Seconds since 1970 until which it is used unasked, passed or not; nil where the server is always asked.
+  /// When the file becomes stale, in seconds since 1970, past or future; `nil` if the server is always asked.
   package func freshUntil(at now: Int64) -> Int64? { Freshness.end(of: row, at: now) }
-  /// Whether it answers only requests with a certain login, header lines, certificate, or unusual checks of the server.
+  /// Whether it answers only requests with certain credentials, header lines, a certificate, or unusual checks of the
+  /// server.
   package var isKeyed: Bool { row.trust != .usual }
   package var isStored: Bool { row.key.isStored }
-  /// The name that the user chose (`--output`); nil if the server or the address gave it.
+  /// The name that the user chose (`--output`); `nil` if the server or the URL gave it.
   package var chosenName: String? { row.key.requested.isEmpty || !row.key.isUsers ? nil : row.key.requested }
   package var digest: String? { row.checksum }
 }

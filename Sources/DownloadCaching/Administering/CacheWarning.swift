@@ -2,18 +2,18 @@ package import DownloadModel
 import FileReceiving
 package import SystemPackage
 
-/// Something about the cache that the user should know, although every download went on without it.
+/// A problem with the cache that the user should know, although no download failed because of it.
 package struct CacheWarning: Sendable, Equatable {
   package enum Kind: String, Sendable, Equatable {
-    /// The index was damaged; it was renamed to `path`, and a new one begins empty.
+    /// The index was damaged; it was renamed to `path`, and a new empty one is used.
     case damagedIndexSetAside = "damaged-index-set-aside"
-    /// The same of an index that another version of dlm made.
+    /// The same for an index of another version of dlm.
     case otherVersion = "other-version"
-    /// The cache cannot be read or written; files are fetched without it.
+    /// The cache cannot be read or written; files are downloaded without it.
     case unusable
     /// The cache cannot keep bytes of its own; the index works.
     case storeUnusable = "store-unusable"
-    /// The older file at `path`, which might have been used where a server failed, could not be copied.
+    /// The older file at `path`, which could have been used when a server failed, could not be copied.
     case noStandIn = "no-stand-in"
     /// The part of an unfinished file could not be kept; a later run starts it over.
     case partialNotKept = "partial-not-kept"
@@ -23,7 +23,7 @@ package struct CacheWarning: Sendable, Equatable {
 
   package var kind: Kind
   package var path: FilePath
-  /// What the system or the database said; empty if it said nothing.
+  /// The message of the system or the database; empty without one.
   package var detail: String
 
   init(_ kind: Kind = .unusable, path: FilePath, detail: String = "") {

@@ -3,15 +3,15 @@ import FileReceiving
 import Glibc
 package import SystemPackage
 
-/// A file that is not whole yet, as it waits in its folder for the next run (`StagedFile`).
+/// An incomplete file that waits in its folder for the next run (`StagedFile`).
 package struct UnfinishedFile: Sendable, Equatable {
   package var address: String
-  /// Whether it was asked for with a login or with header lines of its own.
+  /// Whether it was requested with credentials, header lines, a certificate, or unusual checks of the server.
   package var isKeyed: Bool
   package var path: FilePath
-  /// Bytes of the body that are there.
+  /// Bytes of the body on the disk.
   package var bytes: Int64
-  /// Length of the whole file in bytes; nil if the server did not say.
+  /// Length of the complete file in bytes; `nil` if unknown.
   package var total: Int64?
   package var validator: Validator
 }

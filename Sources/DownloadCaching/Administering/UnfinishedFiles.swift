@@ -3,21 +3,21 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
-/// The unfinished files in one folder that are this user's dlm's own, by the seal of their metadata (`ResumeMetadata`),
-/// owner and rights.
+/// The unfinished files in one folder that belong to this user's dlm, by owner, permissions and the seal of their
+/// metadata (`ResumeMetadata`).
 struct UnfinishedFiles {
   private let folder: Folder
   private let path: String
   private let secret: UserSecret
 
-  /// - Throws: Errno; `.noSuchFileOrDirectory` where there is no such folder.
+  /// - Throws: Errno; `.noSuchFileOrDirectory` if the folder is missing.
   init(in path: FilePath, _ secret: UserSecret) throws(Errno) {
     folder = try Folder(standing: path)
     self.path = try folder.canonicalPath()
     self.secret = secret
   }
 
-  /// Looks at no locks: a process that begins to use a file at this moment must not find it taken.
+  /// Takes no locks: a process that is about to use a file must not find it locked.
   func found() throws(Errno) -> [UnfinishedFile] {
     var found: [UnfinishedFile] = []
     try forEachMetadata { name, _, metadata throws(Errno) in
@@ -31,7 +31,7 @@ struct UnfinishedFiles {
     return found
   }
 
-  /// Removes unfinished files with what stands beside them; not those that a living process has in use.
+  /// Removes unfinished files and their metadata, except those that a living process uses.
   package func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
     var removed = Freed()
     try forEachMetadata { name, file, metadata throws(Errno) in
@@ -40,7 +40,7 @@ struct UnfinishedFiles {
     return removed
   }
 
-  /// Calls `body` with the metadata of this user's dlm.
+  /// Calls `body` with each metadata file of this user's dlm.
   private func forEachMetadata(
     _ body: (PartialName, borrowing Descriptor, ResumeMetadata) throws(Errno) -> Void
   ) throws(Errno) {
@@ -51,8 +51,8 @@ struct UnfinishedFiles {
     }
   }
 
-  /// The lock of the part keeps a download from going on with it, and that of the metadata from taking the name
-  /// meanwhile. The part goes first: metadata alone is removed by the next run, and a part alone by nobody.
+  /// The part's lock keeps a download from continuing it, and the metadata's lock keeps one from taking the name
+  /// meanwhile. The part goes first: the next run removes metadata alone, but no run removes a part alone.
   private func remove(
     _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool, _ removed: inout Freed
   ) throws(Errno) {
@@ -61,7 +61,7 @@ struct UnfinishedFiles {
     defer { if part.isOpen { part.unlock() } }
     guard metadata.lock() else { return removed.partsInUse += 1 }
     defer { metadata.unlock() }
-    // Between opening and locking, either may have been replaced, or have become a finished file.
+    // Between opening and locking, either may have been replaced, or may have become a finished file.
     guard try folder.has(metadata, as: name.metadata),
       part.isOpen ? try folder.has(part, as: name.part) : try folder.standing(name.part) == nil,
       let current = try ResumeMetadata.read(metadata, secret), isMeant(current.address)

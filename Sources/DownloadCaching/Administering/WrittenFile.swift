@@ -2,11 +2,11 @@ import DownloadModel
 import FileReceiving
 import SystemPackage
 
-/// A finished file that the index knows, on its way off the disk (`dlm clear-cache --files`).
+/// A finished file that the index knows, while it is removed from the disk (`dlm clear-cache --files`).
 ///
-/// Only a file that is as dlm wrote it is removed. Between a look at a name and its removal another program could put a
-/// file there. So the file is first renamed to a name that only this user's dlm can compute, looked at again, and then
-/// either removed or given its name back.
+/// Only a file that is unchanged since dlm wrote it is removed. Another program could put a file under the name between
+/// a check and the removal. So the file is first renamed to a name that only this user's dlm can compute, checked
+/// again, and then either removed or renamed back.
 ///
 /// | step | killed after it, there is | and the next `--files` |
 /// |---|---|---|
@@ -19,13 +19,13 @@ struct WrittenFile {
 
   private var privateName: String { ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name) }
 
-  /// - Parameter beforeRename: runs between the look at the file and its renaming.
-  /// - Returns: bytes that it took, as du(1) counts; nil if it is gone, changed, or another file.
+  /// - Parameter beforeRename: runs between the check of the file and its renaming.
+  /// - Returns: the bytes of the file, as du(1) counts; `nil` if it is missing, changed, or another file.
   func remove(_ beforeRename: () -> Void = {}) throws(Errno) -> Int64? {
     let folder: Folder
     do {
       folder = try Folder(standing: FilePath(row.key.directory))
-      // A link on the way leads elsewhere by now.
+      // A link in the path leads elsewhere by now.
       guard try folder.canonicalPath().utf8.elementsEqual(row.key.directory.utf8) else { return nil }
     } catch .noSuchFileOrDirectory, .notDirectory { return nil }
     if let left = try finish(in: folder) { return left }
@@ -37,7 +37,7 @@ struct WrittenFile {
     return try finish(in: folder)
   }
 
-  /// Removes what stands under the private name if it is the row's file; else gives it its name back.
+  /// Removes the file under the private name if it is the row's; otherwise renames it back.
   private func finish(in folder: Folder) throws(Errno) -> Int64? {
     guard let there = try folder.standing(privateName) else { return nil }
     if row.isOwn(there) {

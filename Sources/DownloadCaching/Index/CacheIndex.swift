@@ -4,21 +4,21 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time. It has an executor of its
-/// own because SQLite blocks.
+/// The index of the files that dlm wrote: rows in `index.sqlite`, used by several processes at a time. It has an
+/// executor of its own because SQLite blocks.
 actor CacheIndex {
   nonisolated let folder: Folder
   nonisolated let secret: UserSecret
-  /// Whether it was empty when this process began: then it need not be asked, and is not even opened before the first
-  /// batch is full.
+  /// Whether it was empty when this process started. It is then not read, and not even opened before the first batch is
+  /// full.
   nonisolated let wasEmpty: Bool
   private nonisolated let patience = IndexPatience()
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   let database: IndexDatabase
 
-  /// The database is opened for the first question.
-  /// - Throws: errno of opening or making the folder.
+  /// The database is opened for the first query.
+  /// - Throws: errno of opening or creating the folder.
   init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
     folder = try Folder(own: path)
     self.secret = secret
@@ -26,7 +26,7 @@ actor CacheIndex {
     database = IndexDatabase(in: folder, secret, patience, now: now)
   }
 
-  /// Calls that wait for another process give up. From any thread.
+  /// Makes calls stop waiting for another process. From any thread.
   nonisolated func stopWaiting() { patience.end() }
 
   func answer<Answer: Sendable>(
@@ -42,20 +42,20 @@ actor CacheIndex {
     database.noting { connection in try connection.look { try connection.rows(sql, values) } }
   }
 
-  /// This address's rows: first that of the folder and name in the key, if there is one, then other folders'.
+  /// This URL's rows: first the one for the folder and name in the key, if it exists, then those for other folders.
   func rows(_ key: RowKey) -> [CacheRow] {
     let rows = found(CacheSchema.lookup, key.values) ?? []
     guard rows.count > 2, rows.contains(where: { $0.key.isStored }) else { return rows }
-    // The store's row came before the others, so that it is among those that are read.
+    // The query puts the store's row before younger ones, so that it is among those that are read.
     return rows.filter { $0.key == key } + rows.filter { $0.key != key }.sorted { $0.fetchedAt > $1.fetchedAt }
   }
 
   func noted(of address: String) -> [CacheRow] { found(CacheSchema.ofAddress, [.text(address)]) ?? [] }
 
-  /// The path of the database, which is opened for that; nil where it cannot be.
+  /// Opens the database, and returns its path; `nil` if it cannot be opened.
   func openPath() -> String? { database.noting { _ in database.path } }
 
-  /// Which request owns which file of a folder.
+  /// The owner of each file in a folder.
   func owners(in directory: String) -> FileOwners {
     database.noting { connection in
       try connection.look {
@@ -66,8 +66,8 @@ actor CacheIndex {
     } ?? FileOwners()
   }
 
-  /// Stores rows of finished files, all or, with a warning, none: the next run then recognises these files by their
-  /// bytes.
+  /// Stores the rows of finished files: all of them, or none with a warning. The next run then recognises these files
+  /// by their bytes.
   func write(_ rows: [CacheRow]) {
     database.noting { connection in
       try connection.write {
@@ -82,15 +82,15 @@ actor CacheIndex {
   struct Evicted: Equatable {
     var entries = 0
     var bytes: Int64 = 0
-    /// What the entries that are left count, in bytes.
+    /// Counted bytes of the remaining entries.
     var rest: Int64 = 0
     var isDone = true
   }
 
-  /// So many entries go at a time, so that other questions need not wait longer.
+  /// The number of entries removed at a time, so that other queries need not wait longer.
   private static let evictedAtOnce = 256
 
-  /// Removes the least recently used entries of the store, as far as it holds more than its bound.
+  /// Removes the store's least recently used entries if it exceeds its bound.
   func evict(from store: FileStore, to bound: Int64) -> Evicted? {
     database.noting { try evict($0, from: store, to: bound) }
   }
@@ -111,9 +111,10 @@ actor CacheIndex {
     return evicted
   }
 
-  /// Drops rows, and the store's files among theirs. Files go first: rows without files are not served, and go next
-  /// time. A row only goes with the file it was read for, since another process may have written it anew.
-  /// - Returns: bytes that the files took.
+  /// Drops rows, and the store's files that belong to them. Files go first: a row without its file is not used, and
+  /// goes next time. A row goes only with the file it was read for, because another process may have written the row
+  /// anew.
+  /// - Returns: the bytes of the removed files.
   private func remove(
     _ rows: some Collection<CacheRow>, from store: FileStore, _ connection: Connection
   ) throws -> Int64 {
@@ -135,7 +136,7 @@ actor CacheIndex {
     return bytes
   }
 
-  /// Notes, in all rows of their files, when the store gave those a further name or took it.
+  /// Updates the change time in all rows of these files, after the store added a name to them or removed one.
   func noteChange(_ rows: [CacheRow]) {
     guard !rows.isEmpty else { return }
     database.noting { connection in
@@ -151,7 +152,7 @@ actor CacheIndex {
     }
   }
 
-  /// Those of some files that have no entry in the store, or one of another version.
+  /// The rows whose file has no entry in the store, or one of another version.
   func missing(_ rows: [CacheRow]) -> [CacheRow] {
     database.noting { connection in
       try connection.look {
@@ -162,8 +163,8 @@ actor CacheIndex {
     } ?? []
   }
 
-  /// Removes entries without a row: those of an index that was set aside.
-  /// - Parameter always: also where the index was there when this run began.
+  /// Removes entries without a row, which remain if an index was set aside.
+  /// - Parameter always: also if the index existed when this run started.
   func sweep(_ store: FileStore, always: Bool = false) {
     guard always || wasEmpty || database.wasSetAside else { return }
     database.wasSetAside = false
@@ -178,21 +179,21 @@ actor CacheIndex {
 
   // MARK: The index's own bound
 
-  /// Some three million files: more than anyone fetches again.
+  /// Some three million files: more than anyone downloads again.
   static let bound: Int64 = 1 << 30
 
-  /// So many rows go at a time, and so many of them in one transaction, for which other processes wait.
+  /// The number of rows dropped at a time, and in one transaction, for which other processes wait.
   private static let droppedAtOnce = 50_000
   private static let droppedInStep = 500
 
-  /// How many rows go so that a tenth of the bound is free again.
+  /// The number of rows to drop so that a tenth of the bound is free again.
   static func surplus(rows: Int, bytes: Int64, bound: Int64) -> Int {
     guard bytes > bound, rows > 0 else { return 0 }
     return rows - Int(Double(rows) * (Double(bound) * 0.9 / Double(bytes)))
   }
 
-  /// Drops the least recently used rows, and the store's files among theirs, where the index has become larger than its
-  /// bound in bytes. The pages that become free stay in the file, for new rows.
+  /// Drops the least recently used rows, and the store's files that belong to them, if the index exceeds its bound in
+  /// bytes. The freed pages stay in the file for new rows.
   func keepWithinBound(
     _ store: @autoclosure () -> FileStore, bound: Int64 = CacheIndex.bound,
     pause: () throws -> Void = IndexDatabase.leaveAlone
@@ -235,7 +236,7 @@ actor CacheIndex {
       folder: FilePath(folder.path))
   }
 
-  /// Rows in the order of their keys, without those of the store for `ofUsers`.
+  /// Rows in the order of their keys; for `ofUsers`, without those of the store and of rejected files.
   func rows(after key: RowKey?, limit: Int, ofUsers: Bool = false) throws -> [CacheRow] {
     let key = key ?? RowKey(address: "", directory: "", requested: "")
     return try look { try $0.rows(CacheSchema.page(ofUsers: ofUsers), key.values + [.number(Int64(limit))]) }
@@ -262,7 +263,7 @@ actor CacheIndex {
     }
   }
 
-  /// - Returns: how many users' files were forgotten, without what the store has and what was rejected.
+  /// - Returns: the number of forgotten users' files, without entries of the store and rejected files.
   func forget(_ keys: [RowKey]) throws -> Int {
     guard !keys.isEmpty else { return 0 }
     return try database.use { connection in
@@ -276,7 +277,7 @@ actor CacheIndex {
     }
   }
 
-  /// Forgets files, nil for every one, through SQLite, so that a running `get` keeps a sound database.
+  /// Forgets files (all for `nil`) through SQLite, so that a running `get` keeps a sound database.
   func clear(_ addresses: [String]?) throws -> Freed {
     try freeing {
       if let addresses { return Freed(entries: try forget(try rows(of: addresses).map(\.key))) }
@@ -285,7 +286,7 @@ actor CacheIndex {
       try database.use { connection in
         try connection.write {
           freed.entries = Int(try connection.statement(CacheSchema.figures).rows { $0.number(0) ?? 0 }.first ?? 0)
-          // Without a condition SQLite frees the pages and looks at no row.
+          // Without a condition, SQLite frees the pages and reads no row.
           try connection.execute("DELETE FROM file")
         }
       }
@@ -293,7 +294,7 @@ actor CacheIndex {
     }
   }
 
-  /// Removes entries of the store, least recently used first, until they count no more than so many bytes.
+  /// Removes the store's least recently used entries until the rest counts no more than so many bytes.
   func prune(storeTo bytes: Int64) throws -> Freed {
     let store = FileStore(in: folder, secret)
     var freed = Freed()
@@ -305,7 +306,7 @@ actor CacheIndex {
     }
   }
 
-  /// Gives back to the disk what deleted rows took, and counts by how much the folder has shrunk.
+  /// Returns the space of deleted rows to the disk, and counts by how much the folder has shrunk.
   private func freeing(_ body: () throws -> Freed) throws -> Freed {
     let before = try folder.allocatedBytes()
     var freed = try body()
@@ -318,7 +319,7 @@ actor CacheIndex {
     } catch {
       database.warn(error)
     }
-    // While it is open, the database has a log and a table of its readers beside it.
+    // While the database is open, a log and a table of its readers are beside it.
     close()
     freed.bytes = max(0, before - (try folder.allocatedBytes()))
     return freed
@@ -326,7 +327,7 @@ actor CacheIndex {
 }
 
 extension CacheRow {
-  /// Whether this row of the store stands for the bytes of a file, and they are there.
+  /// Whether this row of the store has the version of another row, and its file is intact.
   func isEntry(of row: CacheRow) -> Bool {
     identity.size == row.identity.size && validator.etag == row.validator.etag
       && validator.lastModified == row.validator.lastModified && trust == row.trust && isIntact

@@ -5,7 +5,7 @@ enum CacheSchema {
   /// Changes with the table. An index of another format is set aside.
   static let format: Int64 = 1
 
-  /// Rows of one address are neighbours. The index `stored` is of the store's files alone.
+  /// Rows of one URL are neighbours. The index `stored` covers the store's files only.
   static let tables = """
     CREATE TABLE file (
       \(RowColumn.all.map(\.definition).joined(separator: ", ")),
@@ -21,7 +21,7 @@ enum CacheSchema {
 
   private static let columns = names(RowColumn.all)
   private static let select = "SELECT \(columns) FROM file"
-  /// Of a file of the cache's own store (`RowKey.stored`).
+  /// Rows of the cache's own store (`RowKey.stored`).
   private static let isStored = "requested = '/'"
   private static let isUsers = "requested NOT LIKE '/%'"
   private static let isOfKey = "address = ? AND directory = ? AND requested = ?"
@@ -34,16 +34,16 @@ enum CacheSchema {
     ORDER BY (directory = ? AND requested = ?) DESC, (\(isStored)) DESC, fetchedAt DESC LIMIT 8
     """
 
-  /// At most one row more than `IndexReader` takes, and whether it is that of the key.
+  /// At most one row more than `IndexReader` accepts, and whether it is that of the key.
   static let rowsOfAddress =
     "SELECT \(columns), directory = ?2 AND requested = ?3 FROM file WHERE address = ?1 LIMIT 10"
 
-  /// The row of a key. Without the plus sign, SQLite would plan the statement anew for each value (`stored`).
+  /// The row of a key. Without the plus sign, SQLite would plan the statement again for each value (`stored`).
   static let ownRow = "\(select) WHERE address = ? AND directory = ? AND +requested = ?"
 
   static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetchedAt DESC LIMIT 1"
 
-  /// Without the store's files for `ofUsers`.
+  /// For `ofUsers`, without the store's files and rejected ones.
   static func page(ofUsers: Bool) -> String {
     """
     \(select) WHERE (address, directory, requested) > (?, ?, ?) \(ofUsers ? "AND \(isUsers)" : "")

@@ -12,7 +12,7 @@ struct DatabaseError: Error, CustomStringConvertible {
 
   var isBusy: Bool { code == SQLITE_BUSY }
 
-  /// Broken pages, another kind of file, or a table that this version did not make.
+  /// Damaged pages, another kind of file, or a table that this version did not make.
   var isDamage: Bool {
     switch code {
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH: true
@@ -23,17 +23,19 @@ struct DatabaseError: Error, CustomStringConvertible {
   }
 }
 
-/// A connection to an SQLite database, and the statements that it has prepared. For one thread at a time.
+/// A connection to an SQLite database, and its prepared statements. For one thread at a time.
 final class Connection {
-  /// Nil once it is closed.
+  /// `nil` once it is closed.
   private var handle: OpaquePointer?
   private var statements: [String: Statement] = [:]
   private let waits: (_ tries: Int) -> Bool
 
-  /// SQLite counts its memory under a lock, twice for each text of a row, unless told before its first database.
+  /// SQLite counts its memory under a lock, twice for each text of a row, unless that is disabled before its first
+  /// database.
   private static let countsNoMemory = dlm_sqlite_counts_no_memory()
 
-  /// - Parameter waits: called with the number of tries while another has the database; whether to try again.
+  /// - Parameter waits: called with the number of tries while another connection has the database; returns whether to
+  ///   try again.
   init(_ path: String, writes: Bool, waits: @escaping (_ tries: Int) -> Bool = { _ in false }) throws(DatabaseError) {
     _ = Self.countsNoMemory
     self.waits = waits
@@ -55,7 +57,7 @@ final class Connection {
     DatabaseError(code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
   }
 
-  /// Prepared once for each text.
+  /// Prepared once per text.
   func statement(_ sql: String) throws(DatabaseError) -> Statement {
     if let known = statements[sql] { return known }
     var prepared: OpaquePointer?
@@ -71,7 +73,7 @@ final class Connection {
     return statement
   }
 
-  /// Whether to wait for another connection: only where nothing would have to be undone.
+  /// Whether to wait for another connection: only outside a transaction, where nothing would have to be undone.
   fileprivate func waits(tries: Int) -> Bool { !isInTransaction && waits(tries) }
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
@@ -85,10 +87,10 @@ final class Connection {
     }
   }
 
-  /// The first column of the first row; nil where there is none.
+  /// The first column of the first row; `nil` without a row.
   func number(_ sql: String) throws -> Int64? { try statement(sql).rows { $0.number(0) }.first ?? nil }
 
-  /// Calls `body` in a transaction that sees the database as it is at its first look. It must change nothing.
+  /// Calls `body` in a transaction that sees the database as of its first query. `body` must not change anything.
   func look<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN", body) }
 
   func write<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN IMMEDIATE", body) }
@@ -100,14 +102,14 @@ final class Connection {
       try execute("COMMIT")
       return answer
     } catch {
-      // SQLite has ended it already after some failures.
+      // After some failures, SQLite has already ended the transaction.
       if isInTransaction { try execute("ROLLBACK") }
       throw error
     }
   }
 }
 
-/// A prepared statement of a connection, which finalizes it.
+/// A prepared statement of a connection. The connection finalizes it.
 final class Statement {
   enum Value {
     case text(String)
@@ -156,7 +158,7 @@ final class Statement {
   /// Binds bytes that stay where they are until `reset`.
   func bindInPlace(_ text: UnsafeRawBufferPointer, _ index: CInt) throws(DatabaseError) {
     guard let start = text.baseAddress else {
-      // No place would mean NULL, which is not the empty text.
+      // A null pointer would mean NULL, which is not the empty text.
       return try check(dlm_sqlite_bind_copy(handle, index, "", 0))
     }
     try check(sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil))
@@ -170,7 +172,7 @@ final class Statement {
     try check(sqlite3_bind_int64(handle, index, number))
   }
 
-  /// - Returns: whether there is a row.
+  /// - Returns: false after the last row.
   func step() throws(DatabaseError) -> Bool {
     var tries = 0
     while true {

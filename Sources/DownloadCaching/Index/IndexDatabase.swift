@@ -2,9 +2,9 @@ import FileReceiving
 import Glibc
 import SystemPackage
 
-/// The database of the index, opened at first use and replaced where it proves damaged or of another version: the index
-/// must never prevent a download. Files that it no longer knows are recognised by their bytes when they are fetched
-/// again (`Commit.adopt`). Isolated state of `CacheIndex`.
+/// The database of the index, opened at first use and replaced if it is damaged or of another version: the index must
+/// never prevent a download. Files that it no longer knows are recognised by their bytes when they are downloaded again
+/// (`Commit.adopt`). Isolated state of `CacheIndex`.
 final class IndexDatabase {
   static let fileName = "index.sqlite"
   private static let lockName = "index.lock"
@@ -18,11 +18,11 @@ final class IndexDatabase {
   private let now: @Sendable () -> Int64
   private let patience: IndexPatience
   private(set) var connection: Connection?
-  /// The file on which it was, or was being, opened.
+  /// The file on which the connection was, or was being, opened.
   private var openedFile: FileIdentity?
-  /// Whether this process has set an index aside: the store's files are then in no row.
+  /// Whether this process has set an index aside: no row then refers to the store's files.
   var wasSetAside = false
-  /// It is not tried again for each of ten thousand files.
+  /// If true, the index is not tried again for each of ten thousand files.
   private var isUnusable = false
   private(set) var warnings: [CacheWarning] = []
 
@@ -55,18 +55,18 @@ final class IndexDatabase {
 
   // MARK: Use
 
-  /// - Returns: nil where the index cannot be used; the user is warned.
+  /// - Returns: `nil` if the index cannot be used; the user is warned.
   func noting<Answer>(_ body: (Connection) throws -> Answer) -> Answer? {
     guard !isUnusable else { return nil }
     do { return try use(body) } catch {
       warn(error)
-      // Else each further query would fail in the same way, after the same wait.
+      // Otherwise each further query would fail in the same way, after the same wait.
       isUnusable = connection == nil || (error as? DatabaseError)?.isBusy == true
       return nil
     }
   }
 
-  /// Runs `body`. If the database proves damaged or of another version, `body` runs again on a new one.
+  /// Runs `body`. If the database is damaged or of another version, runs `body` again on a new one.
   func use<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
     do { return try body(opened()) } catch let error as DatabaseError where error.isDamage {
       try setAside(.damagedIndexSetAside, detail: error.message)
@@ -83,10 +83,11 @@ final class IndexDatabase {
   private func opened() throws -> Connection {
     if let connection { return connection }
     let opened = try alone {
-      // Rows hold addresses with their signatures. SQLite gives its log the rights of the database.
+      // Private, because rows hold URLs, whose queries may hold secrets. SQLite gives its log the permissions of the
+      // database.
       let standing = try folder.standing(Self.fileName)?.identity
       if standing == nil {
-        // A log without its database: SQLite would have to tell that by itself.
+        // A log without its database: removed here, so that SQLite need not detect it.
         for ending in [Self.log, Self.memory] { try folder.remove(Self.fileName + ending) }
       } else if standing?.size == 0, try folder.standing(Self.fileName + Self.log) != nil {
         openedFile = standing
@@ -106,14 +107,14 @@ final class IndexDatabase {
   }
 
   private static func prepare(_ connection: Connection, isNew: Bool) throws {
-    // For `giveBackPages`; to be said before the first table is made.
+    // For `giveBackPages`; must precede the first table.
     if isNew { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
     guard try connection.statement("PRAGMA journal_mode = WAL").rows([], { $0.text(0) }) == ["wal"] else {
       throw DatabaseError(
         code: DatabaseError.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
     }
     // With SQLite's own 1,000 pages, a run of ten thousand files would move each page from the log four times, with two
-    // syncs each time. The log takes 16 MiB at most, until the last process closes.
+    // syncs each time. The log takes at most 16 MiB until the last process closes.
     try connection.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
     let format = try connection.look {
       let format = try connection.number("PRAGMA user_version") ?? 0
@@ -125,11 +126,11 @@ final class IndexDatabase {
     } else if format != CacheSchema.format {
       throw OtherVersion()
     }
-    // So that a table of another kind is found now.
+    // Detects a table of another kind now.
     _ = try connection.statement(CacheSchema.lookup)
   }
 
-  /// Two processes must not begin, or set aside, the same file at once.
+  /// Two processes must not create, or set aside, the same file at once.
   private func alone<Answer>(_ body: () throws -> Answer) throws -> Answer {
     try folder.makePrivate(Self.lockName, creating: true)
     let lock = try folder.open(Self.lockName, O_RDWR | O_CREAT, mode: 0o600)
@@ -153,15 +154,15 @@ final class IndexDatabase {
   private func setAside(_ kind: CacheWarning.Kind, detail: String) throws {
     defer { close() }
     try alone {
-      // Another process that met the same may have replaced the database already.
+      // Another process with the same problem may have replaced the database already.
       guard let there = try folder.standing(Self.fileName)?.identity, openedFile?.isSameFile(as: there) ?? true else {
         return
       }
-      // First, since SQLite removes a log by its name when a database is closed.
+      // First, because SQLite removes a log by its name when a database is closed.
       close()
       let stem = (kind == .otherVersion ? Self.otherName : Self.damagedName) + String(now())
       let name = secret.name("index aside", stem)
-      // The log first: it must never stand beside a database that begins anew.
+      // The log first: it must never be beside a new database.
       if try folder.standing(Self.fileName + Self.log) != nil {
         try folder.rename(Self.fileName + Self.log, replacing: name + Self.log)
       }
@@ -179,21 +180,21 @@ final class IndexDatabase {
     }
   }
 
-  // MARK: Pages that hold nothing any more
+  // MARK: Free pages
 
-  /// Gives free pages back to the disk, a few in each transaction so that no other process is held up.
+  /// Returns free pages to the disk, a few in each transaction, so that no other process waits long.
   static func giveBackPages(_ connection: Connection, pause: () throws -> Void = leaveAlone) throws {
     var before = Int64.max
     while true {
       try connection.execute("PRAGMA incremental_vacuum(256)")
       let free = try connection.number("PRAGMA freelist_count") ?? 0
       try pause()
-      // Others may free pages meanwhile: this goes on for as long as there are fewer.
+      // Other processes may free pages meanwhile: this continues only while their number falls.
       guard free > 0, free < before else { return }
       before = free
     }
   }
 
-  /// Leaves the database alone for about as long as a step had it: a process that waits looks every 20 ms.
+  /// Leaves the database alone for about as long as a step held it: a waiting process tries every 20 ms.
   static func leaveAlone() { usleep(5000) }
 }

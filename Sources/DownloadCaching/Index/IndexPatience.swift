@@ -3,7 +3,7 @@ import FileReceiving
 import Glibc
 import Synchronization
 
-/// How long to wait for another process that has the index: a stopped one (SIGSTOP) may have it for ever.
+/// How long to wait for another process that holds the index: a stopped one (SIGSTOP) may hold it forever.
 final class IndexPatience: Sendable {
   private let isOver = Atomic<Bool>(false)
   private static let pause: UInt32 = 20_000  // microseconds

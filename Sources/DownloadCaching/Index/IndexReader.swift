@@ -1,29 +1,29 @@
 import DownloadModel
 import FileReceiving
 
-/// One cache actor's own connection to the index, for lookups on the network loop's thread: to ask the index's actor
-/// would take ten times as long, for the change of threads.
+/// One cache actor's own connection to the index, for lookups on the network loop's thread. A query through the index's
+/// actor would take ten times as long, because of the change of threads.
 ///
-/// It never waits: in WAL mode a writer does not hold up readers. While one process has the database for itself, to
-/// repair the log or as the last to close it, and after any failure, it finds nothing. Then the index's actor is asked,
+/// It never waits: in WAL mode, a writer does not block readers. It finds nothing after a failure, and while one
+/// process has the database to itself: to repair the log, or to close it as the last. Then the index's actor is asked,
 /// which waits, repairs and warns.
 ///
-/// A transaction saves each of its lookups two locks that all loops share. It must end soon, since a log that is being
-/// read cannot begin anew.
+/// A transaction saves each of its lookups two locks that all loops share. It must end soon, because a log that is
+/// being read cannot start over.
 final class IndexReader {
   private let connection: Connection
   private let lookup, begin, commit: Statement
   let ownLookup: Statement
   private var reader, ownReader: RowReader
   private var isUsable = true
-  /// Whether lookups see the index as it was at the first of them.
+  /// Whether lookups see the index as it was at the first one.
   private(set) var isInTransaction = false
 
-  /// More rows of one address are sorted by SQLite, for the index's actor.
+  /// More rows of one URL are left to the index's actor, where SQLite sorts them.
   private static let limit = 8
 
   /// - Parameter path: of a database that the index's actor has opened, so that its log and its tables exist.
-  /// - Returns: nil if it cannot be opened.
+  /// - Returns: `nil` if it cannot be opened.
   init?(path: String) {
     do {
       connection = try Connection(path, writes: false)
@@ -44,10 +44,10 @@ final class IndexReader {
     do { try commit.execute() } catch { isUsable = false }
   }
 
-  /// As `CacheIndex.rows`; nil if that is to be asked.
+  /// Like `CacheIndex.rows`; `nil` if that must be asked.
   func rows(_ key: RowKey) -> [CacheRow]? { find(key, lookup) { try rows(through: key) } }
 
-  /// The row of this very key; nil if there is none, and also if `rows` is to be asked.
+  /// The row of this very key; `nil` if it is missing, and also if `rows` must be asked.
   func own(_ key: RowKey) -> CacheRow? {
     find(key, ownLookup) { try ownLookup.step() ? try CacheRow(from: &ownReader, key: key) : nil }
   }
@@ -75,7 +75,7 @@ final class IndexReader {
         }
       }
     } catch {
-      // An unreadable row is one of many; an unreadable database is asked no more.
+      // An unreadable row affects only this lookup; an unreadable database is not read again.
       if let error = error as? DatabaseError, !error.isBusy { isUsable = false }
       return nil
     }

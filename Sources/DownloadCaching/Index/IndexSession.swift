@@ -7,16 +7,16 @@ final class IndexSession {
   private let resources: CacheResources
   private let configuration: CacheConfiguration
   let fingerprint: RequestFingerprint
-  /// What the resources opened, kept here so that a file takes no lock for it.
+  /// The index that the resources opened, kept here so that a file takes no lock for it.
   private var index: CacheIndex?
-  /// Nil until this actor has a file that the store may keep.
+  /// `nil` until this actor has a file that the store may keep.
   private(set) var store: StoreKeeper?
   lazy var noted = StoreKeeper.Noted()
   private var wasOpened = false
-  /// For lookups on this actor's thread; nil until the index has answered once.
+  /// For lookups on this actor's thread; `nil` until the index has answered once.
   private var reader: IndexReader?
   private var readerWasOpened = false
-  /// Rows of files that this actor finished and SQLite does not have yet.
+  /// Rows of files that this actor finished and that SQLite does not have yet.
   private var batch = RowBatch()
   private var warnings: [CacheWarning] = []
 
@@ -35,10 +35,11 @@ final class IndexSession {
     }
   }
 
-  /// In bytes: `StoreKind.auto` keeps no smaller file, since ten thousand small clones took as long as fetching them.
+  /// In bytes. `StoreKind.auto` keeps no smaller file, because ten thousand small clones took as long as downloading
+  /// the files.
   private static let leastByItself: Int64 = 64 << 10
 
-  /// The store, if it may keep a file; made for the first one.
+  /// The store, if it may keep a file; created for the first one.
   func store(for row: CacheRow) -> StoreKeeper? {
     guard configuration.store != .auto || row.identity.size >= Self.leastByItself else { return nil }
     if store == nil { store = index.flatMap { resources.keeper(of: $0.folder, configuration) } }
@@ -51,7 +52,7 @@ final class IndexSession {
 
   // MARK: Questions
 
-  /// Nil without an index. A cancelled run does not wait for another process that holds it.
+  /// `nil` without an index. A cancelled run does not wait for another process that holds the index.
   nonisolated(nonsending) func ask<Answer: Sendable>(
     _ question: @Sendable (isolated CacheIndex) -> Answer?
   ) async -> Answer? {
@@ -63,22 +64,22 @@ final class IndexSession {
     }
   }
 
-  /// What is known of a request's files, if known without waiting.
+  /// The known files of a request, if they are known without waiting.
   func knownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
     guard let index else { return .nothing }
     if let pending = batch[asked.key] { return judge([pending], asked) }
     if resources.claims?.hasCompany == true {
-      // A transaction that began before this request was claimed may miss the row of the process that had it.
+      // A transaction that started before this request was claimed may miss the row of the process that had the claim.
       reader?.endTransaction()
     } else if index.wasEmpty, !configuration.servesManyRuns {
-      // It has only what this actor has written.
+      // It has only rows of this run.
       return .notAsked
     }
     return reader?.rows(asked.key).map { judge($0, asked) }
   }
 
-  /// The request's own file, intact, if the index alone can tell it at once; nil also where more is to be asked. It
-  /// saves a quarter of a lookup. Not for use while other processes are alive.
+  /// The request's own file, intact, if the index alone can decide at once; `nil` also if more must be asked. Saves a
+  /// quarter of a lookup. Not for use while other processes are alive.
   func ownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
     guard let reader, batch[asked.key] == nil, let row = reader.own(asked.key), row.isIntact(in: asked.directory)
     else { return nil }
@@ -103,7 +104,7 @@ final class IndexSession {
     return judge(await ask { $0.rows(asked.key) } ?? [], asked)
   }
 
-  /// Whether a lookup has begun a transaction, so that `pauseReading` is due.
+  /// Whether a lookup has started a transaction, so that `pauseReading` is due.
   var isReading: Bool { reader?.isInTransaction == true }
 
   func pauseReading() { reader?.endTransaction() }
@@ -111,12 +112,12 @@ final class IndexSession {
   private func judge(_ rows: [CacheRow], _ asked: CacheRequest) -> KnownFiles {
     let wanted = rows.filter { asked.isFor($0) }
     let intact = wanted.filter { $0.isIntact(in: asked.directory) }
-    // The file of a given name goes before one that was renamed from it.
+    // The file with the requested name precedes one that was renamed from it.
     let own =
       intact.first { asked.request.outputName == nil || $0.hasName(asked.name, in: asked.key) } ?? intact.first
     let written = own ?? wanted.first
     var (elsewhere, worth): (CacheRow?, Reuse) = (nil, .asOwn)
-    // A file of a request like this one first, then the youngest.
+    // The file of an equal request first, then the youngest.
     for row in rows where row.key != written?.key && row.mayAnswer {
       let found = fingerprint.reuse(of: row, under: asked.trust)
       guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: asked.directory)
@@ -130,14 +131,14 @@ final class IndexSession {
       reuse: (own.map { fingerprint.reuse(of: $0, under: asked.trust) } ?? .asOwn, worth))
   }
 
-  /// The row of the file that has a name, or else of the key, intact or not.
+  /// The row of the file with that name, or else of the key, intact or not.
   nonisolated(nonsending) func row(_ key: RowKey, named name: String) async -> CacheRow? {
     if let pending = batch[key] { return pending }
     let rows = await ask { $0.rows(key) } ?? []
     return rows.first { $0.hasName(name, in: key) } ?? rows.first { $0.key == key }
   }
 
-  /// Read once a run for each folder.
+  /// Read once per run and folder.
   nonisolated(nonsending) func owners(in directory: OutputDirectory) async -> FileOwners {
     let path = ByteText(directory.canonicalPath)
     if let owners = resources.owners[path] { return owners }
@@ -148,17 +149,17 @@ final class IndexSession {
 
   // MARK: Writing
 
-  /// - Returns: whether the batch is full: then `flush` is due.
+  /// - Returns: whether the batch is full, so that `flush` is due.
   @discardableResult
   func add(_ row: CacheRow) -> Bool {
     addStored(fingerprint.selected(row))
     return isFull
   }
 
-  /// The same for a row that stays selected as it is: of the store, or of an answer that is not this run's.
+  /// The same for a row whose selection stays as it is: of the store, or of an answer that is not this run's.
   func addStored(_ row: CacheRow) { if index != nil { batch.add(row) } }
 
-  /// Keeps the claim of a download whose row was just added until that is in the index: a process that waits for the
+  /// Keeps the claim of a download whose row was just added until the row is in the index. A process that waits for the
   /// claim then finds the row.
   func keepClaim(of download: FileDownload) {
     if index != nil, let claim = download.handOverClaim() { batch.keep(claim: claim) }
@@ -167,7 +168,7 @@ final class IndexSession {
   var isFull: Bool { batch.isFull }
 
   /// Renames the row of a request in the batch.
-  /// - Returns: false if it is not there.
+  /// - Returns: false if the batch does not have the row.
   func notePending(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
     guard var row = batch[key], row.name == old else { return false }
     (row.fields.name, row.changed) = new
@@ -182,8 +183,8 @@ final class IndexSession {
     if isFull { await flush() }
   }
 
-  /// Gives a file that dlm knows its server's time (`--remote-time`), and returns its row as it is then.
-  /// - Parameter head: of the answer that vouched for the file.
+  /// Sets a known file's time to its server's (`--remote-time`), and returns its row as it is afterwards.
+  /// - Parameter head: of the answer that confirmed the file.
   func stamped(_ row: CacheRow, _ head: ResponseHead?) -> CacheRow {
     guard configuration.usesRemoteTime, !configuration.fields.forbidsStoring,
       let seconds = RemoteTime.seconds(head?["last-modified"] ?? row.validator.lastModified, now: configuration.now())
@@ -203,7 +204,7 @@ final class IndexSession {
     return stamped
   }
 
-  /// The end of the run, when all caches have written their rows.
+  /// Ends the run, after all caches have written their rows.
   nonisolated(nonsending) func finish() async {
     guard let index else { return }
     _ = await ask { $0.keepWithinBound(FileStore(in: $0.folder, $0.secret)) }
@@ -219,7 +220,7 @@ final class IndexSession {
     resources.claims?.release(full.claims)
   }
 
-  /// The index's connection is to be the last, which puts the log into the database.
+  /// The index's connection must be the last one, which moves the log into the database.
   func endReading() {
     reader = nil
     readerWasOpened = true

@@ -2,13 +2,13 @@ package import DownloadModel
 import FileReceiving
 package import SystemPackage
 
-/// How long files were when they were last fetched, which is good only for the order of a run, since they may have
-/// changed. It never waits: what cannot be had at once is unknown.
+/// The lengths of files at their last download. They serve only to order a run, because the files may have changed.
+/// Never waits: a length that is not available at once is unknown.
 package final class IndexedSizes {
   private let connection: Connection
   private let lookup: Statement
 
-  /// - Returns: nil if there is no index yet, or none that can be read.
+  /// - Returns: `nil` without a readable index.
   package init?(in folder: FilePath) {
     guard let own = try? Folder(own: folder), (try? own.standing(IndexDatabase.fileName))?.isUsers == true,
       let connection = try? Connection(folder.appending(IndexDatabase.fileName).string, writes: false),

@@ -1,26 +1,26 @@
 import DownloadModel
 import FileReceiving
 
-/// What the user's request lines say about stored answers (RFC 9111 §5.2.1).
+/// The directives about stored answers in the user's header lines (RFC 9111 §5.2.1).
 struct RequestDirectives: Equatable {
-  /// Seconds; an older answer is asked about. Nil for any age.
+  /// Seconds; an older answer is revalidated. `nil` for any age.
   var maxAge: Int64?
   /// Seconds for which an answer must still be fresh.
   var minFresh: Int64 = 0
-  /// Seconds for which an answer may have been stale.
+  /// Seconds for which an answer may be stale.
   var maxStale: Int64 = 0
-  /// Seconds for which it may have been stale where asking fails (RFC 5861 §4).
+  /// Seconds for which it may be stale if the server fails (RFC 5861 §4).
   var staleIfError: Int64 = 0
-  /// `no-cache`: no answer is used unasked.
+  /// `no-cache`: no answer is used without a request.
   var asksAlways = false
-  /// `only-if-cached`: nothing is asked.
+  /// `only-if-cached`: no request is sent.
   var onlyIfCached = false
-  /// `no-store`: nothing of the request may be kept.
+  /// `no-store`: nothing of the request may be stored.
   var forbidsStoring = false
 
   /// Both are the values of all such lines, joined with commas. Pragma counts only without Cache-Control (§5.4).
   init(cacheControl: String? = nil, pragma: String? = nil) {
-    // Mostly the user has none.
+    // Most users give neither.
     if cacheControl == nil, pragma == nil { return }
     let control = CacheControl(cacheControl)
     maxAge = control.seconds("max-age", strictest: 0)
@@ -33,7 +33,7 @@ struct RequestDirectives: Equatable {
     if control.isEmpty, let pragma { asksAlways = CacheControl(pragma).restricts("no-cache") }
   }
 
-  /// What restricts more counts, and the longest of the times that permit.
+  /// The stricter restrictions of both, and the longest permitted times.
   func combined(_ other: RequestDirectives) -> RequestDirectives {
     var both = self
     both.maxAge = [maxAge, other.maxAge].compactMap(\.self).min()

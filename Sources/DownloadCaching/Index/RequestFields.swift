@@ -3,8 +3,8 @@ import FileReceiving
 
 /// The header lines that the user adds to every request of a run, as far as an answer may depend on them.
 ///
-/// Lines that can select or unlock an answer are part of what it is kept under (HTTP rule 30). On a harmless one it
-/// depends only if its `Vary` names it (RFC 9111 §4.1; HTTP rule 29).
+/// Lines that can select or unlock an answer are part of its trust mark (HTTP rule 30). An answer depends on a harmless
+/// line only if its `Vary` names the field (RFC 9111 §4.1; HTTP rule 29).
 struct RequestFields {
   private let keyed: [HeaderLine]
   private let harmless: [HeaderLine]
@@ -13,13 +13,13 @@ struct RequestFields {
   /// `Cache-Control: no-store` (RFC 9111 §5.2.1.5).
   var forbidsStoring: Bool { directives.forbidsStoring }
 
-  /// No server chooses another file because of these.
+  /// Fields by which no server chooses another file.
   private static let harmlessNames: Set<String> = [
     "user-agent", "cache-control", "pragma", "connection", "keep-alive", "proxy-connection", "te", "priority", "dnt",
     "upgrade-insecure-requests", "traceparent", "tracestate", "x-request-id", "x-correlation-id",
   ]
 
-  /// `lines` are `Name: value` as the user wrote them; `userAgent` is sent unless one of them gives another.
+  /// `lines` are `Name: value` as the user wrote them; `userAgent` is sent unless a line gives another.
   init(_ lines: [String] = [], userAgent: String = "") {
     var fields: [HeaderLine] = []
     for line in lines {
@@ -30,7 +30,7 @@ struct RequestFields {
     if !userAgent.isEmpty, !fields.contains(where: { $0.name == "user-agent" }) {
       fields.append(HeaderLine("User-Agent: \(userAgent)"))
     }
-    // Stable: the order of lines with one name is part of what they say (RFC 9110 §5.3).
+    // Stable, because the order of lines with one name is part of their meaning (RFC 9110 §5.3).
     let sorted = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
     keyed = sorted.map(\.element).filter { !Self.harmlessNames.contains($0.name) }
     harmless = sorted.map(\.element).filter { Self.harmlessNames.contains($0.name) }
@@ -43,16 +43,16 @@ struct RequestFields {
 
   init(_ trust: Trust) { self.init(trust.headerLines, userAgent: trust.userAgent) }
 
-  /// The fields that are not harmless, as text; nil for none. May hold secrets.
+  /// The fields that are not harmless, as text; `nil` without such fields. May hold secrets.
   var key: String? { keyed.isEmpty ? nil : Self.text(keyed) }
 
-  /// The values of the harmless fields that an answer's `Vary` names; nil for none.
+  /// The values of the harmless fields that an answer's `Vary` names; `nil` if it names none of them.
   func values(namedBy vary: String) -> String? {
     let named = harmless.filter { Self.names($0.name, vary: vary) }
     return named.isEmpty ? nil : Self.text(named)
   }
 
-  /// Whether a `Vary` names a field, given in lower case; `*` says that no later request matches (RFC 9111 §4.1).
+  /// Whether a `Vary` names a field, given in lower case. `*` means that no later request matches (RFC 9111 §4.1).
   static func names(_ field: String, vary: String) -> Bool {
     vary.split(separator: ",").contains {
       OptionalWhiteSpace.trimmed($0).utf8.elementsEqual(field.utf8) { $0 | 0x20 == $1 | 0x20 }

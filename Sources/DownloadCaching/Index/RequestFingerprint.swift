@@ -1,8 +1,8 @@
 import DownloadModel
 import FileReceiving
 
-/// What a run's requests depend on beside their addresses (HTTP rules 18, 29 and 30), as hashes keyed by the user's
-/// secret, so that no credential is stored. Isolated state of one cache actor.
+/// The credentials and settings that a run's answers depend on (HTTP rules 18, 29 and 30), as hashes keyed by the
+/// user's secret, so that no credential is stored. Isolated state of one cache actor.
 final class RequestFingerprint {
   /// `RequestFields.key` of requests, and the client certificate.
   private typealias Sent = (fields: String?, identity: String?)
@@ -22,17 +22,17 @@ final class RequestFingerprint {
     own = (configuration.fields.key, configuration.trust.tls.identity.map { "certificate " + $0.digest })
     cookies = Dictionary(grouping: configuration.trust.cookies, by: Trust.cookieDomain)
       .mapValues { $0.sorted().joined(separator: "\n") }
-    // Strangers get neither header lines nor a certificate, and lines that are not sent select no answer.
+    // Third parties get neither header lines nor a certificate, and lines that are not sent select no answer.
     var trust = configuration.trust
     trust.headerLines = []
     let lacksLines = !configuration.trust.headerLines.isEmpty
     strangers = (RequestFields(trust).key ?? (lacksLines ? "" : nil), nil)
   }
 
-  /// How servers are checked over TLS, the files by their content.
+  /// The checks of servers over TLS, with files by their content.
   private lazy var checks = listChecks(configuration.trust.fileDigest)
-  /// The same, with the files by their names: all that a request over plain HTTP may be redirected to, so that it need
-  /// not read them.
+  /// The same, with files by their names. A request over plain HTTP may be redirected to TLS, but need not read the
+  /// files.
   private lazy var namedChecks = listChecks { $0 }
 
   private func listChecks(_ content: (String) -> String) -> [String] {
@@ -45,7 +45,7 @@ final class RequestFingerprint {
     ].compactMap(\.self)
   }
 
-  /// Who the user is to servers over TLS, and how they are checked, as text; nil for the usual.
+  /// The user's client certificate and the checks of servers, as text; `nil` for the defaults.
   private func security(_ sent: Sent, _ isTLS: Bool) -> String? {
     let settings = (isTLS ? checks : namedChecks) + [sent.identity].compactMap(\.self)
     return settings.isEmpty ? nil : settings.joined(separator: "\0")
@@ -53,8 +53,8 @@ final class RequestFingerprint {
 
   // MARK: Trust
 
-  /// Under which trust a request is answered. What a list steered has a mark of its own, which no request of the URL
-  /// alone has (HTTP rules 47 and 48).
+  /// The trust under which a request is answered. A request that a list steers has a mark of its own, which no request
+  /// of the URL alone has (HTTP rules 47 and 48).
   func trust(of request: DownloadRequest) -> RequestTrust {
     let trust = unsteeredTrust(of: request)
     guard request.isSteered else { return trust }
@@ -63,7 +63,7 @@ final class RequestFingerprint {
     return RequestTrust(own: mark, redirected: mark, proved: request.provenance == .user ? trust.redirected : nil)
   }
 
-  /// Over plain HTTP no server is checked, whatever the settings say.
+  /// Over plain HTTP, no server is checked, whatever the settings are.
   private func unsteeredTrust(of request: DownloadRequest) -> RequestTrust {
     let address = request.source
     let isStranger = request.sourceProvenance == .stranger
@@ -82,7 +82,7 @@ final class RequestFingerprint {
       isTLS)
   }
 
-  /// The cookies that a host may get (RFC 6265 §5.1.3), as text; nil for none.
+  /// The cookies that a host may get (RFC 6265 §5.1.3), as text; `nil` without cookies.
   private func cookies(for host: String) -> String? {
     if cookies.isEmpty { return nil }
     var found: String?
@@ -94,7 +94,7 @@ final class RequestFingerprint {
     }
   }
 
-  /// Of requests without a login: nearly all, so that it is computed once.
+  /// For requests without a login: nearly all, so that it is computed once.
   private lazy var usualOverTLS = (own: trust(own, [], true), strangers: trust(strangers, [], true))
   private lazy var usualOverPlain = (own: trust(own, [], false), strangers: trust(strangers, [], false))
 
@@ -105,7 +105,7 @@ final class RequestFingerprint {
     return RequestTrust(own: isWhole ? redirected : mark([nil, sent.fields] + secrets), redirected: redirected)
   }
 
-  /// - Parameter parts: first what the connection's security is.
+  /// - Parameter parts: the security of the connection first.
   private func mark(_ parts: [String?]) -> TrustMark {
     guard parts.contains(where: { $0 != nil }) else { return .usual }
     let text = parts.map { $0.map { "\($0.utf8.count)\0\($0)" } ?? "" }.joined(separator: "\0")
@@ -120,9 +120,9 @@ final class RequestFingerprint {
 
   // MARK: Selection
 
-  /// A hash of what an answer depends on beside its trust: the harmless fields that its `Vary` names (HTTP rule 29),
-  /// and all logins and cookies where redirects led to it, since any of them may have been sent to other hosts. Only
-  /// the transport knows the cookies that servers set: so one that varies by cookies matches within this run alone.
+  /// A hash of the request fields that an answer depends on: the harmless fields that its `Vary` names (HTTP rule 29)
+  /// and, after redirects, all logins and cookies, because any of them may have been sent to other hosts. Only the
+  /// transport knows the cookies that servers set, so an answer that varies by cookies matches within this run only.
   private func selection(of row: CacheRow) -> String? {
     let vary = row.freshness.vary
     if let vary, configuration.holdsCookies(), RequestFields.names("cookie", vary: vary) {
@@ -144,7 +144,7 @@ final class RequestFingerprint {
     return cookies.isEmpty ? logins : ([logins ?? ""] + configuration.trust.cookies.sorted()).joined(separator: "\n")
   }()
 
-  /// Whether a row's file was the answer to a request like those of this run.
+  /// Whether a row's file answered a request like those of this run.
   private func selects(_ row: CacheRow) -> Bool {
     row.freshness.vary.map { RequestFields.names("*", vary: $0) } != true && row.selection == selection(of: row)
   }

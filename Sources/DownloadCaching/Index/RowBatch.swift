@@ -4,9 +4,9 @@ import FileReceiving
 /// Rows of finished files that SQLite does not have yet, and the claims that end when it has them.
 struct RowBatch {
   private(set) var rows: [CacheRow] = []
-  /// Claims of the requests whose files these are, for `ProcessClaims.release`.
+  /// Claims of the requests for these files, for `ProcessClaims.release`.
   private(set) var claims: [Int] = []
-  /// The last row of each request.
+  /// The position of each request's last row.
   private var positions: [RowKey: Int] = [:]
 
   /// SQLite's cost grows with transactions, memory with rows; at 512 neither matters.

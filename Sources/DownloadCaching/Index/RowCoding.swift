@@ -1,11 +1,11 @@
 import DownloadModel
 import FileReceiving
 
-/// A value of another type than its column's, which dlm never wrote.
+/// A value of another type than its column's. dlm never wrote it.
 struct NoRow: Error {}
 
 extension CacheRow.Fields {
-  /// Of all columns but `changed`.
+  /// The values of all columns but `changed`.
   @inline(__always)
   func value(_ column: RowColumn) -> RowColumn.Value {
     switch column {
@@ -39,7 +39,7 @@ extension CacheRow.Fields {
 }
 
 extension CacheRow {
-  /// - Parameter key: the row's, where it is known.
+  /// - Parameter key: the row's, if it is known.
   init(from source: inout RowReader, key: RowKey? = nil) throws(NoRow) {
     func text(_ column: RowColumn) throws(NoRow) -> String {
       guard let text = try source.text(column) else { throw NoRow() }
@@ -84,7 +84,7 @@ extension Connection {
 extension Statement {
   /// Stores a row by `CacheSchema.insert`.
   func insert(_ row: CacheRow) throws(DatabaseError) {
-    // Reset, what is not bound is NULL.
+    // After a reset, a parameter without a value is NULL.
     defer { reset() }
     try row.read { fields throws(DatabaseError) in
       for column in RowColumn.all.dropLast() {

@@ -1,8 +1,8 @@
 import DownloadModel
 import FileReceiving
 
-/// The columns of a row, from which schema and statements are made, in this order. A `CodingKey` has its
-/// name as `stringValue`; for an interpolated case, the runtime searches all conformances several times at each start.
+/// The columns of a row, in this order, from which schema and statements are made. A `CodingKey` has its name as
+/// `stringValue`; for an interpolated case, the runtime searches all conformances several times at each start.
 enum RowColumn: Int, CaseIterable, CodingKey {
   // The key, by which rows are sorted.
   case address, directory, requested
@@ -28,7 +28,7 @@ enum RowColumn: Int, CaseIterable, CodingKey {
 
   var definition: String { "\(stringValue) \(isNumber ? "INTEGER" : "TEXT")" }
 
-  /// As a column that SQLite gives, and as a parameter that it takes.
+  /// The number of the column in a result; `position` is that of the parameter in a statement.
   var place: CInt { CInt(rawValue) }
   var position: CInt { place + 1 }
 }

@@ -1,10 +1,10 @@
 import DownloadModel
 import FileReceiving
 
-/// Reads the columns of a row; nil for NULL.
+/// Reads the columns of a row; `nil` for NULL.
 struct RowReader {
   private let statement: Statement
-  /// Of each column, since texts of the row before often come again.
+  /// The last text of each column, because rows often repeat a text of the row before.
   private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)
 
   init(_ statement: Statement) { self.statement = statement }

@@ -4,12 +4,12 @@ import Glibc
 import SystemPackage
 import Synchronization
 
-/// The files of the cache's own: `<cache folder>/store/`.
+/// The cache's own files: `<cache folder>/store/`.
 ///
-/// An entry has a row in the index, with this folder as its directory, and is found, checked and copied from as a file
-/// in any other folder is. An address has one entry, under a name that only this user's dlm can compute.
+/// An entry has a row in the index, with this folder as its directory. It is found, checked and copied like a file in
+/// any other folder. A URL has one entry, under a name that only this user's dlm can compute.
 ///
-/// **Life of an entry.** It has its name only when it is complete.
+/// **Life of an entry.** It gets its name only when it is complete.
 ///
 /// | step | killed after it, there is | and the next run |
 /// |---|---|---|
@@ -19,9 +19,9 @@ import Synchronization
 ///
 /// Drafts are in `store/new/`; a living process holds the lock of a draft that it fills.
 ///
-/// **Beside other processes.** Only drafts are locked. An entry that is replaced or evicted while another process
-/// copies it stays readable to that process. Where one is gone between look and copy, the file is fetched. Should an
-/// eviction remove what another process has just put in its place, that row has no file, and is not served.
+/// **Other processes.** Only drafts are locked. An entry that is replaced or evicted while another process copies it
+/// stays readable to that process. If an entry disappears between lookup and copy, the file is downloaded. If an
+/// eviction removes an entry that another process has just replaced, the row has no file, and is not used.
 final class FileStore: Sendable {
   static let folderName = "store"
   private let parent: Folder
@@ -33,7 +33,7 @@ final class FileStore: Sendable {
     let path: String
   }
 
-  /// Touches nothing on disk yet.
+  /// Does not touch the disk yet.
   init(in parent: Folder, _ secret: UserSecret) {
     self.parent = parent
     self.secret = secret
@@ -53,7 +53,7 @@ final class FileStore: Sendable {
     }
   }
 
-  /// Nil where nothing was ever put in.
+  /// `nil` if no file was ever put in.
   private func openIfThere() throws(Errno) -> Opened? {
     if let opened = opened.withLock({ $0 }) { return opened }
     return try parent.standing(Self.folderName) == nil ? nil : try open()
@@ -61,13 +61,13 @@ final class FileStore: Sendable {
 
   // MARK: Names
 
-  /// Its first half tells the address's entry without disclosing the address.
+  /// Its first half identifies the URL's entry without disclosing the URL.
   private func name(_ key: RowKey) -> String { secret.name("store", secret.tag("store entry", key.address)) }
   private func isName(_ name: String) -> Bool { secret.isName("store", name) }
 
   private func removeAbandoned(_ drafts: Folder) throws(Errno) {
     for name in try drafts.names() where secret.isName("store draft", name) {
-      // Also a hard link to a file of the user's: only the name goes.
+      // A draft may be a hard link to the user's file: only the name is removed.
       guard let file = try? drafts.open(name, O_RDONLY | O_NONBLOCK), file.lock() else { continue }
       try drafts.remove(name)
     }
@@ -75,15 +75,15 @@ final class FileStore: Sendable {
 
   // MARK: Putting in
 
-  /// Whether a file can be cloned into the cache folder; nil if it is no longer that of the row.
+  /// Whether a file can be cloned into the cache folder; `nil` if it is no longer the file of the row.
   func canClone(_ source: CacheRow) -> Bool? {
     guard let file = try? Descriptor.openIntact(source) else { return nil }
     guard let trial = try? parent.openUnnamed(mode: 0o600) else { return false }
     return trial.clone(file)
   }
 
-  /// Puts a finished file in, and returns the entry's row; nil if the file is no longer that of its row.
-  /// - Throws: errno; EOPNOTSUPP where the file system cannot do it in this way; ECANCELED.
+  /// Puts a finished file in, and returns the entry's row; `nil` if the file is no longer that of its row.
+  /// - Throws: errno; EOPNOTSUPP if the file system does not support this kind; ECANCELED.
   func put(_ source: CacheRow, by kind: StoreKind) throws(Errno) -> CacheRow? {
     let store = try open()
     var entry = source
@@ -123,7 +123,7 @@ final class FileStore: Sendable {
     let standing = try file.standing()
     entry.fields.identity = standing.identity
     try store.drafts.move(draft, to: store.folder, replacing: entry.name)
-    // rename(2) does nothing where both names are of one file: a link that is put in once more.
+    // rename(2) does nothing if both names belong to one file: a link that is put in again.
     if entry.sum != nil { try store.drafts.remove(draft) }
     entry.changed = ChangeTime(of: try file.standing())
     return entry
@@ -141,11 +141,11 @@ final class FileStore: Sendable {
     return try source.isIntact(file.standing())
   }
 
-  // MARK: Taking away
+  // MARK: Removing
 
-  /// Removes an entry, unless its name has meanwhile been given to another. `changing` is called where that changed the
-  /// user's own file (`link`).
-  /// - Returns: bytes that the entry took, as `du` counts them.
+  /// Removes an entry, unless its name belongs to another entry by now. Calls `changing` if that changed the user's own
+  /// file (`link`).
+  /// - Returns: the bytes of the entry, as `du` counts them.
   func remove(_ entry: CacheRow, changing: (ChangeTime) -> Void) throws(Errno) -> Int64 {
     guard isName(entry.name), let store = try openIfThere(), store.path == entry.key.directory,
       let standing = try store.folder.standing(entry.name), standing.identity.isSameFile(as: entry.identity)

@@ -3,8 +3,8 @@ import FileReceiving
 import Synchronization
 import SystemPackage
 
-/// Puts files into the store by the dozen, for all cache actors of a run, on a thread that may block: a clone of a new
-/// file waits until the disk has that.
+/// Puts files into the store in batches, for all cache actors of a run, on a thread that may block: a clone of a new
+/// file waits until the file is on the disk.
 actor StoreKeeper {
   nonisolated let store: FileStore
   private nonisolated let bound: Int64
@@ -15,22 +15,23 @@ actor StoreKeeper {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private struct State {
-    /// Nil until the first file has been tried.
+    /// `nil` until the first file has been tried.
     var isUsable: Bool?
-    /// What the store holds, as far as this run knows; nil until it was read.
+    /// Counted bytes of the store, as far as this run knows; `nil` until they are read.
     var total: Int64?
     var hasPut = false
   }
 
-  /// What one cache actor has noted. It stays there, since its rows of these files are to be in the index first.
+  /// The files that one cache actor has noted. They stay with the actor, because its rows of these files must be in the
+  /// index first.
   struct Noted {
-    /// Files that were finished and are not in the store yet.
+    /// Finished files that are not in the store yet.
     fileprivate var fetched: [CacheRow] = []
-    /// Files that were here already; the index knows which of them are not in the store.
+    /// Files that existed before. The index knows which of them are not in the store.
     fileprivate var confirmed: [CacheRow] = []
     fileprivate var bytes: Int64 = 0
 
-    /// The file that fills a batch waits for it.
+    /// The request that fills a batch waits until the batch is in the store.
     fileprivate var isFull: Bool { max(fetched.count, confirmed.count) >= 256 || bytes >= 64 << 20 }
   }
 
@@ -44,16 +45,16 @@ actor StoreKeeper {
 
   // MARK: Noting
 
-  /// Notes a finished file, or one that was here and is confirmed. Returns whether `flush` is due.
+  /// Notes a finished file, or one that existed and was confirmed. Returns whether `flush` is due.
   nonisolated func note(
     _ row: CacheRow, of plan: DownloadPlan, _ head: ResponseHead?, isConfirmed: Bool = false, _ index: IndexSession
   ) -> Bool {
-    // The entry that the lookup has met.
+    // The entry that the lookup found.
     if isConfirmed, let entry = plan.elsewhere, entry.key.isStored, entry.isEntry(of: row) { return false }
     guard isUsable(tryingWith: row), Self.isWorthKeeping(row), StoreBound.cost(of: row.identity.size) <= bound
     else { return false }
     var row = index.fingerprint.selected(row)
-    // A name that the user chose for this request is not that of the next.
+    // A name that the user chose for this request does not apply to the next one.
     if !row.key.requested.isEmpty {
       row.fields.wanted =
         head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
@@ -64,7 +65,7 @@ actor StoreKeeper {
     return index.noted.isFull
   }
 
-  /// For `auto` the first file is tried, once a run.
+  /// For `auto`, the first file is tried, once per run.
   private nonisolated func isUsable(tryingWith row: CacheRow) -> Bool {
     state.withLock { state in
       if let isUsable = state.isUsable { return isUsable }
@@ -73,21 +74,21 @@ actor StoreKeeper {
     }
   }
 
-  /// Whether the bytes can answer a request again: by a validator, or for a time that the server gave.
+  /// Whether the bytes can answer a later request: by a validator, or within a lifetime that the server gave.
   static func isWorthKeeping(_ row: CacheRow) -> Bool {
     row.identity.size > 0 && row.mayAnswer && row.freshness.vary.map { RequestFields.names("*", vary: $0) } != true
   }
 
   // MARK: Putting in
 
-  /// Puts the noted files in, writes their rows, and evicts what is too much.
+  /// Puts the noted files in, writes their rows, and evicts entries above the bound.
   nonisolated(nonsending) func flush(_ index: IndexSession) async {
     var batch = index.noted.fetched
     let confirmed = index.noted.confirmed
     index.noted = Noted()
     if !confirmed.isEmpty { batch += await index.ask { $0.missing(confirmed) } ?? [] }
     guard !batch.isEmpty else { return }
-    // The rows of the files themselves, which a further name changes.
+    // The rows of the files themselves, which an additional name changes.
     if kind == .link { await index.flush() }
     let kept = await put(batch)
     if let warning = kept.warning { index.warn(warning) }
@@ -96,7 +97,7 @@ actor StoreKeeper {
     if isFull(with: kept.rows) { await keepWithinBound(index) }
   }
 
-  /// The end of the run, when every cache actor has had its files put in.
+  /// Ends the run, after every cache actor has put its files in.
   nonisolated(nonsending) func finish(_ index: IndexSession) async {
     guard state.withLock({ $0.hasPut }) else { return }
     await index.ask { $0.sweep(self.store) }
@@ -108,7 +109,7 @@ actor StoreKeeper {
     var warning: CacheWarning?
   }
 
-  /// Puts files in, as long as none fails. A failure fails no download.
+  /// Puts files in until one fails. Such a failure fails no download.
   private func put(_ batch: [CacheRow]) -> Kept {
     var kept = Kept()
     for row in batch where state.withLock({ $0.isUsable != false }) && !Task.isCancelled {
@@ -118,7 +119,7 @@ actor StoreKeeper {
       } catch .canceled {
         break
       } catch .noSuchFileOrDirectory {
-        // The cache was cleared beside this run.
+        // Another process cleared the cache during this run.
         continue
       } catch {
         state.withLock { $0.isUsable = false }
@@ -142,8 +143,8 @@ actor StoreKeeper {
 
   // MARK: The bound
 
-  /// Counts new entries, a replaced one twice until the next look at the index. Only that shows what other processes
-  /// have put in, so beside them there is one each time. Returns whether the store may hold more than its bound.
+  /// Counts new entries; a replaced one counts twice until the index is read again. Only the index shows the entries of
+  /// other processes, so it is read each time while others are alive. Returns whether the store may exceed its bound.
   private nonisolated func isFull(with rows: [CacheRow]) -> Bool {
     state.withLock { state in
       guard let total = state.total, claims?.hasCompany != true else { return !rows.isEmpty }

@@ -3,15 +3,15 @@ import FileReceiving
 import Glibc
 import Synchronization
 
-/// How the cache keeps bytes of its own, so that what was fetched outlives the user's files (`store`).
+/// How the cache keeps bytes of its own, which outlive the user's files (`store`).
 package enum StoreKind: String, Sendable, CaseIterable {
-  /// As `clone` where the file system can; elsewhere `none`.
+  /// `clone` if the file system supports it, otherwise `none`.
   case auto
   /// Shares the blocks of the user's file, which takes no space.
   case clone
-  /// The same where the file system can, else a copy of them.
+  /// `clone` if the file system supports it, otherwise a copy of the blocks.
   case copy
-  /// A second name for the user's file; an entry that was changed in place is no longer served.
+  /// A second name for the user's file. An entry that was changed in place is no longer used.
   case link
   /// Only the index is kept.
   case none
