@@ -19,7 +19,7 @@ struct Reception: ~Copyable {
   /// Bytes of an earlier run that are still in use.
   private(set) var resumed: Int64 = 0
   private(set) var meter: TransferMeter
-  /// The file of which these bytes are a copy; `nil` if a server sent them.
+  /// The source of this copy; `nil` if a server sent the bytes.
   private(set) var source: CacheRow?
   /// A copied file whose bytes did not match the checksum.
   private(set) var doubted: CacheRow?

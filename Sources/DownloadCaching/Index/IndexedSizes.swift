@@ -18,7 +18,7 @@ package final class IndexedSizes {
     self.lookup = lookup
   }
 
-  /// - Returns: bytes; nil if unknown.
+  /// - Returns: bytes; `nil` if unknown.
   package func size(of address: Address) -> Int64? {
     let found = try? lookup.rows([.text(address.resource)]) { $0.number(0) }.first
     guard let size = found ?? nil, CacheRow.sizes.contains(size) else { return nil }

@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// | step | killed after it, there is | and the next run |
 /// |---|---|---|
-/// | 1 draft opened and locked, cloned or copied | a draft | removes it, and does it again when the file is fetched |
+/// | 1 draft opened and locked, cloned or copied | a draft | removes it, and repeats it when the file is downloaded |
 /// | 2 draft renamed | the entry, perhaps the row of an earlier one | replaces it when the file is downloaded |
 /// | 3 rows written | the entry | knows it by the index |
 ///

@@ -14,7 +14,7 @@ package struct ResumeMetadata: Equatable, Codable {
   var name: String
   /// First and last byte of each complete range, in order; `nil` if the part has no gaps.
   var done: [[Int64]]?
-  /// Authenticates all the other fields with the user's secret; nil until the metadata is written.
+  /// Authenticates all the other fields with the user's secret; `nil` until the metadata is written.
   private var seal: String?
 
   init(address: String, held: HeldPart, name: String, done: [ClosedRange<Int64>]? = nil) {
