@@ -60,7 +60,7 @@ struct Preset {
       let presets = OptionTable.lines(of: text).filter { $0.first != "#" }.map { ($0, Preset($0)) }
       StandardError.say(
         presets.filter { $1 == nil }.map {
-          "dlm: \(path): \"\($0.0)\" is not a preset, and is ignored; write NAME FORMAT ADDRESS items=PATH …"
+          "dlm: \(path): \"\($0.0)\" is not a preset, and is ignored; write NAME FORMAT URL items=PATH …"
         })
       return presets.compactMap(\.1)
     } catch {

@@ -200,7 +200,7 @@ struct PresetTests {
     #expect(run.outputText.hasPrefix("http://127.0.0.1:9/f/x%20y\t./z\t"), "\(run.outputText) \(run.errorText)")
     for line in ["bad json", "worse json {} itmes=a[]"] {
       #expect(
-        run.errorText.contains("/presets.conf: \"\(line)\" is not a preset, and is ignored; write NAME FORMAT ADDRESS"))
+        run.errorText.contains("/presets.conf: \"\(line)\" is not a preset, and is ignored; write NAME FORMAT URL"))
     }
     let named = try await place.dlm("get", "mine:7", "--retries", "0")
     #expect(named.errorText.contains("mine: http://127.0.0.1:9/7.json cannot be read"), "\(named.errorText)")
