@@ -131,7 +131,7 @@ struct ScreenPanelTests {
     #expect(
       lines(.details(try row(), [transfer], isPaused: false), columns: 100) == [
         "  a.iso",
-        "  address     https://example.org/a.iso",
+        "  URL         https://example.org/a.iso",
         "  so far      10.0 MiB of 40.0 MiB, 25%, 4.0 MiB of it from before",
         "  now         receiving",
         "  connection  127.0.0.1:80, HTTP/1.1, opened for it",
@@ -177,7 +177,7 @@ struct ScreenPanelTests {
       ])
     #expect(
       lines(.details(try row(), [], isPaused: false), columns: 40).prefix(6) == [
-        "  a.iso", "  address     https://example.org/a.i", "              so",
+        "  a.iso", "  URL         https://example.org/a.i", "              so",
         "  so far      10.0 MiB of 40.0 MiB,", "              25%, 4.0 MiB of it from", "              before",
       ])
   }

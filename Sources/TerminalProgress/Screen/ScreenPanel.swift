@@ -82,7 +82,7 @@ struct ScreenPanel {
   ) -> [CellLine] {
     let title = TextWrap.filled(row.name, cells: usable - RowColumns.indent).map { layout.line(text: $0, .strong) }
     let facts = [
-      ("address", row.address.redacted), ("so far", progress(of: row, at: now)),
+      ("URL", row.address.redacted), ("so far", progress(of: row, at: now)),
       ("now", isPaused ? "paused" : state(of: row, at: now)), ("connection", Self.connections(transfers)),
       ("times", Self.times(transfers)), ("proof", Self.proof(of: row)),
       ("segments", Self.segments(row, transfers.count)),

@@ -165,7 +165,7 @@ struct KeysTests {
     try await terminal.wait(for: "^  a.bin.*\\n> b.bin")
     try await terminal.type("d")
     let details = try await terminal.wait(for: "connection +127.0.0.1:\\d+, HTTP/1.1")
-    #expect(details.text.contains("address     \(halting.urls[1])"), "\(details.text)")
+    #expect(details.text.contains("URL         \(halting.urls[1])"), "\(details.text)")
     #expect(details.text.contains("first byte after"), "\(details.text)")
     try await terminal.type("d")
     try await terminal.wait(for: "^  a.bin.*\\n> b.bin")
