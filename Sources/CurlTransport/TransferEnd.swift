@@ -131,7 +131,7 @@ struct TransferEnd {
   private var kind: (code: DownloadError.Code, activity: String, isTransient: Bool) {
     if refusesClient { return (.clientCertificate, "connecting", false) }
     return switch code {
-    case CURLE_URL_MALFORMAT: (.badAddress, "reading the address", false)
+    case CURLE_URL_MALFORMAT: (.badAddress, "reading the URL", false)
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: (.resolve, "looking up the host", true)
     case CURLE_COULDNT_CONNECT: (.connect, "connecting", true)
     // CURLOPT_CONNECTTIMEOUT_MS: no other time limit is set (see StallWatch), also after a redirect.

@@ -174,7 +174,7 @@ extension DownloadRequest {
     do { return try Address(text) } catch {
       throw DownloadError(
         .badAddress, cause: .detail("\(error)"), address: Redaction.redactedAddress(text),
-        activity: "reading an address")
+        activity: "reading a URL")
     }
   }
 
