@@ -25,7 +25,12 @@ struct JSONLogTests {
     }
     let words = ProgressMessages(
       failure: { $0.code == .reset ? "the connection broke" : "404 Not Found" },
-      rejection: { "\($0.list):\($0.line ?? 0): no address" }, timestamp: { "2026-01-02T03:04:05Z" })
+      rejection: {
+        $0.line == nil
+          ? "urls.txt cannot be read: Permission denied; check its permissions"
+          : "urls.txt:5: \"x\" is not a URL: it does not start with http:// or https://; fix or remove it"
+      },
+      timestamp: { "2026-01-02T03:04:05Z" })
     var log = JSONLog(words: words)
     let requests = try (0..<3).map {
       DownloadRequest(id: $0, address: try Address("https://host.example/\($0)"))
@@ -60,7 +65,7 @@ struct JSONLogTests {
           .watch(.missing(list: "urls.txt", files: 3)),
           .watch(
             .unreadable(
-              Rejection(list: "urls.txt", line: 5, text: "", reason: .unreadable(errno: 13)), files: 3)),
+              Rejection(list: "urls.txt", line: nil, text: "", reason: .unreadable(errno: 13)), files: 3)),
           .watch(.asking(files: 3)),
           .watch(.waiting(WatchStatus(lists: ["urls.txt"], files: 3, nextLook: .seconds(598.5)))),
           .watch(.removed(requests[2], .waiting)),
