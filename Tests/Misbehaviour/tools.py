@@ -20,7 +20,7 @@ WAYS = {
     "resume": "resume on: all rows but the following",
     "keep": "names protected: rows that say so",  # curl, wget and wget2 protect names only without resume
     "suggested": "Content-Disposition",
-    "list": "12 or 24 files at once; two addresses with one file name, resume on",
+    "list": "12 or 24 files at once; two URLs with one file name, resume on",
     "decode": "gzip asked for with the tool's option",
     "cookie": "cookie",
     "login": "Digest login",
