@@ -204,7 +204,7 @@ struct GetTests {
     #expect(try place.names() == ["f0", "f1", "f1.1", "f2"])
   }
 
-  /// `dlm ADDRESS` and `dlm LIST`.
+  /// `dlm URL` and `dlm LIST`.
   @Test func withoutACommand() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
