@@ -22,7 +22,7 @@ package final class DownloadPlan: Sendable {
   /// The owner of each file in the folder, if the policy needs it before the transfer (`skip`).
   package let owners: FileOwners?
   package let isIndexed: Bool
-  /// Whether the file may be new: the list had the URL before, or another process is running.
+  /// Whether another request may just have written the file: the list had the URL before, or another process runs.
   let mayStandAlready: Bool
 
   package init(
@@ -82,8 +82,8 @@ package final class DownloadPlan: Sendable {
     [Provenance.user, .stranger].contains { FileNaming.areSame(FileNaming.name(of: address, from: $0), name) }
   }
 
-  /// Whether a file belongs to another URL. An exact name may replace a file of an earlier run, but not one of this
-  /// run.
+  /// Whether a file belongs to another URL, in this run or an earlier one. For an exact name, files of earlier runs do
+  /// not count.
   package func isOfAnotherAddress(_ file: StandingFile, _ owners: FileOwners) -> Bool {
     directory.isGiven(file.identity, besides: rowKey)
       || request.outputName == nil && owners.isOwned(file.identity, besides: rowKey)

@@ -71,8 +71,8 @@ package final class FileDownload: DownloadTarget, FilledSegment {
   /// The final name as far as it is known, including the list's number.
   package var finalName: String { plan.preferred(look { $0.finalName }) }
   package var verdict: DigestVerdict { look { $0.verdict } }
-  /// `head` is that of the last answer with content, or of the 304 that confirmed the file. `askedAt` is when the last
-  /// request was sent, in seconds since 1970.
+  /// `head` is that of the last answer with content, or of the 304 that confirmed the file. `askedAt` is when segment 0
+  /// was last requested, in seconds since 1970.
   package var answer: (head: ResponseHead?, askedAt: Int64) { look { ($0.head, $0.askedAt) } }
   /// A copied file whose bytes did not match the checksum.
   package var doubted: CacheRow? { look { $0.doubted } }

@@ -11,7 +11,7 @@ struct Reception: ~Copyable {
   private(set) var part: PartWriter
   /// The head of the answer whose body is written, or that completed the file without a body.
   private(set) var head: ResponseHead?
-  /// Seconds since 1970 at which the last request was sent: the answer's age counts from here (RFC 9111 §4.2.3).
+  /// Seconds since 1970 at which segment 0 was last requested: the answer's age counts from here (RFC 9111 §4.2.3).
   private(set) var askedAt: Int64 = 0
   private let resumes: Bool
   /// Body bytes that this run received for the file.
@@ -58,7 +58,7 @@ struct Reception: ~Copyable {
     {
       return .page
     }
-    // Of several codings, one was removed.
+    // Of several codings, only one was removed: the file is still coded.
     if part.version.isDecoded, part.version.encoding?.contains(",") != true { return .decoded }
     if part.version.encoding == nil { return nil }
     return head?.seenCoding == .absent ? .notCoded : .stillCoded
