@@ -1,7 +1,4 @@
-import CCurl
 import DownloadModel
-import Glibc
-import Synchronization
 
 struct Cancellation {
   enum Reason {

@@ -1,7 +1,4 @@
-import CCurl
 import DownloadModel
-import Glibc
-import Synchronization
 
 /// Reports the end of a transfer. Used on the loop's thread only.
 struct Completion {

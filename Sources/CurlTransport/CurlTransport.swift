@@ -1,7 +1,6 @@
 import CCurl
 package import DownloadModel
 import Glibc
-import Synchronization
 
 /// The transport over the system's libcurl. It owns one network loop, its thread and its connections.
 package final class CurlTransport: Transport {

@@ -1,6 +1,4 @@
-import CCurl
 import DownloadModel
-import Glibc
 import Synchronization
 
 /// The network loops of one run. Together they know on which connections a host answers. The lock is taken only in

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The files that an origin serves.
 package struct DemoCatalogue: Sendable, Equatable {
   package let files: [DemoFile]

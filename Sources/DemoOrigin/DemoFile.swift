@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// One file of the demonstration origin. Its bytes are computed from the seed; nothing is stored.
 package struct DemoFile: Sendable, Equatable {
   /// Absolute path as in a URL, percent-encoded where needed: `/archives/site.tar.gz`.

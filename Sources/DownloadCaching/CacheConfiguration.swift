@@ -1,6 +1,5 @@
 package import DownloadModel
 package import FileReceiving
-import Synchronization
 package import SystemPackage
 
 @dynamicMemberLookup

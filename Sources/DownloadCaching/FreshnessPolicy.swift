@@ -1,7 +1,3 @@
-import DownloadModel
-import FileReceiving
-import Synchronization
-
 /// How long answers count as fresh, by the user's options (RFC 9111 §4.2, §5.2.1).
 package struct FreshnessPolicy: Sendable, Equatable {
   /// Revalidate every file, fresh or not (`--revalidate`).

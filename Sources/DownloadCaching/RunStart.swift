@@ -1,4 +1,3 @@
-import DownloadModel
 import FileReceiving
 
 struct RunStart: Equatable {

@@ -1,6 +1,4 @@
-import DownloadModel
 import FileReceiving
-import Synchronization
 
 /// The configuration behind a reference, because it is large and every download holds it.
 final class SharedConfiguration: Sendable {

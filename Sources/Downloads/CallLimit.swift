@@ -1,8 +1,4 @@
-import DownloadCaching
 import DownloadModel
-import DownloadScheduling
-import FileReceiving
-import Synchronization
 
 /// Opens a session for a scope and closes it at the end, also when the scope throws: no download outlives it.
 /// - Throws: the errors of opening (`DownloadError`) and of `body`.

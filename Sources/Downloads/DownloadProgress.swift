@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The progress of one file.
 public struct DownloadProgress: Sendable, Equatable {
   /// Its position in the list, from 0.

@@ -1,8 +1,5 @@
-import CurlTransport
-import DownloadCaching
 import DownloadModel
 public import DownloadScheduling
-import FileReceiving
 
 /// A strategy, and how many files it may download at a time.
 public struct DownloadSchedule: Sendable {

@@ -1,7 +1,4 @@
 import DownloadCaching
-import DownloadModel
-import FileReceiving
-import Synchronization
 import SystemPackage
 
 /// A problem with the cache that failed no download.

@@ -1,9 +1,7 @@
 package import CurlTransport
 package import DownloadCaching
 package import DownloadModel
-import DownloadScheduling
 package import FileReceiving
-import Synchronization
 
 /// Network loops, each with its thread and a store on it: a run, or a session of this library, opens them first and
 /// closes them last. Only this file connects the transport with the cache.

@@ -1,9 +1,5 @@
-import CurlTransport
-import DownloadCaching
 package import DownloadModel
 package import DownloadScheduling
-import FileReceiving
-import Synchronization
 
 /// The values that define one run: from a command line's settings, or from those of this library.
 package struct RunPlan: Sendable {

@@ -1,6 +1,3 @@
-import DownloadModel
-import Glibc
-
 /// Buffers received bytes, because a long write costs half as much per byte. libcurl delivers at most 16 KiB at a time.
 struct BlockBuffer {
   /// Blocks end at multiples of this in the file. A SIGKILL loses at most one block of a segment.

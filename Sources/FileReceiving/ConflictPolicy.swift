@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The action when a file that dlm did not write, or that was changed since, has the wanted name.
 package enum ConflictPolicy: String, Sendable, CaseIterable {
   /// The new file takes another name: `x.1.tar.gz`.

@@ -1,6 +1,4 @@
 package import DownloadModel
-import Synchronization
-import SystemPackage
 
 /// The state of one file's download between its requests and answers. Takes events, returns decisions. No disk, no
 /// clock.

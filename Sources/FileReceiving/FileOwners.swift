@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The owner of each file: the URL that it was downloaded for. One table has the files of a folder by the index, read
 /// once a run; another has those of this run (`OutputDirectory.isGiven`).
 package struct FileOwners {

@@ -1,6 +1,4 @@
 import DownloadModel
-import Synchronization
-import SystemPackage
 
 /// A segment of a download, as its transfer sees it.
 protocol FilledSegment: SegmentTarget {

@@ -1,5 +1,4 @@
 package import DownloadModel
-import Synchronization
 
 package enum FinishedTransfer: Equatable {
   /// The file is complete, as far as this proof goes, and waits for its final name.

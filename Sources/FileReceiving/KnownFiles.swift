@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The index's files for one request.
 package final class KnownFiles: Sendable {
   /// This URL's intact file in this folder, under the wanted name or under another that it got instead.

@@ -1,6 +1,3 @@
-import DownloadModel
-import Glibc
-
 /// Decides when the metadata of a split file must be written again, so that a SIGKILL loses little. Pure.
 struct MetadataPace: Equatable {
   // Since the last write of the metadata: bytes written to the file, by segment; bytes received for further segments.

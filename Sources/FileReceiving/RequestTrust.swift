@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The trust marks of a request: `own` for an answer of its own URL, `redirected` for one after redirects, which may
 /// lead from http to https.
 package struct RequestTrust: Equatable {

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// A keyed hash of the credentials and settings under which a request is answered (`RequestFingerprint`), as stored.
 package struct TrustMark: Hashable, Codable {
   /// Empty if the request had no selecting fields or credentials, and its server was checked as usual.

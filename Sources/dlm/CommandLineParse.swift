@@ -1,5 +1,4 @@
 import ArgumentParser
-import CurlTransport
 import Glibc
 import SystemPackage
 

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CurlTransport
 import Glibc
-import SystemPackage
 
 @main
 struct DLM: AsyncParsableCommand {

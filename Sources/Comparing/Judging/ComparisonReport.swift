@@ -1,5 +1,4 @@
 package import DownloadModel
-import TerminalProgress
 
 /// The results of a comparison as data; the command turns them into text.
 package struct ComparisonReport: Sendable, Equatable {

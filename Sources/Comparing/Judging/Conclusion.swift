@@ -1,6 +1,3 @@
-import DownloadModel
-import TerminalProgress
-
 /// "parallel is 5.2 ± 0.3 times as fast as sequential", as data.
 package struct Conclusion: Sendable, Equatable {
   /// The mode with the smallest median time; if other medians tie with it, the one of them with the smallest mean.

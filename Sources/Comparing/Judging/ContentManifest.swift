@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The downloaded bytes by request, and not by name, because names may depend on the order of the answers.
 package struct ContentManifest: Sendable {
   /// By the position of the request in the list: its URL without credentials, and a digest in a form that the caller

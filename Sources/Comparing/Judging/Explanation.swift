@@ -1,5 +1,4 @@
 import DownloadModel
-import TerminalProgress
 
 /// Reasons for the results of the modes, as far as their runs show them.
 package enum Explanation: Sendable, Equatable {

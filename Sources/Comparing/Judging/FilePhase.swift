@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The activity of a file at a time.
 package enum FilePhase: String, Sendable, CaseIterable {
   /// It waits for its turn, or between two attempts.

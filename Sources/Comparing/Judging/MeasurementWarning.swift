@@ -1,6 +1,3 @@
-import DownloadModel
-import TerminalProgress
-
 /// A reason to trust the numbers of a mode less.
 package enum MeasurementWarning: Sendable, Equatable {
   /// Fewer than three runs, too few to measure scatter.

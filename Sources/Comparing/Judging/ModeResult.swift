@@ -1,6 +1,3 @@
-import DownloadModel
-import TerminalProgress
-
 package struct ModeResult: Sendable, Equatable {
   package let mode: ComparedMode
   /// In the order of their rounds.

@@ -1,4 +1,3 @@
-import DownloadModel
 import TerminalProgress
 
 /// How many times as fast one mode is as another.

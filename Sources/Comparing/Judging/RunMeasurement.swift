@@ -1,6 +1,3 @@
-import DownloadModel
-import TerminalProgress
-
 /// One run of a mode.
 package struct RunMeasurement: Sendable, Equatable {
   package let mode: ComparedMode

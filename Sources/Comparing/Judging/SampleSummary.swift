@@ -1,6 +1,3 @@
-import DownloadModel
-import TerminalProgress
-
 /// Statistics of the times of one mode.
 package struct SampleSummary: Sendable, Equatable {
   package let count: Int

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// Sums of the phases over all files; files that run in parallel all count.
 package struct TimeShares: Sendable, Equatable {
   package private(set) var times: [FilePhase: Duration] = [:]

@@ -1,6 +1,3 @@
-import DownloadModel
-import TerminalProgress
-
 enum PageFrame {
   static let style = """
     :root{color-scheme:light;\(PagePalette.variables(PagePalette.light))}

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The texts of a page that are not in its report. Each may come from outside.
 package struct ReportFacts: Sendable {
   package var list: String

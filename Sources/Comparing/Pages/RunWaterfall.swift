@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// One row for each file, in the order in which they started, on a time axis. The shapes are one path for each phase,
 /// in units that the page stretches to its width, so that a thousand files take some tens of KiB, and text never
 /// shrinks.

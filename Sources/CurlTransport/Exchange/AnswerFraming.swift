@@ -1,6 +1,4 @@
-import CCurl
 import DownloadModel
-import Glibc
 
 /// How the end of an answer's body is recognised (RFC 9112 §6.3).
 struct AnswerFraming {

@@ -1,4 +1,3 @@
-import CCurl
 import DownloadModel
 
 /// The schemes in a WWW-Authenticate field that dlm supports (RFC 9110 §11.6.1).

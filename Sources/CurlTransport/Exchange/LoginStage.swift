@@ -1,5 +1,4 @@
 import CCurl
-import DownloadModel
 
 /// How a request sends its login (RFC 9110 §11), and how it reacts to a 401 (HTTP rule 41).
 ///

@@ -1,4 +1,3 @@
-import CCurl
 import DownloadModel
 
 /// The destinations of a transfer: first the address of its request, then the targets of redirects (RFC 9110 §15.4).

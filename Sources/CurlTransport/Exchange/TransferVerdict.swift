@@ -1,6 +1,4 @@
-import CCurl
 import DownloadModel
-import Glibc
 
 extension DownloadError {
   init(_ verdict: ProxyVerdict, of proxy: ProxyAddress, address: Address) {

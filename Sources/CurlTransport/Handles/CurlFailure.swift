@@ -1,7 +1,6 @@
 import CCurl
 import DownloadModel
 import Glibc
-import Synchronization
 
 /// A call of libcurl, or of the kernel for it, that failed before or outside a transfer.
 struct CurlFailure: Error {

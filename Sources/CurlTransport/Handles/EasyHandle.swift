@@ -1,7 +1,6 @@
 import CCurl
 import DownloadModel
 import Glibc
-import Synchronization
 
 /// One `CURL *`, cleaned up with its transfer, which must have left its multi handle by then.
 struct EasyHandle: ~Copyable {

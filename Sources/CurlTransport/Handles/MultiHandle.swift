@@ -1,7 +1,5 @@
 import CCurl
-import DownloadModel
 import Glibc
-import Synchronization
 
 /// One `CURLM *`, used on its loop's thread only. Transfers must have left it before it is cleaned up.
 struct MultiHandle: ~Copyable {

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The wait of a request for the first answer of a connection that was opened for it, or for that connection itself,
 /// which a server may leave unaccepted (HTTP rule 38).
 struct AnswerWait {

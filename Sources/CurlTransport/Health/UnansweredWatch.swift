@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// Facts that one loop collects about hosts while requests wait for the first answer of their connections.
 struct UnansweredWatch {
   private(set) var isOn = false

@@ -1,8 +1,3 @@
-import CCurl
-import DownloadModel
-import Glibc
-import Synchronization
-
 /// Whether to poll briefly for an answer before the thread sleeps: a server on this machine answers sooner than a
 /// thread wakes up. Each failed poll doubles the number of answers for which the thread sleeps at once.
 struct BriefLook {

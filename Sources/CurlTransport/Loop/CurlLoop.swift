@@ -1,6 +1,5 @@
 import CCurl
 import Dispatch
-import DownloadModel
 import Glibc
 import Synchronization
 

@@ -1,7 +1,6 @@
 import CCurl
 import DownloadModel
 import Glibc
-import Synchronization
 
 /// One epoll descriptor and the eventfd that interrupts its wait. Changes of interest reach the kernel just before the
 /// wait: libcurl drops and renews its interest around each transfer, and changes that cancel out cost no system call.

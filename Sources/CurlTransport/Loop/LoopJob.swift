@@ -1,8 +1,3 @@
-import CCurl
-import DownloadModel
-import Glibc
-import Synchronization
-
 enum LoopJob {
   case isolated(UnownedJob)
   case free(UnownedJob, UnownedTaskExecutor)

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// When a loop must act although nothing wakes it. Times are in nanoseconds; `nil` if there is nothing to do.
 struct LoopTimers {
   let stallWatch: StallWatch

@@ -1,6 +1,4 @@
-import CCurl
 import DownloadModel
-import Synchronization
 
 /// Header lines of a user or a list, with the meanings that the transport needs.
 struct GivenLines {

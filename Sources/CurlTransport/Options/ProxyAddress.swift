@@ -1,6 +1,5 @@
 import CCurl
 import DownloadModel
-import Synchronization
 
 /// `[scheme://][user:password@]host[:port]`, with the login percent-encoded where needed.
 package struct ProxyAddress: Sendable, Hashable {

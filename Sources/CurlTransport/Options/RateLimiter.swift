@@ -1,4 +1,3 @@
-import CCurl
 import DownloadModel
 import Synchronization
 

@@ -1,6 +1,4 @@
-import CCurl
 import DownloadModel
-import Synchronization
 
 /// The size of one read from a socket (CURLOPT_BUFFERSIZE). A large buffer saves system calls, but costs memory and a
 /// slower allocation, so only the few transfers with large bodies get one.

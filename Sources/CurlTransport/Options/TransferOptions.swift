@@ -1,6 +1,5 @@
 import CCurl
 import DownloadModel
-import Synchronization
 
 /// The current options of an easy handle. Expensive ones are set only if they differ from the last transfer's.
 struct TransferOptions: ~Copyable {

@@ -1,6 +1,5 @@
 import CCurl
 import DownloadModel
-import Synchronization
 
 /// `TransportOptions` as libcurl's options, made once for each loop and applied once to each easy handle.
 final class TransferSettings {

@@ -1,6 +1,4 @@
-import CCurl
 package import DownloadModel
-import Synchronization
 
 /// The user's settings for connections; the same for every transfer of a transport.
 @dynamicMemberLookup

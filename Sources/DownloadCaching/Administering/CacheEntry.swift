@@ -1,6 +1,5 @@
 package import DownloadModel
 package import FileReceiving
-import Glibc
 package import SystemPackage
 
 /// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`), with the fields of its row.

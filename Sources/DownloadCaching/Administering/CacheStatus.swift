@@ -1,6 +1,3 @@
-import DownloadModel
-import FileReceiving
-import Glibc
 package import SystemPackage
 
 package struct CacheStatus: Sendable, Equatable {

@@ -1,6 +1,4 @@
 package import DownloadModel
-import FileReceiving
-import Glibc
 
 /// The result of clearing or pruning the cache: what was freed, and what stays.
 package struct Freed: Sendable, Equatable {

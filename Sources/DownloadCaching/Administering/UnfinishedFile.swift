@@ -1,6 +1,4 @@
 package import DownloadModel
-import FileReceiving
-import Glibc
 package import SystemPackage
 
 /// An incomplete file that waits in its folder for the next run (`StagedFile`).

@@ -1,4 +1,3 @@
-import DownloadModel
 import FileReceiving
 import SystemPackage
 

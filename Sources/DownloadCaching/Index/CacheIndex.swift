@@ -1,7 +1,5 @@
 import DownloadModel
 import FileReceiving
-import Glibc
-import Synchronization
 import SystemPackage
 
 /// The index of the files that dlm wrote: rows in `index.sqlite`, used by several processes at a time. It has an

@@ -1,5 +1,4 @@
 import FileReceiving
-import Glibc
 
 enum CacheSchema {
   /// Changes with the table. An index of another format is set aside.

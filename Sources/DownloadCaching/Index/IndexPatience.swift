@@ -1,5 +1,3 @@
-import DownloadModel
-import FileReceiving
 import Glibc
 import Synchronization
 

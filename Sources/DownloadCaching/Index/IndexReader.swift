@@ -1,4 +1,3 @@
-import DownloadModel
 import FileReceiving
 
 /// One cache actor's own connection to the index, for lookups on the network loop's thread. A query through the index's

@@ -1,5 +1,4 @@
 import DownloadModel
-import FileReceiving
 
 /// The directives about stored answers in the user's header lines (RFC 9111 §5.2.1).
 struct RequestDirectives: Equatable {

@@ -1,5 +1,4 @@
 import DownloadModel
-import FileReceiving
 
 /// The header lines that the user adds to every request of a run, as far as an answer may depend on them.
 ///

@@ -1,4 +1,3 @@
-import DownloadModel
 import FileReceiving
 
 /// Rows of finished files that SQLite does not have yet, and the claims that end when it has them.

@@ -1,6 +1,3 @@
-import DownloadModel
-import FileReceiving
-
 /// The columns of a row, in this order, from which schema and statements are made. A `CodingKey` has its name as
 /// `stringValue`; for an interpolated case, the runtime searches all conformances several times at each start.
 enum RowColumn: Int, CaseIterable, CodingKey {

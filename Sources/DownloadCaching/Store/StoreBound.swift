@@ -1,7 +1,3 @@
-import DownloadModel
-import FileReceiving
-import Synchronization
-
 /// How much of the disk the store may take, and which entries it evicts.
 enum StoreBound {
   /// 10 GiB, or a tenth of the disk if that is less.

@@ -1,8 +1,3 @@
-import DownloadModel
-import FileReceiving
-import Glibc
-import Synchronization
-
 /// How the cache keeps bytes of its own, which outlive the user's files (`store`).
 package enum StoreKind: String, Sendable, CaseIterable {
   /// `clone` if the file system supports it, otherwise `none`.

@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// A serial executor for work that blocks on the disk or a pipe, so that it does not occupy the cooperative pool.
 package final class BlockingExecutor: SerialExecutor {

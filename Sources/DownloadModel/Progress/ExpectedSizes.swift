@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The number of files whose size is known from their list, the index or the last run of the list, and their total
 /// size.
 package struct ExpectedSizes: Sendable, Equatable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The state of a run at one moment.
 package struct ProgressSample: Sendable {
   package var tally: ProgressTally

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Counts of files. The files themselves are not stored, so memory does not grow with the list.
 package struct ProgressTally: Sendable, Equatable {
   package var listed = 0

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The result of one file that did not fail.
 public struct DownloadOutcome: Sendable, Equatable {
   /// How the file was obtained.

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The next attempt after a temporary failure: when it starts, and its number.
 public struct NextAttempt: Sendable, Equatable {
   /// Number of this file's attempt. At least 2, because the first was before any failure.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The proof that a finished file is complete and correct, from weak to strong (HTTP rule 24).
 public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
   /// Only the closing connection ended it; a truncated body looks the same (RFC 9112 §8).

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Who chose a URL. That decides which of the user's headers and secrets are sent there (HTTP rule 42), and whether its
 /// file may be hidden (HTTP rule 45).
 package enum Provenance: String, Sendable, Comparable {

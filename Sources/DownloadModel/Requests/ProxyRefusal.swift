@@ -1,5 +1,3 @@
-import Glibc
-
 /// A proxy's answer in the server's place, or the reason why it gave none.
 public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
   public enum Answer: Sendable, Equatable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The source of a run's requests, read no faster than they are needed. Several lanes may call `next()` at a time; each
 /// request is given to exactly one of them.
 public protocol RequestSource: Sendable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What a source knows about requests that it has not given yet.
 public struct SourceOutlook: Sendable, Equatable {
   /// Whether `next` would return a request, or the end, without waiting for the list's writer.

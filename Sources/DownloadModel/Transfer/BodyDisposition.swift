@@ -1,5 +1,3 @@
-import Synchronization
-
 package enum BodyDisposition: Sendable, Equatable {
   case write
   /// The body is long, so that other transfers could download segments of it in parallel.

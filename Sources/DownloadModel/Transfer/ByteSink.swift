@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Receives a response. Called on the transport's own thread, so it must not wait for anything but the disk.
 package protocol ByteSink: Sendable {
   /// Judges status, headers and range before a byte of the body is delivered.

@@ -1,5 +1,3 @@
-import Synchronization
-
 package struct TransferReceipt: Sendable, Equatable {
   package var status: Int
   /// Body bytes that arrived for the sink, as the server sent them: for a decoded body, the coded bytes.

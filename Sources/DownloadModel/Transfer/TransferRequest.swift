@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One GET (RFC 9110 §9.3.1), or HEAD (§9.3.2), for the transport to send.
 package struct TransferRequest: Sendable {
   package var address: Address

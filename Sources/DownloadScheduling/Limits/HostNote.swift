@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// One process's use of a host, as other processes see it.
 struct HostNote: Equatable {
   let host: UInt64

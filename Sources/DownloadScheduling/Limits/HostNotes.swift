@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// Messages between this user's processes about the hosts they use. A note has eight words: the first is the host's
 /// number, the second is zero while the process does not use the host.
 package protocol HostNotes: Sendable {

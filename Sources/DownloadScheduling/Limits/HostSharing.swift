@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// State that the hosts of a run share with other processes. Belongs to one `RequestQueueState`.
 final class HostSharing {
   let notes: any HostNotes

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The run's files in flight, by share, and the decision whether more may start.
 struct RunLimiter {
   /// Lanes of each share.

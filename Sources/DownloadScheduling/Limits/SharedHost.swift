@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// A host whose connection limit all processes of this user share (HTTP rule 37). Processes are not notified: one that
 /// waits for a slot, or has idle connections, polls. A process that runs alone writes its note and reads none.
 struct SharedHost {

@@ -1,6 +1,3 @@
-import DownloadModel
-import Synchronization
-
 /// The time since its creation, on any clock.
 struct Stopwatch: Sendable {
   let elapsed: @Sendable () -> Duration

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// A request's place in its run's order; the smallest goes first.
 struct RequestRank: Comparable {
   let isFirst: Bool

@@ -1,5 +1,4 @@
 package import DownloadModel
-import Synchronization
 
 /// One line of a checksum list, as coreutils' `sha256sum` (`HEX name`, `HEX *name`) and BSD's `sha256`
 /// (`SHA256 (name) = HEX`) write it. A backslash at the start of the line means that the name is escaped.

@@ -1,6 +1,4 @@
 import DownloadModel
-import Glibc
-import Synchronization
 
 /// The comparison of one file with its expected checksum, if it has one.
 struct DigestCheck: ~Copyable, Sendable {

@@ -1,6 +1,4 @@
 package import DownloadModel
-import Glibc
-import Synchronization
 
 package enum DigestVerdict: Equatable {
   case none

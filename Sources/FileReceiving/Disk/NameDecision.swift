@@ -1,6 +1,4 @@
 package import DownloadModel
-import Glibc
-import Synchronization
 
 /// The user's decision about a finished file with a numbered name.
 package enum NameDecision: Sendable, Equatable {

@@ -1,5 +1,4 @@
 package import DownloadModel
-import Glibc
 import Synchronization
 package import SystemPackage
 

@@ -1,4 +1,3 @@
-import DownloadModel
 import Glibc
 
 /// The only code of FileReceiving and DownloadCaching that reads the clock.

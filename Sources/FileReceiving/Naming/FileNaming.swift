@@ -1,6 +1,5 @@
 package import DownloadModel
 import Glibc
-import Synchronization
 
 /// Rules for file names (RFC 6266, RFC 8187; HTTP rules 21 and 22). Pure.
 package enum FileNaming {

@@ -1,6 +1,4 @@
 import DownloadModel
-import Glibc
-import Synchronization
 
 /// A hash that is equal in every run, unlike Swift's own: names must not differ from run to run.
 enum Hash {

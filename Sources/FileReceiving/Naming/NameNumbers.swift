@@ -1,5 +1,4 @@
 package import DownloadModel
-import Glibc
 import Synchronization
 
 /// Numbers the URLs of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and

@@ -1,7 +1,3 @@
-import DownloadModel
-import Glibc
-import Synchronization
-
 /// The rule of `NameNumbers`, over hashes. A new name takes eight bytes: 32 bits of its hash, in a group that 17 other
 /// bits select, and 32 bits of its URL's hash. In one of a thousand lists of a million lines, two names may be taken
 /// for one; the second then gets a number that it does not need, the same in every run. Of four thousand million lines

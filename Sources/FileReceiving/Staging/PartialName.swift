@@ -1,5 +1,4 @@
 import DownloadModel
-import Glibc
 
 /// The names of an unfinished file, beside its final name: `x.part`, and `x.part.json` for its metadata.
 package struct PartialName: Equatable {

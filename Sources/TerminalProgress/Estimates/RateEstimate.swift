@@ -1,6 +1,3 @@
-import DownloadModel
-import Glibc
-
 /// The speed over the last seconds.
 struct RateEstimate {
   /// An estimate of the remaining time is useless before this.

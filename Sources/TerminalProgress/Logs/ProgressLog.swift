@@ -1,5 +1,4 @@
 import DownloadModel
-import Synchronization
 
 /// Shows progress as lines: numbers in, bytes out. It neither waits nor writes, and never controls the terminal.
 protocol ProgressLog: Sendable {

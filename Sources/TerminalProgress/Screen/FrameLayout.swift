@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// Turns numbers into the lines of the region: a pure function of the content, the window and the time. Parts that do
 /// not fit are omitted, the least important first: rows; the columns of time, rate and bytes; the bar and the
 /// percentage.

@@ -1,6 +1,3 @@
-import DownloadModel
-import Synchronization
-
 /// The display of progress that the user requested (`--progress`).
 package enum ProgressStyle: String, Sendable, CaseIterable {
   case auto, bars, plain, json, none

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The columns of a row and their widths in cells. They depend only on the window, so that columns do not shift.
 struct RowColumns: Equatable {
   static let indent = 2

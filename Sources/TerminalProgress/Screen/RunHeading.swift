@@ -1,5 +1,4 @@
 package import DownloadModel
-import Synchronization
 
 /// Identifies one of several runs.
 package struct RunHeading: Sendable {

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// A key's request to the run.
 package enum ScreenCommand: Sendable, Equatable {
   case pause, goOn

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The meaning of a key while bars are shown and no question is open.
 package enum ScreenKey: String, Sendable, CaseIterable {
   case help = "?", pause = "p", more = "+", fewer = "-", skip = "s", details = "d", failures = "f", stop = "q"

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The destination of progress. `TerminalOutput` is the real one; tests read the characters.
 package protocol ProgressOutput: Sendable {
   /// Whether bytes would be accepted at once. A stopped terminal (Ctrl-S) or a full pipe is not ready.

@@ -1,5 +1,3 @@
-import Glibc
-
 /// Whether progress is written to a terminal, and the environment variables that describe it.
 package struct TerminalEnvironment: Sendable {
   package var isTerminal: Bool

@@ -1,5 +1,3 @@
-import Glibc
-
 /// A window's size in character cells.
 package struct TerminalSize: Sendable, Equatable {
   package var columns: Int

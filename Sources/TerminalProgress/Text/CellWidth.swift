@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// The number of terminal cells that a text takes (Unicode 17, UAX #11, UTS #51). If terminals differ about a rare
 /// sequence, the modern rule applies: one cluster, one glyph.
 enum CellWidth {

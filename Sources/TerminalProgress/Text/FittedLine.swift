@@ -1,6 +1,3 @@
-import DownloadModel
-import Glibc
-
 /// The least-squares line through points.
 struct FittedLine {
   private(set) var count = 0.0

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// Cutting a text to a number of cells, never through a character.
 package enum TextCut {
   /// Keeps the beginning; `ellipsis` replaces the rest.

@@ -1,5 +1,3 @@
-import DownloadModel
-
 /// Wraps messages between words for a narrow window. Text to be copied (a command, a URL below its cause) is alone on
 /// an indented line, which is not wrapped.
 package enum TextWrap {

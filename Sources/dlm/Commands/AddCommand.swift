@@ -1,7 +1,6 @@
 import ArgumentParser
 import DownloadCaching
 import DownloadModel
-import SystemPackage
 
 struct AddCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

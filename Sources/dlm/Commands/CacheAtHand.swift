@@ -1,6 +1,5 @@
 import DownloadCaching
 import DownloadModel
-import FileReceiving
 import SystemPackage
 
 enum CacheAtHand {

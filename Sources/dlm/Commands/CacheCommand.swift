@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadCaching
-import DownloadModel
 import FileReceiving
 import SystemPackage
 

@@ -1,7 +1,6 @@
 import ArgumentParser
 import DownloadCaching
 import DownloadModel
-import FileReceiving
 import SystemPackage
 
 struct ClearCacheCommand: AsyncParsableCommand {

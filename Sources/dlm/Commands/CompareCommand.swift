@@ -1,6 +1,4 @@
 import ArgumentParser
-import DownloadModel
-import TerminalProgress
 
 struct CompareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import TerminalProgress
 
 struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

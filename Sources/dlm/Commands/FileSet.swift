@@ -1,8 +1,4 @@
 import ArgumentParser
-import DemoOrigin
-import DownloadModel
-import FileReceiving
-import TerminalProgress
 
 /// `500x4K`: a number of files of that length.
 struct FileSet: ExpressibleByArgument, Equatable {

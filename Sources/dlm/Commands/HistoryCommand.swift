@@ -1,7 +1,4 @@
 import ArgumentParser
-import Comparing
-import DownloadModel
-import Glibc
 import SystemPackage
 import TerminalProgress
 

@@ -1,6 +1,5 @@
 import Comparing
 import DownloadModel
-import Glibc
 import TerminalProgress
 
 struct HistoryMessages {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import TerminalProgress
 
 struct MeasuringOptions: ParsableArguments {
   @Option(help: .value("N", "Runs of each mode.")) var runs = 3

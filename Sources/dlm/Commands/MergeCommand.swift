@@ -1,9 +1,7 @@
 import ArgumentParser
 import DownloadModel
 import FoundationEssentials
-import Glibc
 import SystemPackage
-import TerminalProgress
 
 struct MergeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

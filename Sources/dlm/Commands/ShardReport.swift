@@ -1,7 +1,4 @@
-import DownloadModel
 import FoundationEssentials
-import Glibc
-import TerminalProgress
 
 /// The part of `--summary-json` of a run with `--shard` that is added up.
 struct ShardReport: Decodable, Equatable {

@@ -1,7 +1,5 @@
-import Comparing
 import DownloadModel
 import Glibc
-import TerminalProgress
 
 /// Points in time for people and programs (RFC 3339, ISO 8601).
 enum TimeText {

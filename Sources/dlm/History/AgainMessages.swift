@@ -1,5 +1,4 @@
 import DownloadModel
-import TerminalProgress
 
 /// The command that continues an incomplete run. It is rebuilt from the parsed options, because a secret has many
 /// spellings in the typed text (`-vHAuthorization:…`); an ellipsis replaces possible secrets.

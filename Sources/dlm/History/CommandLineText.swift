@@ -1,5 +1,4 @@
 import DownloadModel
-import TerminalProgress
 
 enum CommandLineText {
   static func quoted(_ path: String, from folder: String) -> String {

@@ -1,9 +1,5 @@
-import DownloadCaching
-import FileReceiving
 import DownloadModel
-import Glibc
 import Synchronization
-import TerminalProgress
 
 /// The resulting path of each request's file; it may depend on the servers' answers.
 final class FetchedFiles: Sendable {

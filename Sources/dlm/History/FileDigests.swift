@@ -1,8 +1,4 @@
-import DownloadCaching
-import FileReceiving
 import DownloadModel
-import Glibc
-import Synchronization
 
 /// SHA-256 digests of files, each read once.
 struct FileDigests {

@@ -1,11 +1,5 @@
 import ArgumentParser
-import DownloadCaching
-import FileReceiving
-import DownloadModel
-import Glibc
-import Synchronization
 import SystemPackage
-import TerminalProgress
 
 /// The list of a command without sources: that of the last `get` in this folder. Never standard input, which is empty
 /// under cron or in a script.

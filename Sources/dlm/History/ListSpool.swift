@@ -1,10 +1,6 @@
-import DownloadCaching
 import FileReceiving
 import DownloadModel
-import Glibc
-import Synchronization
 import SystemPackage
-import TerminalProgress
 
 /// Stores a list from a pipe, so that `dlm get` can repeat it: without credentials, and only for this user. It gets its
 /// name only once it is complete, so a pipe that breaks off replaces nothing.

@@ -1,7 +1,4 @@
-import FileReceiving
 import DownloadModel
-import Glibc
-import Synchronization
 
 /// Why a list that is used again is not repeated for a comparison.
 enum NotRepeated: Error {

@@ -1,7 +1,4 @@
 import DownloadModel
-import Glibc
-import Synchronization
-import SystemPackage
 
 /// A command in the form in which the next one in its folder repeats it.
 struct RememberedCommand: Decodable, Equatable {

@@ -1,6 +1,4 @@
 import DownloadModel
-import Glibc
-import Synchronization
 
 /// The options of a `get` as they would be typed, for `dlm get` without a SOURCE. Options of the new command are typed
 /// after them, because the last one counts.

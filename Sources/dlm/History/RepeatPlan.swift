@@ -1,10 +1,6 @@
 import DownloadCaching
 import FileReceiving
 import DownloadModel
-import Glibc
-import Synchronization
-import SystemPackage
-import TerminalProgress
 
 /// Downloads the last list of a folder once more in another mode, to compare.
 struct RepeatPlan {

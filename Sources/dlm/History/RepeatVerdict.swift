@@ -1,9 +1,3 @@
-import DownloadCaching
-import FileReceiving
-import DownloadModel
-import Glibc
-import Synchronization
-
 struct RepeatVerdict: Equatable {
   struct Difference: Equatable {
     var address: String

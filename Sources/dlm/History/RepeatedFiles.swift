@@ -2,9 +2,7 @@ import DownloadCaching
 import FileReceiving
 import DownloadModel
 import Glibc
-import Synchronization
 import SystemPackage
-import TerminalProgress
 
 /// Files that a run downloads into a temporary folder: only to compare them with the files of earlier runs, or to write
 /// them to standard output.

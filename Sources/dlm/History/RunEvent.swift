@@ -1,7 +1,5 @@
 import DownloadModel
-import FileReceiving
 import FoundationEssentials
-import Glibc
 
 /// An event in a folder, one line of its history each: a JSON object.
 enum RunEvent: Decodable, Equatable {

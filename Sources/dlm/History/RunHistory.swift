@@ -1,7 +1,3 @@
-import Comparing
-import DownloadModel
-import FileReceiving
-
 /// A command of a folder, and the result of its run.
 struct RunHistory: Equatable {
   let run: String

@@ -1,6 +1,4 @@
-import Comparing
 import DownloadModel
-import FileReceiving
 
 extension [PastRun] {
   /// Bytes a second of the newest run that was large enough to tell; `nil` for none.

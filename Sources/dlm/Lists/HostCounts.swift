@@ -1,7 +1,3 @@
-import DownloadModel
-import Synchronization
-import TerminalProgress
-
 /// Lines of each host of a list, in bounded memory: Misra and Gries' counts. With more hosts than the bound, each count
 /// is too low by less than an eighth of the limit of `tooMany` (up to 65,536 shards); equal lists give equal counts.
 struct HostCounts {

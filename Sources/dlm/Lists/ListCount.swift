@@ -1,7 +1,6 @@
 import DownloadModel
 import FileReceiving
 import Glibc
-import SystemPackage
 
 /// Counts the files of lists that can be read at once, before the run has read them to their end, so that the total is
 /// known. It runs on a thread of its own, and keeps no line.

@@ -1,4 +1,3 @@
-import CurlTransport
 import DownloadModel
 
 /// Judges whether a text is a list, by its first bytes and by how many lines are URLs. Otherwise a film that was meant

@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import FileReceiving
 
 /// The options for reading the lists of a run.
 struct ListForm {

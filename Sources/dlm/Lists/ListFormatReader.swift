@@ -1,6 +1,4 @@
 import DownloadModel
-import FileReceiving
-import SystemPackage
 
 /// Makes requests from the blocks of one list.
 protocol ListFormatReader {

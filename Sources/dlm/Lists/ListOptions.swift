@@ -1,6 +1,4 @@
 import ArgumentParser
-import DownloadModel
-import FileReceiving
 
 struct ListOptions: ParsableArguments {
   @Option("list-format") var format: ListFormat?

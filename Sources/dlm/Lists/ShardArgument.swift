@@ -1,7 +1,4 @@
 import ArgumentParser
-import DownloadModel
-import Synchronization
-import TerminalProgress
 
 /// `I/N`, several as `A-B/N`, or `auto`: the value from the engine of a job array; `auto/N` if it does not give the
 /// number of jobs.

@@ -1,4 +1,3 @@
-import ArgumentParser
 import DownloadModel
 import Glibc
 import SystemPackage

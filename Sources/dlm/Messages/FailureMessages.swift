@@ -1,7 +1,6 @@
 import DownloadModel
 import FileReceiving
 import Glibc
-import SystemPackage
 import TerminalProgress
 
 /// The message for a failure: the cause, and the user's remedy. Its URL or path is shown beside it.

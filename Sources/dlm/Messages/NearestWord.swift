@@ -1,7 +1,4 @@
-import DownloadModel
-import FileReceiving
 import FoundationEssentials
-import Glibc
 
 /// The word that was probably meant by a mistyped one.
 enum NearestWord {

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import TerminalProgress
 
 /// Hints for unknown options: those of curl, wget and aria2, prefixes, and mistakes.
 enum OptionHint {

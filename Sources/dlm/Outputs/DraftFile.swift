@@ -1,9 +1,6 @@
-import DownloadModel
 import FileReceiving
 import Glibc
-import Synchronization
 import SystemPackage
-import TerminalProgress
 
 /// Written beside its target under a random name (0600), and renamed over it when complete, else removed. So no reader
 /// sees half a file, and no write follows a link or empties another user's file.

@@ -1,6 +1,4 @@
 import DownloadModel
-import FileReceiving
-import Glibc
 import Synchronization
 import SystemPackage
 import TerminalProgress

@@ -1,8 +1,5 @@
-import DownloadCaching
 import DownloadModel
 import FileReceiving
-import Glibc
-import Synchronization
 import TerminalProgress
 
 /// A list that `dlm get` can read again in the same folder: URLs under comments that give the cause.

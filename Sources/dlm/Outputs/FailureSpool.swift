@@ -1,7 +1,4 @@
-import DownloadCaching
 import DownloadModel
-import FileReceiving
-import Glibc
 import Synchronization
 import SystemPackage
 import TerminalProgress

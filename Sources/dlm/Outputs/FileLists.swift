@@ -2,7 +2,6 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 import Glibc
-import Synchronization
 import TerminalProgress
 
 /// Lists of the complete files at the end of a run, with their SHA-256 (`--write-checksums`, `--write-list`).

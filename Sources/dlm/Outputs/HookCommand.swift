@@ -1,8 +1,5 @@
 import ArgumentParser
-import DownloadModel
 import FoundationEssentials
-import Glibc
-import Synchronization
 
 /// A command and its arguments, separated by blanks; quotes protect blanks. No shell is involved.
 struct HookCommand: ExpressibleByArgument {

@@ -1,10 +1,6 @@
 import ArgumentParser
-import DownloadModel
-import FileReceiving
 import Glibc
-import Synchronization
 import SystemPackage
-import TerminalProgress
 
 /// Checks the files that a command names: no output is also an input, or is the same file as another output.
 enum NamedFiles {

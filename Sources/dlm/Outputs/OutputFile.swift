@@ -1,10 +1,7 @@
 import ArgumentParser
-import DownloadModel
 import FileReceiving
 import Glibc
-import Synchronization
 import SystemPackage
-import TerminalProgress
 
 /// The target of `--failed`, `--events`, `--summary-json` and `--report`: a file that is replaced atomically (0600,
 /// because URLs may be signed), or a stream.

@@ -4,7 +4,6 @@ import FileReceiving
 import FoundationEssentials
 import Glibc
 import Comparing
-import Synchronization
 
 /// The file of `--report`, whose extension determines its form.
 struct ReportFile {

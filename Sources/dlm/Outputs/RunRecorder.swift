@@ -1,5 +1,4 @@
 import DownloadModel
-import FileReceiving
 import FoundationEssentials
 import Glibc
 import Comparing

@@ -1,8 +1,5 @@
-import DownloadCaching
 import DownloadModel
 import FileReceiving
-import Glibc
-import Synchronization
 
 struct Question {
   enum Kind: Equatable {

@@ -2,7 +2,6 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 import Glibc
-import Synchronization
 import SystemPackage
 
 /// Questions about finished files, asked one at a time while other files continue. Each file is complete under a

@@ -1,5 +1,3 @@
-import DownloadCaching
-import DownloadModel
 import Downloads
 import Glibc
 import TerminalProgress

@@ -1,8 +1,5 @@
-import DownloadCaching
 import DownloadModel
-import Downloads
 import Glibc
-import SystemPackage
 import TerminalProgress
 
 /// The keys typed at the controlling terminal, which the screen has set to deliver each at once, without echo. While a

@@ -1,6 +1,4 @@
-import DownloadCaching
 import DownloadModel
-import Downloads
 import Glibc
 import SystemPackage
 import TerminalProgress

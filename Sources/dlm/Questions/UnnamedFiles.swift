@@ -1,7 +1,5 @@
-import DownloadCaching
 import DownloadModel
 import FileReceiving
-import Glibc
 import Synchronization
 import SystemPackage
 

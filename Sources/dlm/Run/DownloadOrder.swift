@@ -1,11 +1,7 @@
-import Comparing
 import DownloadCaching
 import DownloadModel
-import Downloads
 import FileReceiving
-import Synchronization
 import SystemPackage
-import TerminalProgress
 
 struct DownloadOrder {
   let settings: Settings

@@ -1,4 +1,3 @@
-import Comparing
 import DownloadModel
 import TerminalProgress
 

@@ -1,7 +1,5 @@
 import Comparing
-import DownloadCaching
 import DownloadModel
-import FileReceiving
 
 /// The exit statuses; those of sysexits.h where one fits. A command that throws one has already reported the cause.
 enum ExitStatus: Int32, Error {

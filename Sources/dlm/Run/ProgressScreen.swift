@@ -1,4 +1,3 @@
-import DownloadCaching
 import DownloadModel
 import Glibc
 import Synchronization

@@ -1,7 +1,4 @@
-import Comparing
-import DownloadCaching
 import DownloadModel
-import FileReceiving
 
 /// Ends a command with a status, and a line that gives the reason.
 struct Refusal: Error {

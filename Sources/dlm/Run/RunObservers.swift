@@ -1,10 +1,4 @@
-import Comparing
-import DownloadCaching
 import DownloadModel
-import Downloads
-import FileReceiving
-import Synchronization
-import TerminalProgress
 
 struct RunObservers {
   let recorder: RunRecorder?

@@ -1,4 +1,3 @@
-import Comparing
 import DownloadCaching
 import DownloadModel
 import FileReceiving

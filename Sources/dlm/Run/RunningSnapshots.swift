@@ -1,7 +1,5 @@
 import DownloadCaching
 import DownloadModel
-import Glibc
-import Synchronization
 import SystemPackage
 import TerminalProgress
 

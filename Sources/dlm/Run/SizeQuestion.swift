@@ -1,9 +1,6 @@
 import DownloadModel
-import DownloadScheduling
-import Downloads
 import FileReceiving
 import Synchronization
-import TerminalProgress
 
 /// Requests one size: by HEAD, or by a GET of one byte if HEAD was refused or unanswered.
 final class SizeQuestion: DownloadTarget {

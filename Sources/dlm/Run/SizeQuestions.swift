@@ -1,7 +1,6 @@
 import DownloadModel
 import DownloadScheduling
 import Downloads
-import FileReceiving
 import Synchronization
 import TerminalProgress
 

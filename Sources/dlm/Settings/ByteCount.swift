@@ -1,8 +1,4 @@
 import ArgumentParser
-import DownloadCaching
-import DownloadModel
-import FileReceiving
-import TerminalProgress
 
 /// In the format of `ByteRate`, or `0`.
 struct ByteCount: ExpressibleByArgument, Equatable {

@@ -1,8 +1,4 @@
 import ArgumentParser
-import DownloadCaching
-import DownloadModel
-import FileReceiving
-import TerminalProgress
 
 /// Bytes a second: `500K`, `5M`, `1.5G`, as in curl and wget (K is 1024).
 struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {

@@ -1,7 +1,5 @@
 import ArgumentParser
-import DownloadCaching
 import DownloadModel
-import FileReceiving
 
 /// A URL in the form of the cache: without parts that identify a user.
 struct CachedAddress: ExpressibleByArgument, Equatable {

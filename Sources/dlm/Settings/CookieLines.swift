@@ -1,6 +1,4 @@
 import DownloadModel
-import FileReceiving
-import Glibc
 
 /// Cookies in Netscape's format: domain, whether it includes subdomains, path, whether TLS is required, expiry (seconds
 /// since 1970; 0 with the session), name and value, separated by tabs.

@@ -2,7 +2,6 @@ import ArgumentParser
 import DownloadCaching
 import DownloadModel
 import FileReceiving
-import TerminalProgress
 
 /// The options of `dlm get` only: runs that are only measured do not need them.
 struct GetOptions: ParsableArguments {

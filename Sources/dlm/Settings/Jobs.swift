@@ -1,8 +1,4 @@
 import ArgumentParser
-import DownloadCaching
-import DownloadModel
-import FileReceiving
-import TerminalProgress
 
 /// `--jobs`: files at a time, or several such numbers to compare: `1,4,16`.
 struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {

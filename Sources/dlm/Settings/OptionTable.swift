@@ -1,7 +1,5 @@
 // Long because: it is one table, a row for each option.
 import ArgumentParser
-import DownloadModel
-import TerminalProgress
 
 /// Every option of `dlm get`, once: parser, help, completion, settings files, `dlm config` and repeated runs use it.
 enum OptionTable {

@@ -1,7 +1,4 @@
 import ArgumentParser
-import DownloadCaching
-import DownloadModel
-import FileReceiving
 
 /// `N`, or `nil` for `auto`. As for the types below, the description is a valid argument of `init(argument:)`.
 struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {

@@ -1,7 +1,4 @@
 import ArgumentParser
-import DownloadModel
-import FileReceiving
-import TerminalProgress
 
 /// A `TimeSpan` above zero.
 struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {

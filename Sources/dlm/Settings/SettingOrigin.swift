@@ -1,7 +1,4 @@
-import DownloadModel
 import FoundationEssentials
-import Glibc
-import TerminalProgress
 
 /// The origin of a setting's value, strongest first.
 struct SettingOrigin: Equatable {

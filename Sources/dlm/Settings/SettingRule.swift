@@ -1,7 +1,5 @@
 import DownloadModel
 import ArgumentParser
-import FileReceiving
-import Glibc
 
 /// Where an option can be set besides the command line. From `less` on, the file of a working folder may be stricter
 /// than the user's own value, never looser (HTTP rule 45).

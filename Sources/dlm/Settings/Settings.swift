@@ -2,7 +2,6 @@ import ArgumentParser
 import DownloadModel
 import DownloadScheduling
 import FoundationEssentials
-import Glibc
 import TerminalProgress
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else

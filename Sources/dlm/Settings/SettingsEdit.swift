@@ -1,5 +1,4 @@
 import ArgumentParser
-import DownloadModel
 import FileReceiving
 import FoundationEssentials
 import SystemPackage

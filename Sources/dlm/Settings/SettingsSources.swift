@@ -1,9 +1,6 @@
 import ArgumentParser
-import DownloadModel
 import FoundationEssentials
-import Glibc
 import SystemPackage
-import TerminalProgress
 
 /// The environment and the settings files, strongest first.
 struct SettingsSources {

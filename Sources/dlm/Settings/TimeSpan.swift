@@ -1,8 +1,4 @@
 import ArgumentParser
-import DownloadCaching
-import DownloadModel
-import FileReceiving
-import TerminalProgress
 
 /// A span of time, in seconds or with a unit: `90`, `45s`, `90m`, `12h`, `30d`, `2w`.
 struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import FileReceiving
 
 /// A flag in the environment or a settings file.
 struct YesOrNo: ExpressibleByArgument, Equatable {

@@ -1,4 +1,3 @@
-import DownloadModel
 import Glibc
 import Synchronization
 

@@ -1,8 +1,5 @@
-import DownloadModel
 import FoundationEssentials
 import Glibc
-import Synchronization
-import TerminalProgress
 
 /// Descriptors 0 to 2, which a caller may have closed.
 enum StandardDescriptors {

@@ -1,7 +1,6 @@
 import DownloadModel
 import FoundationEssentials
 import Glibc
-import Synchronization
 import SystemPackage
 import TerminalProgress
 

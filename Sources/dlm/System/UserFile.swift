@@ -1,10 +1,8 @@
 import ArgumentParser
-import DownloadModel
 import FileReceiving
 import FoundationEssentials
 import Glibc
 import SystemPackage
-import TerminalProgress
 
 /// For files that determine which servers dlm trusts, or with which login it connects.
 enum UserFile {

@@ -1,6 +1,4 @@
-import DownloadModel
 import Glibc
-import Synchronization
 import SystemPackage
 
 /// A pipe that becomes readable after an event, so that poll(2) can wait for it.

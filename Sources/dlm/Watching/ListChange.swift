@@ -1,5 +1,4 @@
 import DownloadModel
-import FileReceiving
 
 /// The effect of a changed list on its old lines. Lines are identified by their requests, not by their position; of
 /// equal ones the first stay. The same URL with another name or checksum is the old line, restarted.

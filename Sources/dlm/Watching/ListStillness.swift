@@ -1,6 +1,3 @@
-import DownloadModel
-import Glibc
-
 /// When to read a changed list, which is often seen half written. New lines start at once. Removed lines count only
 /// after the writer has closed the list, or another file has taken its name, and it has been unchanged since; later
 /// without notices.

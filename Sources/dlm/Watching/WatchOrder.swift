@@ -1,8 +1,5 @@
 import ArgumentParser
-import DownloadModel
-import FileReceiving
 import Glibc
-import Synchronization
 import SystemPackage
 
 struct WatchOrder {

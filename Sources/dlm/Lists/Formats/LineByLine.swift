@@ -1,5 +1,4 @@
 import DownloadModel
-import Synchronization
 
 struct LineByLine<Rule: LineRule>: ListFormatReader {
   private(set) var line = 0

@@ -1,6 +1,4 @@
 import DownloadModel
-import Synchronization
-import SystemPackage
 
 /// The meaning of a list's lines, in a format that is read line by line.
 protocol LineRule {

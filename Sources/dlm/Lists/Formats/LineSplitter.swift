@@ -1,6 +1,3 @@
-import DownloadModel
-import Synchronization
-
 /// Splits blocks of bytes into lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut
 /// at ListLine's limit plus one byte, so that it is rejected.
 struct LineSplitter {

@@ -1,5 +1,4 @@
 import DownloadModel
-import Synchronization
 
 /// One URL a line.
 struct PlainLines: ListFormatReader {

@@ -1,5 +1,4 @@
 import DownloadModel
-import FileReceiving
 
 /// The input of `s5cmd run`: one command a line. Only commands that copy one public S3 object to this machine are used.
 struct S5Commands: LineRule {
