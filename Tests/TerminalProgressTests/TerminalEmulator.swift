@@ -1,6 +1,6 @@
 import DownloadModel
 import Synchronization
-import TerminalProgress
+@testable import TerminalProgress
 
 /// A small terminal: enough of ECMA-48 to see what a frame leaves on the screen. What it does not know it
 /// lists.

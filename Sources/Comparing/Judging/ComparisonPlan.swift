@@ -9,13 +9,7 @@ package struct ComparisonPlan: Sendable, Equatable {
     /// From 1, counted separately for warm-up rounds and the others.
     package let round: Int
     /// Its time is not counted, but its files must be correct.
-    package let isWarmUp: Bool
-
-    package init(mode: ComparedMode, round: Int, isWarmUp: Bool = false) {
-      self.mode = mode
-      self.round = round
-      self.isWarmUp = isWarmUp
-    }
+    package var isWarmUp = false
   }
 
   package let modes: [ComparedMode]

@@ -3,11 +3,6 @@ package struct TerminalSize: Sendable, Equatable {
   package var columns: Int
   package var rows: Int
 
-  package init(columns: Int, rows: Int) {
-    self.columns = columns
-    self.rows = rows
-  }
-
   /// The size of a terminal that does not report it (POSIX.1: 80 by 24).
   package static let usual = TerminalSize(columns: 80, rows: 24)
 }

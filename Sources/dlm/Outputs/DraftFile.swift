@@ -17,10 +17,10 @@ struct DraftFile: ~Copyable {
     // opened.
     folder = try? Folder(standing: above.isEmpty ? "." : above)
     let held = folder?.heldPath ?? above
-    self.target = held.appending(target.lastComponent?.string ?? "")
+    self.target = held.appending(target.name)
     path = held.appending(".dlm-" + String(UInt64.random(in: .min ... .max), radix: 36))
     let raw = open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    guard raw >= 0 else { throw .last }
     descriptor = FileDescriptor(rawValue: raw)
   }
 
@@ -31,7 +31,7 @@ struct DraftFile: ~Copyable {
   mutating func commit() throws(Errno) {
     isOpen = false
     guard close(descriptor.rawValue) == 0, rename(path.string, target.string) == 0 else {
-      let code = Errno(rawValue: errno)
+      let code = Errno.last
       _ = unlink(path.string)
       throw code
     }
@@ -40,7 +40,7 @@ struct DraftFile: ~Copyable {
   /// Gives the file its name before it is complete, for a file that is read while it grows.
   /// - Throws: Errno; nothing has changed then.
   mutating func publish() throws(Errno) -> FileDescriptor {
-    guard rename(path.string, target.string) == 0 else { throw Errno(rawValue: errno) }
+    guard rename(path.string, target.string) == 0 else { throw .last }
     isOpen = false
     return descriptor
   }

@@ -56,7 +56,7 @@ enum NamedFiles {
       guard [S_IFREG, S_IFIFO].contains(status.st_mode & S_IFMT) else { return nil }
     } else {
       guard stat(normal.folder.string, &status) == 0 else { return nil }
-      newName = normal.lastComponent?.string ?? ""
+      newName = normal.name
     }
     return (name, path, "\(status.st_dev) \(status.st_ino) \(newName)")
   }
