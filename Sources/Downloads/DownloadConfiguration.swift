@@ -88,7 +88,8 @@ public struct DownloadConfiguration: Sendable {
 
   /// The defaults. Opens and creates nothing.
   public init(directory: String, cacheFolder: String? = nil) {
-    (self.directory, self.cacheFolder) = (directory, cacheFolder)
+    self.directory = directory
+    self.cacheFolder = cacheFolder
   }
 
   // MARK: Conversion for the lower layers
@@ -118,12 +119,16 @@ public struct DownloadConfiguration: Sendable {
     var configuration = CacheConfiguration(
       directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) })
     configuration.conflictPolicy = ConflictPolicy(rawValue: conflicts.rawValue) ?? .rename
-    (configuration.refresh, configuration.offline) = (caching == .refresh, caching == .offline)
+    configuration.refresh = caching == .refresh
+    configuration.offline = caching == .offline
     configuration.freshness.revalidates = caching == .revalidate
     configuration.useContentDisposition = usesContentDisposition
-    (configuration.checksums, configuration.requiredProof) = (list, requiredProof)
-    (configuration.maxSize, configuration.syncs) = (maxFileSize, syncs)
-    (configuration.splits, configuration.usesRemoteTime) = (segments > 1, usesRemoteTime)
+    configuration.checksums = list
+    configuration.requiredProof = requiredProof
+    configuration.maxSize = maxFileSize
+    configuration.syncs = syncs
+    configuration.splits = segments > 1
+    configuration.usesRemoteTime = usesRemoteTime
     configuration.names = names
     configuration.servesManyRuns = true
     return configuration

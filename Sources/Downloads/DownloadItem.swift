@@ -19,7 +19,9 @@ public struct DownloadItem: Sendable, Hashable, ExpressibleByStringLiteral {
 
   /// - Parameter address: checked when the item is downloaded.
   public init(_ address: String, name: String? = nil, checksum: ContentDigest? = nil) {
-    (self.address, self.name, self.checksum) = (address, name, checksum)
+    self.address = address
+    self.name = name
+    self.checksum = checksum
   }
 
   public init(stringLiteral address: String) { self.init(address) }

@@ -11,7 +11,9 @@ public struct DownloadSchedule: Sendable {
   let mode: DownloadMode
 
   private init(_ strategy: any DownloadStrategy, _ width: Int?, isWhole: Bool = false, mode: DownloadMode = .parallel) {
-    (self.strategy, self.isWhole, self.mode) = (strategy, isWhole, mode)
+    self.strategy = strategy
+    self.isWhole = isWhole
+    self.mode = mode
     self.width = width.map { max(1, $0) }
   }
 

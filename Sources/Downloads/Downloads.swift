@@ -39,7 +39,8 @@ public final class Downloads: Sendable {
     loops = try await NetworkLoops(
       configuration.loops, transport: configuration.transport(), cache: configuration.cache(names: names))
     limit = CallLimit(configuration.jobs, perHost: configuration.perHost)
-    (self.configuration, self.names) = (configuration, names)
+    self.configuration = configuration
+    self.names = names
   }
 
   /// Opens a session with the most common settings (`DownloadConfiguration`).

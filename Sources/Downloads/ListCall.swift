@@ -111,7 +111,8 @@ final class ListCall: RequestSource {
           state.arrived.append(.failed(index: index, file.item, .skipped))
         }
       }
-      (state.open, state.progress) = ([:], [:])
+      state.open = [:]
+      state.progress = [:]
     }
   }
 
@@ -143,7 +144,8 @@ final class ListCall: RequestSource {
     state.withLock { state in
       // Under the lock: a file that has ended is not in the sample, and one in the sample has not ended.
       for active in reader.take().active {
-        let (position, total) = (active.meter.position, active.meter.total)
+        let position = active.meter.position
+        let total = active.meter.total
         guard let file = state.begin(active.id), position != file.position else { continue }
         state.progress[active.id] = DownloadProgress(index: active.id, item: file.item, bytes: position, total: total)
         state.open[active.id]?.position = position

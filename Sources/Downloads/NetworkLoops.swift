@@ -25,7 +25,8 @@ package struct NetworkLoops: Sendable {
   ) async throws(DownloadError) {
     let jar = try CookieJar(cookies ?? [])
     firstCookies = cookies == nil ? [] : try jar.lines()
-    var (options, configuration) = (transport, cache)
+    var options = transport
+    var configuration = cache
     options.cookieJar = jar
     options.group = TransportGroup()
     configuration.holdsCookies = { jar.holdsCookies }
@@ -45,7 +46,8 @@ package struct NetworkLoops: Sendable {
       for loop in loops { await loop.transport.shutdown() }
       throw error
     }
-    (all, self.jar) = (loops, jar)
+    all = loops
+    self.jar = jar
   }
 
   /// Details of the transfers in flight for a file, the oldest first.

@@ -28,7 +28,10 @@ package struct RunPlan: Sendable {
   package static let fewAtFirst = 8
 
   package init(_ strategy: any DownloadStrategy, _ concurrency: RunConcurrency, ceiling: Int, retry: RetryPolicy) {
-    (self.strategy, self.ceiling, self.retry) = (strategy, ceiling, retry)
-    (widths, segments) = (concurrency.widths, concurrency.segments)
+    self.strategy = strategy
+    self.ceiling = ceiling
+    self.retry = retry
+    widths = concurrency.widths
+    segments = concurrency.segments
   }
 }

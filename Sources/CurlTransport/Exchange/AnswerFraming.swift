@@ -12,10 +12,12 @@ struct AnswerFraming {
   init(_ head: ResponseHead) throws(DownloadError) {
     status = head.status
     if status == 204 || status == 304 {
-      (length, proof) = (0, .framing)
+      length = 0
+      proof = .framing
     } else if let coding = head["transfer-encoding"] {
       // Content-Length is ignored beside it.
-      (length, proof) = (nil, coding.lowercased().hasSuffix("chunked") ? .framing : .nothing)
+      length = nil
+      proof = coding.lowercased().hasSuffix("chunked") ? .framing : .nothing
     } else {
       length = head.contentLength
       proof = length == nil ? .nothing : .length

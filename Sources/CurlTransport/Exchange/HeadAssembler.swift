@@ -29,7 +29,8 @@ struct HeadAssembler {
 
   /// Skips the current answer, which another may follow.
   mutating func expectAnother() {
-    (status, isFinal) = (0, false)
+    status = 0
+    isFinal = false
     clear()
   }
 

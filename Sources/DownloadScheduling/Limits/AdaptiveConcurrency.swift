@@ -50,7 +50,9 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
     /// `nil` if the measurement is too short.
     init?(from: Mark, to: Mark) {
       let time = to.time - from.time
-      (files, bytes, seconds) = (Double(to.files - from.files), Double(to.bytes - from.bytes), time / .seconds(1))
+      files = Double(to.files - from.files)
+      bytes = Double(to.bytes - from.bytes)
+      seconds = time / .seconds(1)
       guard time >= shortestMeasurement, files >= tellingFiles || time >= longestMeasurement else { return nil }
     }
 
@@ -81,13 +83,17 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
   package init(ceiling: Int) {
     self.ceiling = max(1, ceiling)
     limit = min(start, self.ceiling)
-    (base, aim) = (limit, limit)
+    base = limit
+    aim = limit
   }
 
   /// The user set the number: it is never exceeded, and reduced only when transfers break.
   mutating func follow(_ count: Int) {
     self = AdaptiveConcurrency(ceiling: count)
-    (limit, base, aim, phase) = (ceiling, ceiling, ceiling, .told)
+    limit = ceiling
+    base = ceiling
+    aim = ceiling
+    phase = .told
   }
 
   var isOpening: Bool { if case .opening = phase { limit < ceiling } else { false } }
@@ -106,7 +112,8 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
     let most = isAnswered ? min(harmless, ceiling) : ceiling
     guard limit < most else { return nil }
     limit = min(most, limit * 2)
-    (base, aim) = (limit, limit)
+    base = limit
+    aim = limit
     if limit == ceiling, !isAnswered { (lesson, rest) = (.slowAnswers, longRest) }
     // The longer the silence, the more likely the server is distant.
     due = now + (isAnswered ? max(patience, now - began) : patience * start / limit)
@@ -166,22 +173,27 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
   private mutating func judge(_ tried: Goodput, at now: Duration, _ left: Int?) {
     guard let kept = goodputs[base] else { return }
     let (wide, narrow) = limit > base ? (tried, kept) : (kept, tried)
-    let (gain, isGain) = (wide.gain(over: narrow), wide.beats(narrow))
+    let gain = wide.gain(over: narrow)
+    let isGain = wide.beats(narrow)
     // A result that may be chance, or a short stall of this machine, is measured longer.
     let mayBeChance = gain > leastGain && tried.files < memory * max(tellingFiles, Double(limit))
     if !isGain, mayBeChance || tried.seconds < stall { return }
     guard isGain else {
-      (lesson, base) = (.noGain(from: max(limit, base), limit: min(limit, base), gain: gain), min(limit, base))
+      lesson = .noGain(from: max(limit, base), limit: min(limit, base), gain: gain)
+      base = min(limit, base)
       return attempt(goodputs[smaller] == nil ? smaller : base, at: now, left)
     }
     guard limit > base else { return attempt(base, at: now, left) }
-    (lesson, rest, base) = (limit == ceiling ? .allowed(gain: gain) : .gained(gain), shortRest, limit)
+    lesson = limit == ceiling ? .allowed(gain: gain) : .gained(gain)
+    rest = shortRest
+    base = limit
     attempt(wider, at: now, left)
   }
 
   /// Moves to a width as a trial, if the remaining files are worth it; else rests at the kept width.
   private mutating func attempt(_ width: Int, at now: Duration, _ left: Int?) {
-    let (left, kept) = (left ?? .max, goodputs[base])
+    let left = left ?? .max
+    let kept = goodputs[base]
     let isLittle = kept.map { Double(left) * $0.seconds < $0.files * worthwhile } ?? false
     if isLittle, lesson == .nothing { lesson = .littleWasLeft }
     aim = isLittle || width < base && left < base * roundsForFewer ? base : width
@@ -195,8 +207,13 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
     guard round < 0 else { return }
     round = limit - 1
     limit = max(1, limit / 2)
-    (base, aim, strangers, mark, goodputs) = (limit, limit, 0, nil, [:])
-    (lesson, phase) = (.broke, .resting(until: now + longRest))
+    base = limit
+    aim = limit
+    strangers = 0
+    mark = nil
+    goodputs = [:]
+    lesson = .broke
+    phase = .resting(until: now + longRest)
   }
 }
 

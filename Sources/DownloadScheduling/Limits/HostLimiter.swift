@@ -60,7 +60,8 @@ struct HostLimiter: Sendable, Equatable {
   /// The rate limit that the host announced.
   private struct Allowed: Equatable {
     /// Requests left until a time, less those started since.
-    var (left, until) = (Int.max, Duration.zero)
+    var left = Int.max
+    var until = Duration.zero
     /// The most requests that it ever announced as left: the next period may have no more.
     var most = 0
     /// The fewest requests that the host announced for this period.
@@ -113,7 +114,8 @@ struct HostLimiter: Sendable, Equatable {
 
   mutating func coolDown(until time: Duration, from now: Duration, isDown: Bool = false) {
     if !isDown { waited += max(.zero, time - max(now, cooldownUntil)) }
-    (self.isDown, cooldownUntil) = (isDown, max(cooldownUntil, time))
+    self.isDown = isDown
+    cooldownUntil = max(cooldownUntil, time)
   }
 
   /// When the next request may start, if there is room.
@@ -175,7 +177,8 @@ struct HostLimiter: Sendable, Equatable {
   /// A download ended without a refusal, which shows that the host answers.
   mutating func end() {
     drop()
-    (refusals, hasServed) = (0, true)
+    refusals = 0
+    hasServed = true
     servedOwn += 1
     if isDown { (isDown, cooldownUntil) = (false, .zero) }
     guard limit < ceiling else { return }
@@ -250,7 +253,8 @@ struct HostLimiter: Sendable, Equatable {
   private mutating func slowDown() {
     if lesson.wasRaised, lesson.servedForMore > 8 { (lesson.isExact, quietUntil) = (true, nil) }
     if lesson.wasRaised { lesson.servedForMore = min(lesson.servedForMore * 2, 1024) }
-    (lesson.wasRaised, served) = (false, 0)
+    lesson.wasRaised = false
+    served = 0
   }
 
   /// - Parameter most: the most requests that can be in flight; `inUse` also counts files that are being committed.
@@ -270,12 +274,15 @@ struct HostLimiter: Sendable, Equatable {
       if let connections, connections < lesson.limit, connections * 2 > lesson.limit { lesson.limit = connections }
       // A single refusal may be chance. If connections fail, the other requests may only not have failed yet.
       if current.isAll, !isDown, current.refused > 1 {
-        (lesson.isExact, lesson.servedForMore, quietUntil) = (true, max(lesson.servedForMore, 16), nil)
+        lesson.isExact = true
+        lesson.servedForMore = max(lesson.servedForMore, 16)
+        quietUntil = nil
       }
     } else {
       // The earlier refusals of the round have lowered the limit further than all of them together justify. A single
       // refused download does not show how many the host would accept.
-      (lesson.limit, lesson.isExact) = (max(1, (current.width > 1 ? current.width : current.limit) / 2), false)
+      lesson.limit = max(1, (current.width > 1 ? current.width : current.limit) / 2)
+      lesson.isExact = false
     }
   }
 

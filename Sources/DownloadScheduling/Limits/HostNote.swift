@@ -54,17 +54,22 @@ struct HostNote: Equatable {
 
 extension HostNote {
   init(_ words: SIMD8<UInt64>) {
-    (host, ceiling) = (words[0], Int(words[3] & 0xFFFF))
-    (isBackground, hasServed) = (words[3] >> 16 & 1 == 1, words[3] >> 17 & 1 == 1)
+    host = words[0]
+    ceiling = Int(words[3] & 0xFFFF)
+    isBackground = words[3] >> 16 & 1 == 1
+    hasServed = words[3] >> 17 & 1 == 1
     announced = Int(words[1] >> 48)
-    (inUse, wants, countsUntil) = (Int(words[1] & 0xFFFF), Int(words[1] >> 16 & 0xFFFF), words[2])
+    inUse = Int(words[1] & 0xFFFF)
+    wants = Int(words[1] >> 16 & 0xFFFF)
+    countsUntil = words[2]
     idle = Int(words[1] >> 32 & 0xFFFF)
     version = UInt32(words[4] >> 32)
     lesson = HostLimiter.Lesson(
       limit: Int(words[4] & 0xFFFF), servedForMore: Int(words[4] >> 16 & 0x3FFF), wasRaised: words[4] >> 30 & 1 == 1,
       isExact: words[4] >> 31 & 1 == 1)
     cooldownUntil = words[5]
-    (refused, counted) = (Int(words[6] & 0xFFFF_FFFF), Int(words[7] & 0xFFFF_FFFF))
+    refused = Int(words[6] & 0xFFFF_FFFF)
+    counted = Int(words[7] & 0xFFFF_FFFF)
   }
 
   var words: SIMD8<UInt64> {

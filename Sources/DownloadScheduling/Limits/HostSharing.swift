@@ -12,6 +12,8 @@ final class HostSharing {
   init(
     _ notes: any HostNotes, isBackground: Bool, connections: @escaping @Sendable (_ host: String) -> [Int] = { _ in [] }
   ) {
-    (self.notes, self.isBackground, self.connections) = (notes, isBackground, connections)
+    self.notes = notes
+    self.isBackground = isBackground
+    self.connections = connections
   }
 }

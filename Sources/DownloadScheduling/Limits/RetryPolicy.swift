@@ -20,7 +20,9 @@ package struct RetryPolicy: Sendable, Equatable {
   private static let longestPause = Duration.seconds(600)
 
   package init(retries: Int = 5, maxTime: Duration? = nil, fileTime: Duration? = nil) {
-    (self.retries, self.maxTime, self.fileTime) = (retries, maxTime, fileTime)
+    self.retries = retries
+    self.maxTime = maxTime
+    self.fileTime = fileTime
   }
 
   /// The wait before the next attempt, or `nil` to give up: exponential backoff, half of it random, so that clients

@@ -23,7 +23,8 @@ struct RunLimiter {
   private var (ended, endedSinceFull) = (0, 0)
 
   init(widths: [Int], adaptive: AdaptiveConcurrency?) {
-    (self.widths, self.adaptive) = (widths, adaptive)
+    self.widths = widths
+    self.adaptive = adaptive
     inFlight = Array(repeating: 0, count: widths.count)
   }
 
@@ -90,8 +91,10 @@ struct RunLimiter {
       adaptive?.failed(at: brokenAt)
       return false
     }
-    (ended, endedSinceFull) = (ended + 1, endedSinceFull + 1)
-    let (ended, isFull) = (ended, isFull || hasMore && endedSinceFull <= adaptive?.limit ?? 0)
+    ended += 1
+    endedSinceFull += 1
+    let ended = ended
+    let isFull = isFull || hasMore && endedSinceFull <= adaptive?.limit ?? 0
     return adaptive?.ended(files: ended, isFull: isFull) ?? false
   }
 

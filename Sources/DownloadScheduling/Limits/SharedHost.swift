@@ -76,7 +76,10 @@ struct SharedHost {
   /// - Returns: whether all processes together have more connections than slots; `nil` without other processes.
   @discardableResult mutating func look(_ limiter: inout HostLimiter, at now: Duration) -> Bool? {
     guard run.notes.hasCompany, let (words, own) = run.notes.notes(of: note.host) else {
-      (part, limiter.elsewhere, limiter.idle, isWanted) = (.max, 0, 0, false)
+      part = .max
+      limiter.elsewhere = 0
+      limiter.idle = 0
+      isWanted = false
       return nil
     }
     let time = run.notes.now
@@ -90,7 +93,9 @@ struct SharedHost {
         limiter.coolDown(until: now + .milliseconds(Int(min(other.cooldownUntil - time, 1 << 40))), from: now)
       }
       guard (other.version, note.lesson.limit) > (note.version, other.lesson.limit) else { continue }
-      (note.version, note.lesson, note.counted) = (other.version, other.lesson, other.counted)
+      note.version = other.version
+      note.lesson = other.lesson
+      note.counted = other.counted
       limiter.adopt(other.lesson)
     }
     all[own] = note

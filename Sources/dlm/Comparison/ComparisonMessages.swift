@@ -10,14 +10,16 @@ struct ComparisonMessages {
   private let isInMemory: Bool
 
   init(_ report: ComparisonReport, jobs: Int, adapts: Bool, inMemory: Bool = false) {
-    (self.report, isInMemory) = (report, inMemory)
+    self.report = report
+    isInMemory = inMemory
     let isTold = report.results.contains { $0.mode.jobs != nil }
     width = isTold ? "" : adapts ? ", up to \(jobs) files at once" : ", \(Quantity.files(jobs)) at once"
   }
 
   /// The lines above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
   static func heading(_ step: ComparisonPlan.Step, of plan: ComparisonPlan, _ table: [String]) -> RunHeading {
-    let (place, count) = (place(of: step, in: plan), plan.steps.count)
+    let place = place(of: step, in: plan)
+    let count = plan.steps.count
     let round = step.isWarmUp ? "warming up" : "round \(step.round)"
     return RunHeading(
       ["run \(place) of \(count): \(step.mode.name), \(round)"] + table,
@@ -68,7 +70,8 @@ struct ComparisonMessages {
     _ picture: ComparisonPicture? = nil, rows: Int? = nil, wrapped: ([String]) -> [String] = { $0 }
   ) -> [String] {
     let spread = "(spread: half the range between fastest and slowest run; ± standard deviation)"
-    let (table, reasons) = (wrapped(table + [spread]), wrapped(explanations + work + warnings))
+    let table = wrapped(table + [spread])
+    let reasons = wrapped(explanations + work + warnings)
     let verdict = headline.isEmpty ? [] : [""] + wrapped([headline])
     // The prompt takes a row.
     func fits(_ lines: [String]) -> Bool { rows.map { lines.count < $0 } ?? true }
@@ -145,7 +148,8 @@ struct ComparisonMessages {
   }
 
   private func sentence(_ conclusion: Conclusion) -> String {
-    let (best, reference) = ([conclusion.winner] + conclusion.equals, conclusion.reference.name)
+    let best = [conclusion.winner] + conclusion.equals
+    let reference = conclusion.reference.name
     let tied = Self.all(best.map(\.name) + [reference])
     switch conclusion.certainty {
     case .clear, .unknown:
@@ -178,7 +182,8 @@ struct ComparisonMessages {
         return "Note\(modes): \(same[0].element.0)"
       }
     guard let bytes = report.unequalBytes else { return lines }
-    let (least, most) = (Quantity.bytes(bytes.lowerBound), Quantity.bytes(bytes.upperBound))
+    let least = Quantity.bytes(bytes.lowerBound)
+    let most = Quantity.bytes(bytes.upperBound)
     return lines + ["Note: runs moved from \(least) to \(most): not the same work."]
   }
 

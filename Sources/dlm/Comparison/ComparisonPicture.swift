@@ -80,7 +80,8 @@ struct ComparisonPicture {
       let next = Self.phase(of: file, from, to)
       if next != phase {
         row += colored(run, Self.look(phase).color)
-        (run, phase) = ("", next)
+        run = ""
+        phase = next
       }
       run += glyph(next)
     }

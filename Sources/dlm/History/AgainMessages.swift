@@ -12,7 +12,9 @@ struct AgainMessages {
   ///   - isListKept: whether `dlm get` without arguments would use this run's list again.
   ///   - asksServers: omits `--offline`.
   init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
-    var (command, words, hidesSecrets) = (command, ["dlm", "get"], false)
+    var command = command
+    var words = ["dlm", "get"]
+    var hidesSecrets = false
     func shown(_ text: String) -> String {
       let redacted = Redaction.redactedAddress(text)
       let hasLogin = (try? Address(text))?.hasCredentials ?? text.contains("@")

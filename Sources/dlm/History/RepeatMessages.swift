@@ -57,7 +57,8 @@ enum RepeatMessages {
         "  \($0.address): \($0.path) \(what)"
       }
     }
-    let (missing, differences) = (verdict.missing, verdict.differences)
+    let missing = verdict.missing
+    let differences = verdict.differences
     let count = Quantity.files(missing.count)
     let head = missing.isEmpty ? [] : ["\(count) skipped; dlm get --no-compare downloads them:"]
     let lines = head + named(missing, "does not exist")

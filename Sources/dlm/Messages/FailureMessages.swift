@@ -21,7 +21,8 @@ struct FailureMessages {
       kind = cause
       return
     }
-    var (what, remedy) = (Self.what(error), Self.remedy(error))
+    var what = Self.what(error)
+    var remedy = Self.remedy(error)
     if case .proxy(let refusal)? = error.cause { (what, remedy) = Self.words(refusal) }
     let detail = Self.detail(error)
     // The remedy names the file with the wrong bytes.

@@ -31,7 +31,8 @@ enum NearestWord {
         }
         now.append(least)
       }
-      (beforeLast, last) = (last, now)
+      beforeLast = last
+      last = now
     }
     return last[other.count]
   }

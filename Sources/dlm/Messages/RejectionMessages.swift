@@ -68,7 +68,8 @@ struct RejectionMessages {
   private static func instead(of scheme: String, _ text: String) -> String? {
     let path = text.drop { $0 != ":" }.dropFirst(3)
     let end = path.firstIndex(of: "/") ?? path.endIndex
-    let (host, rest) = (path[..<end], path[end...])
+    let host = path[..<end]
+    let rest = path[end...]
     return switch scheme.lowercased() {
     case _ where host.isEmpty: nil
     case "ftp", "ftps": "; many such servers have the same path at https://\(path)"

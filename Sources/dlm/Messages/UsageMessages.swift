@@ -10,7 +10,8 @@ import SystemPackage
 enum UsageMessages {
   /// Formats a mistake like all errors: `dlm: …`, with the spelling of a text after a colon.
   static func mistake(_ message: some StringProtocol) -> String {
-    let (first, rest) = (message.prefix(1), message.dropFirst())
+    let first = message.prefix(1)
+    let rest = message.dropFirst()
     let start = rest.first?.isLowercase == true ? first.lowercased() : String(first)
     return "dlm: " + start + (rest.last == "." ? rest.dropLast() : rest)
   }

@@ -93,7 +93,8 @@ struct SummaryMessages {
   /// bytes before it.
   private var amount: String {
     let tally = report.tally
-    let (all, fetched) = (Quantity.bytes(tally.finishedBytes), Quantity.bytes(tally.bodyBytes))
+    let all = Quantity.bytes(tally.finishedBytes)
+    let fetched = Quantity.bytes(tally.bodyBytes)
     // If the run was interrupted, or every file failed, most received bytes belong to incomplete files.
     if report.received > tally.finishedBytes, report.signal != nil || tally.finishedBytes == 0 {
       return "\(Quantity.bytes(report.received)) received in \(time(rateOf: report.received))"
@@ -143,7 +144,8 @@ struct SummaryMessages {
 
   /// Files with a stronger or weaker proof than their length.
   private var proof: [String] {
-    let (proven, weakly) = (report.tally.provenByDigest, report.tally.provenWeakly)
+    let proven = report.tally.provenByDigest
+    let weakly = report.tally.provenWeakly
     let weak = "md5, sha1 or crc32c, which finds damage but no forgery"
     return Self.counted([
       (proven, "verified by checksum" + (proven == weakly ? ": \(weak)" : "")),
