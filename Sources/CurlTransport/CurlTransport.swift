@@ -83,7 +83,8 @@ package final class CurlTransport: Transport {
   /// Details of the transfers in flight for a file, the oldest first.
   package func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
 
-  package func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
+  /// A transfer that is under way is ended by the task that awaits it (`RunningTransfer.receipt`).
+  package func cancel(_ meter: TransferMeter) async { await agent.cancel(meter) }
 
   /// Not only while transfers are paused: between two pauses they are at the limit, too.
   package var isAtLimit: Bool {

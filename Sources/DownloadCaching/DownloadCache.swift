@@ -100,7 +100,7 @@ package actor DownloadCache: DownloadStore {
   private func join(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     let request = asked.request
     while inFlight.contains(request.key) {
-      switch await inFlight.turn(request.key, asked.trust.own) {
+      switch await inFlight.turn(request.key, asked.trust.own, asked.meter) {
       case .answer(let outcome) where outcome.kind == .skipped || request.allows(size: outcome.size):
         return .answered(Self.shared(outcome, asked.meter))
       case .failure(let error): throw error
@@ -146,7 +146,7 @@ package actor DownloadCache: DownloadStore {
         claim = try claims.take(hash)
       } catch {
         before = await index.known(asked)
-        claim = try await wait(for: error.process, asked.request, claims, hash)
+        claim = try await wait(for: error.process, asked, claims, hash)
       }
     }
     // An asynchronous call that is not needed costs 0.5 % of a small file's time.
@@ -182,11 +182,12 @@ package actor DownloadCache: DownloadStore {
   private static let askAgain: Range<Double> = 0.02..<0.1
 
   private func wait(
-    for process: Int?, _ request: DownloadRequest, _ claims: ProcessClaims, _ hash: UInt64
+    for process: Int?, _ asked: CacheRequest, _ claims: ProcessClaims, _ hash: UInt64
   ) async throws(DownloadError) -> ProcessClaims.Claim {
-    configuration.onWait(request, process)
+    configuration.onWait(asked.request, process)
     while true {
       do { try await Task.sleep(for: .seconds(Double.random(in: Self.askAgain))) } catch { throw .cancelled }
+      if asked.meter.isStopped { throw .cancelled }
       if let claim = try? claims.take(hash) { return claim }
     }
   }

@@ -62,8 +62,12 @@ final class InFlight {
   }
 
   /// Waits for the task of an equal request that is in flight.
-  /// - Parameter trust: if it differs from the download's, the request is answered separately, after this one.
-  nonisolated(nonsending) func turn(_ key: DownloadRequest.Key, _ trust: TrustMark) async -> Turn {
+  /// - Parameters:
+  ///   - trust: if it differs from the download's, the request is answered separately, after this one.
+  ///   - meter: of the waiting file; giving the file up ends the wait as cancelling the task does.
+  nonisolated(nonsending) func turn(
+    _ key: DownloadRequest.Key, _ trust: TrustMark, _ meter: TransferMeter
+  ) async -> Turn {
     guard let flight = flights[key] else { return .askAnew }
     let shares = trust == flight.trust
     flight.waiting += 1
@@ -72,7 +76,10 @@ final class InFlight {
       flight.waiting -= 1
       if shares { flight.sharing -= 1 }
     }
-    return await flight.turns.wait { $0.take(shares: shares) } ?? .failure(.cancelled)
+    let turns = flight.turns
+    meter.onStop { turns.withLock { _ in } }
+    return await turns.wait { meter.isStopped ? .failure(.cancelled) : $0.take(shares: shares) }
+      ?? .failure(.cancelled)
   }
 
   /// The working task was cancelled, so the first waiting request continues the download.

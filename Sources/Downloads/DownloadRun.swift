@@ -11,7 +11,6 @@ package final class DownloadRun: Sendable {
   private struct Running {
     let queue: RequestQueue
     let downloaders: [Downloader]
-    let news: Downloader.News
     /// Receives the share of one more lane.
     let addLane: AsyncStream<Int>.Continuation
   }
@@ -39,12 +38,8 @@ package final class DownloadRun: Sendable {
   }
 
   /// Downloads everything that the source gives: a share of the lanes on each loop.
-  /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.
-  package func run(
-    _ source: some RequestSource, scopes: DownloadScopes? = nil, news: Downloader.News
-  ) async -> RunWidth {
+  package func run(_ source: some RequestSource, news: Downloader.News) async -> RunWidth {
     let queue = queue(over: source)
-    scopes?.attach(queue) { news.onEnd($0, .failure(.cancelled)) }
     feed.hosts(from: { [plan] in (queue.waits, plan.sharesConnections ? 0 : queue.further) })
     // The queue holds the feed's counter, so the feed must not keep holding the queue.
     defer { feed.hosts(from: nil) }
@@ -53,17 +48,19 @@ package final class DownloadRun: Sendable {
       let downloaders = loops.map { downloader(on: $0, news) }
       let (added, addLane) = AsyncStream<Int>.makeStream()
       let isPaused = state.withLock { state in
-        state.running = Running(queue: queue, downloaders: downloaders, news: news, addLane: addLane)
+        state.running = Running(queue: queue, downloaders: downloaders, addLane: addLane)
         return state.isPaused
       }
       if isPaused { queue.pause(true) }
       await runLanes(and: added) { [loops] index, width in
-        Lane(
-          downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width,
-          scopes: scopes)
+        Lane(downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width)
       }
     }
-    for (request, kept) in queue.unfinished { end(request, .cancelled, news, kept: kept) }
+    for (request, kept) in queue.unfinished {
+      let result = DownloadResult.failure(.cancelled.at(request.address))
+      feed.end(request, result, kept: kept)
+      news.onEnd(request, result)
+    }
     var width = queue.width
     if plan.sharesConnections { width.connections = width.peak }
     return width
@@ -75,13 +72,6 @@ package final class DownloadRun: Sendable {
     while (try? await Task.sleep(for: DownloadCache.longestWait)) != nil {
       for loop in loops { await loop.cache.flush() }
     }
-  }
-
-  /// Ends a file that waited in the queue.
-  private func end(_ request: DownloadRequest, _ error: DownloadError, _ news: Downloader.News, kept: Int64) {
-    let result = DownloadResult.failure(error.at(request.address))
-    feed.end(request, result, kept: kept)
-    news.onEnd(request, result)
   }
 
   /// Runs the strategy's lanes. Lanes that are added before the strategy ends run beside it, as plain loops.
@@ -157,14 +147,11 @@ package final class DownloadRun: Sendable {
   /// A higher number of files at a time is useless.
   private static let mostLanes = 512
 
-  /// Gives up one file for this run, and keeps its downloaded part.
-  package func skip(_ id: Int, _ meter: TransferMeter) async {
+  /// Ends files with an error for this run, and keeps their downloaded parts. Files in flight are found in the feed, so
+  /// that must have a reader of more than totals.
+  package func giveUp(_ ids: Set<Int>, as error: DownloadError) async {
     guard let running = state.withLock({ $0.running }) else { return }
-    for request in running.queue.withdraw([id]) { return end(request, .skipped, running.news, kept: meter.kept) }
-    for downloader in running.downloaders where await downloader.giveUp(id, meter) {
-      for other in running.downloaders where other !== downloader { await other.forget(givenUp: id) }
-      return
-    }
+    for downloader in running.downloaders { await downloader.giveUp(ids, as: error, in: running.queue) }
   }
 }
 

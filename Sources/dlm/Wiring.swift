@@ -85,15 +85,16 @@ struct Wiring {
           .cache, cause: .detail("lists at URLs are not in the cache"), activity: "answering offline") : nil)
   }
 
-  /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.
+  /// - Parameter isWanted: `Downloader.News.isWanted`.
   /// - Returns: how many files went at a time, and why.
   func run(
-    _ source: some RequestSource, scopes: DownloadScopes? = nil,
+    _ source: some RequestSource, isWanted: (@Sendable (DownloadRequest) -> Bool)? = nil,
     onEnd: @escaping @Sendable (DownloadRequest, DownloadResult) -> Void
   ) async -> RunWidth {
     let news = Downloader.News(
-      onSplit: { [log] in log?.split($0, $1, $2) }, onRetry: { [log] in log?.again($0, $1, $2) }, onEnd: onEnd)
-    return await downloads.run(source, scopes: scopes, news: news)
+      onSplit: { [log] in log?.split($0, $1, $2) }, onRetry: { [log] in log?.again($0, $1, $2) }, onEnd: onEnd,
+      isWanted: isWanted)
+    return await downloads.run(source, news: news)
   }
 
   /// `DownloadRun.add`, with lanes for the additions.

@@ -155,8 +155,8 @@ struct ProgressFeedTests {
     let sample = files.take()
     #expect(sample.active.map(\.id) == [3])
     #expect(sample.events.isEmpty)
-    let refused = DownloadError(.status, isTransient: true)
-    feed.requeue(try request(3), NextAttempt(attempt: 2, retry: 1, of: 5, delay: .zero), error: refused)
+    #expect(feed.meters(of: [0, 3]).count == 1)
+    feed.requeue(try request(3))
     #expect(files.take().active.isEmpty)
   }
 

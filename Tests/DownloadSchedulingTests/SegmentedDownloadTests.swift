@@ -202,7 +202,7 @@ struct SegmentedDownloadTests {
       let first = RunningTransfer { _ in }
       first.answered((nil, .milliseconds(20)))
       let segmented = SegmentedDownload(
-        download: file, transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
+        download: file, meter: TransferMeter(), transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
         share: shares[0], host: "a", ceiling: 2, onChange: { _, _ in })
       let run = Task { try? await segmented.run(first) }
       while further.count < 2 {
@@ -223,6 +223,38 @@ struct SegmentedDownloadTests {
     #expect(queue.width.connections == 2)
   }
 
+  /// Its transfers have failed and pause, and the clock stands still: nothing but the stop can end it.
+  @Test func aFileThatIsGivenUpInAPauseEndsAtOnce() async throws {
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    let clock = ManualClock()
+    let queue = RequestQueue(
+      RequestList([request]), ceiling: 8, retry: RetryPolicy(), clock: clock, random: { 0.5 })
+    try await queue.run { shares in
+      _ = await shares[0].next()
+      let file = LargeFile(request.address, size: 256 << 20)
+      let further = Further([.failure(Self.reset)], limited: 0)
+      let first = RunningTransfer { _ in }
+      first.answered((nil, .milliseconds(20)))
+      let meter = TransferMeter()
+      let segmented = SegmentedDownload(
+        download: file, meter: meter, transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
+        share: shares[0], host: "a", ceiling: 2, onChange: { _, _ in })
+      let run = Task { () async -> DownloadError? in
+        do throws(DownloadError) { _ = try await segmented.run(first) } catch { return error }
+        return nil
+      }
+      while further.count < 1 {
+        clock.advance(by: .milliseconds(5))
+        file.receive(100_000)
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      first.end(.failure(Self.reset))
+      meter.stop(as: .skipped)
+      #expect(await run.value?.code == .cancelled)
+      shares[0].ended(request, wasAsked: true)
+    }
+  }
+
   private func check(
     _ row: Row, _ request: DownloadRequest, _ share: RequestQueueShare, _ clock: ManualClock
   ) async throws {
@@ -234,7 +266,7 @@ struct SegmentedDownloadTests {
     // As from afar, so that it is divided after twenty milliseconds.
     first.answered((nil, .milliseconds(20)))
     let segmented = SegmentedDownload(
-      download: file, transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
+      download: file, meter: TransferMeter(), transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
       share: share, host: "a", ceiling: 2, onChange: { _, _ in })
     let run = Task { () async -> Result<TransferReceipt, DownloadError> in
       do throws(DownloadError) { return .success(try await segmented.run(first)) } catch { return .failure(error) }

@@ -34,8 +34,11 @@ struct DownloadRunTests {
     }
 
     /// Downloads, and closes the loops.
-    func download(_ requests: [DownloadRequest]) async -> RunWidth {
-      let news = Downloader.News(onEnd: { request, result in self.ends.withLock { $0[request.id] = result } })
+    func download(
+      _ requests: [DownloadRequest], isWanted: (@Sendable (DownloadRequest) -> Bool)? = nil
+    ) async -> RunWidth {
+      let news = Downloader.News(
+        onEnd: { request, result in self.ends.withLock { $0[request.id] = result } }, isWanted: isWanted)
       let width = await run.run(RequestList(requests), news: news)
       _ = await loops.close()
       return width
@@ -43,6 +46,15 @@ struct DownloadRunTests {
 
     subscript(id: Int) -> Downloader.Result? { ends.withLock { $0[id] } }
     var count: Int { ends.withLock { $0.count } }
+
+    func code(_ id: Int) -> DownloadError.Code? {
+      if case .failure(let error) = self[id] { error.code } else { nil }
+    }
+
+    /// Waits until as many files have ended.
+    func wait(forEnded count: Int) async throws {
+      while self.count < count { try await Task.sleep(for: .milliseconds(2)) }
+    }
   }
 
   /// As many loops are used as there are, and as there are widths.
@@ -109,10 +121,63 @@ struct DownloadRunTests {
       meter = reader.take().active.first { $0.id == 0 }?.meter
       await Task.yield()
     }
-    await bench.run.skip(0, try #require(meter))
+    #expect(meter != nil)
+    await bench.run.giveUp([0], as: .skipped)
     _ = await width
     guard case .failure(let error) = bench[0] else { return #expect(Bool(false)) }
     #expect(error.code == .skipped)
     for id in 1...3 { #expect(try bench[id]?.get().kind == .fetched) }
+  }
+
+  /// Equal requests share one transfer: whichever is given up, it goes on with the others, also twice.
+  @Test(arguments: [3, 4 << 20])
+  func equalRequestsGoOn(size: Int) async throws {
+    let bench = try await Bench(widths: [4])
+    let gate = try Gate()
+    let body = SplitMix64.bytes(count: size, seed: 3)
+    bench.place.origin.route("/f", .file(body, FileOptions(ending: .stall(after: 1, until: gate))))
+    var requests = try bench.requests(Array(repeating: bench.place.origin.url("/f"), count: 4))
+    for id in 1..<4 { requests[id].isRepeat = true }
+    let reader = bench.feed.reader(of: .files)
+    let sent = requests
+    async let width = bench.download(sent)
+    try await bench.place.origin.wait(path: "/f", bodyBytesSent: 1)
+    while reader.take().active.count < 4 { try await Task.sleep(for: .milliseconds(2)) }
+    // The first has the transfer, the others wait for it: one of those, and then those that have it.
+    for (count, id) in [3, 0, 1].enumerated() {
+      await bench.run.giveUp([id], as: id == 0 ? .cancelled : .skipped)
+      try await bench.wait(forEnded: count + 1)
+      #expect(bench.code(id) == (id == 0 ? .cancelled : .skipped))
+    }
+    gate.open()
+    _ = await width
+    #expect(try bench[2]?.get().kind == .fetched)
+    #expect(bench.place.origin.log.count == 1)
+  }
+
+  /// The pause before the second attempt is a minute.
+  @Test func aFileThatWaitsForItsRetryEndsAtOnce() async throws {
+    let bench = try await Bench(widths: [2])
+    bench.place.origin.route("/f", .status(500, headers: ["Retry-After: 60"]))
+    let requests = try bench.requests([bench.place.origin.url("/f")])
+    let reader = bench.feed.reader(of: .events)
+    async let width = bench.download(requests)
+    var waits = false
+    while !waits {
+      waits = reader.take().events.contains { if case .retry = $0 { true } else { false } }
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    await bench.run.giveUp([0], as: .skipped)
+    _ = await width
+    #expect(bench.code(0) == .skipped && bench.place.origin.log.count == 1)
+  }
+
+  /// Its line was removed between the queue and its lane.
+  @Test func aRequestThatIsWantedNoMoreIsNotSent() async throws {
+    let bench = try await Bench(loops: 2, widths: [1, 1])
+    let requests = try bench.requests(bench.place.serve(4))
+    _ = await bench.download(requests) { $0.id != 2 }
+    #expect(bench.count == 4 && bench.code(2) == .cancelled)
+    #expect(bench.place.origin.log.map(\.path).sorted() == ["/f0", "/f1", "/f3"])
   }
 }

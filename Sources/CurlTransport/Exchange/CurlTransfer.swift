@@ -170,7 +170,7 @@ final class CurlTransfer {
     run?.exchange.request.segmentOf != nil
   }
 
-  var meter: TransferMeter? { run?.exchange.request.meter ?? run?.exchange.request.segmentOf }
+  var meter: TransferMeter? { run?.exchange.request.file }
 
   var answerWait: AnswerWait { run?.answerWait ?? AnswerWait() }
 

@@ -50,7 +50,8 @@ actor CurlAgent {
   /// Cancellation is checked here: an earlier `onCancel` found nothing, and does not run again. A later one posts the
   /// id, which the loop reads only after this job has registered it.
   private func begin(_ request: TransferRequest, into sink: any ByteSink, _ completion: Completion) {
-    if isClosed || Task.isCancelled { return completion.end(.failure(.cancelled.at(request.address))) }
+    let isOver = isClosed || Task.isCancelled || request.isStopped
+    if isOver { return completion.end(.failure(.cancelled.at(request.address))) }
     do throws(CurlFailure) {
       let transfer = if let known = idle.popLast() { known } else { try makeTransfer() }
       do {
@@ -126,10 +127,9 @@ actor CurlAgent {
       .map { $0.easy.details }
   }
 
-  func cancel(_ meter: TransferMeter) -> Bool {
-    let own = transfers.filter { $0.meter === meter }
+  func cancel(_ meter: TransferMeter) {
+    let own = transfers.filter { $0.meter === meter && !$0.isKept(after: .starter) }
     for transfer in own { letGo(transfer, with: transfer.result(.cancelled)) }
-    return !own.isEmpty
   }
 
   /// All transfers were paused for this many nanoseconds.

@@ -113,14 +113,8 @@ package final class ProgressFeed: Sendable {
     change { $0.log.append(.retry(request, next, error: error)) }
   }
 
-  /// A file's host refused it for now: it waits in the queue, and starts again later.
-  /// - Parameter next: `nil` for a file that only waits for its turn; that is not an event.
-  package func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
-    change { state in
-      state.active[request.id] = nil
-      if let next, next.delay > .zero { state.log.append(.retry(request, next, error: error)) }
-    }
-  }
+  /// A file goes back to the queue: it is no longer in flight, and starts again later. Called before the queue has it.
+  package func requeue(_ request: DownloadRequest) { change { $0.active[request.id] = nil } }
 
   package func restart(_ request: DownloadRequest, _ reason: RestartReason) {
     change { $0.log.append(.restarted(request, reason)) }
@@ -188,13 +182,16 @@ package final class ProgressFeed: Sendable {
 
   // MARK: Watching
 
-  /// From now on lines may be added and removed (`--watch`): the result of each is kept.
+  /// From now on lines may be added and removed (`--watch`): the result of each is kept, and the files in flight, so that
+  /// those of removed lines can be given up.
   /// - Parameter look: returns the state of watching; called for each sample of a reader of events.
   package func watch(_ look: @escaping @Sendable () -> WatchStatus) {
     state.withLock {
       $0.lines = [:]
+      $0.readers += 1
       $0.lookAtWatch = look
     }
+    isRead.store(true, ordering: .relaxed)
   }
 
   package func relist(_ count: Int) {
@@ -239,6 +236,11 @@ package final class ProgressFeed: Sendable {
   // MARK: Reading
 
   package var tally: ProgressTally { state.withLock { $0.tally } }
+
+  /// Meters of those of the files that are in flight, if there is a reader of more than totals.
+  package func meters(of ids: Set<Int>) -> [TransferMeter] {
+    state.withLock { state in ids.compactMap { state.active[$0]?.meter } }
+  }
 
   /// A reader that takes samples at any time, from now on until it is released.
   package func reader(of detail: Detail) -> ProgressReader {

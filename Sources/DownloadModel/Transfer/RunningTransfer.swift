@@ -32,11 +32,13 @@ package final class RunningTransfer: Sendable {
 
   /// Waits for the end, or returns the stored result of a transfer that has ended. Cancelling the task ends the
   /// transfer, unless the sink keeps it (`ByteSink.keep`): then another task may await it.
-  package func receipt() async throws(DownloadError) -> TransferReceipt {
+  /// - Parameter meter: of the file for which it is awaited; giving that up is as cancelling the task.
+  package func receipt(for meter: TransferMeter? = nil) async throws(DownloadError) -> TransferReceipt {
     let waiter = state.withLock { state in
       state.lastWaiter += 1
       return Waiter(number: state.lastWaiter)
     }
+    meter?.onStop { [cancelTransfer] in cancelTransfer(waiter) }
     let result = await state.wait { state -> End? in
       if let detached = state.detached, waiter.number <= detached.waiter.number {
         return .failure(detached.error)

@@ -22,12 +22,15 @@ package final class TransferMeter: Sendable {
   private let keptBytes = Atomic<Int64>(0)
   private let currentPhase = Atomic(Phase.idle.rawValue)
   private let expectsDigest = Atomic(false)
+  private let hasStopped = Atomic(false)
   private let split = Lock(Split())
   private struct Split {
     var parts: @Sendable () -> [Range<Int64>]? = { nil }
     var earlier: (received: Int64, resumed: Int64)?
     var tried: [DownloadError] = []
     var named: NamedMirrors?
+    var reason: DownloadError?
+    var onStop: (@Sendable () -> Void)?
   }
   private let networkBytes: TransferCounter
 
@@ -56,6 +59,31 @@ package final class TransferMeter: Sendable {
 
   /// The file is saved unfinished, with this many bytes.
   package func keep(_ bytes: Int64) { keptBytes.store(bytes, ordering: .relaxed) }
+
+  /// Whether the file was given up: no transfer of it starts any more.
+  package var isStopped: Bool { hasStopped.load(ordering: .relaxed) }
+
+  /// How a file that was given up is to end; `nil` for any other.
+  package var stopReason: DownloadError? { isStopped ? split.withLock { $0.reason } : nil }
+
+  /// Gives the file up; the first reason counts.
+  package func stop(as reason: DownloadError) {
+    let onStop = split.withLock { state in
+      state.reason = state.reason ?? reason
+      hasStopped.store(true, ordering: .relaxed)
+      return state.onStop.take()
+    }
+    onStop?()
+  }
+
+  /// Sets how the file's present wait ends if the file is given up: called at once if it already was.
+  package func onStop(_ body: @escaping @Sendable () -> Void) {
+    let isStopped = split.withLock { state in
+      state.onStop = body
+      return state.reason != nil
+    }
+    if isStopped { body() }
+  }
 
   /// An attempt starts at this offset. For a retry that is less than had arrived, so no byte counts twice.
   package func begin(at offset: Int64, total: Int64?) {

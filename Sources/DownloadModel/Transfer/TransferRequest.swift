@@ -18,6 +18,10 @@ package struct TransferRequest: Sendable {
   package var onAnswer: (@Sendable (RequestAllowance?) -> Void)?
   /// For a further segment: the meter of its file.
   package var segmentOf: TransferMeter?
+  /// The meter of its file.
+  package var file: TransferMeter? { meter ?? segmentOf }
+  /// Whether its file was given up.
+  package var isStopped: Bool { file?.isStopped == true }
   /// Whether a redirect may lead from https to http, because a digest given by the user proves the bytes
   /// (HTTP rule 57).
   package var mayLeaveTLS = false

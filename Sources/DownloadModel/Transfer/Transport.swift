@@ -9,8 +9,9 @@ package protocol Transport: Sendable {
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage
 
-  /// Ends the transfers that fill a file, without asking the sink to keep them; false if there were none.
-  func cancel(_ meter: TransferMeter) async -> Bool
+  /// Ends the transfers of a file that was given up (`TransferMeter.stop`), unless the sink keeps them. None of it may
+  /// start afterwards.
+  func cancel(_ meter: TransferMeter) async
 
   /// Whether the user's rate limit for all transfers slows them: more transfers gain nothing.
   var isAtLimit: Bool { get }
@@ -18,7 +19,7 @@ package protocol Transport: Sendable {
 
 extension Transport {
   package var isAtLimit: Bool { false }
-  package func cancel(_ meter: TransferMeter) async -> Bool { false }
+  package func cancel(_ meter: TransferMeter) async {}
 
   /// Runs one transfer to its end; throws what `run` throws.
   package nonisolated(nonsending) func fetch(

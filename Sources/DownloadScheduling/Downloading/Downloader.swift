@@ -17,8 +17,6 @@ package actor Downloader {
   private let random: @Sendable () -> Double
   private let segments: Int
   private let news: News
-  /// Files that were given up and have not ended yet, with the error they end with; usually empty.
-  private var givenUp: [Int: DownloadError] = [:]
 
   package typealias Result = DownloadResult
 
@@ -30,15 +28,19 @@ package actor Downloader {
     package var onRetry: @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void
     /// A file ended for good, with or without success.
     package var onEnd: @Sendable (DownloadRequest, Result) -> Void
+    /// Asked before a file begins: false if its line was removed since the queue gave it; nil for a fixed list.
+    package var isWanted: (@Sendable (DownloadRequest) -> Bool)?
 
     package init(
       onSplit: @escaping @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void = { _, _, _ in },
       onRetry: @escaping @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void = { _, _, _ in },
-      onEnd: @escaping @Sendable (DownloadRequest, Result) -> Void = { _, _ in }
+      onEnd: @escaping @Sendable (DownloadRequest, Result) -> Void = { _, _ in },
+      isWanted: (@Sendable (DownloadRequest) -> Bool)? = nil
     ) {
       self.onSplit = onSplit
       self.onRetry = onRetry
       self.onEnd = onEnd
+      self.isWanted = isWanted
     }
   }
 
@@ -59,15 +61,18 @@ package actor Downloader {
     self.segments = segments
   }
 
-  /// Gives up one file for this run: it ends with `error` and keeps the downloaded part. Equal requests continue.
-  /// - Returns: whether the file has a transfer here; if not, it ends as soon as this downloader starts it.
-  package func giveUp(_ id: Int, _ meter: TransferMeter, as error: DownloadError = .skipped) async -> Bool {
-    givenUp[id] = error
-    return await transport.cancel(meter)
+  /// Ends files with an error: those in the queue at once, those in flight soon. Their downloaded parts stay, and equal
+  /// requests continue. On this actor, no file of its own is between an attempt and the queue.
+  package func giveUp(_ ids: Set<Int>, as error: DownloadError, in queue: RequestQueue) async {
+    let meters = feed.meters(of: ids)
+    for request in queue.withdraw(ids) { tellGivenUp(request, error) }
+    for meter in meters { await giveUp(meter, as: error) }
   }
 
-  /// Another downloader has the file, so the note made by `giveUp` is dropped.
-  package func forget(givenUp id: Int) { givenUp[id] = nil }
+  private func giveUp(_ meter: TransferMeter, as error: DownloadError) async {
+    meter.stop(as: error)
+    await transport.cancel(meter)
+  }
 
   // A task keeps memory for its deepest call while it is suspended, and thousands are suspended. So the code before and
   // after the suspension points is in functions of its own.
@@ -76,10 +81,8 @@ package actor Downloader {
   @inline(never)  // a lane's call must stay a tail call
   package func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
     let advice = share.advice(on: request)
-    if !givenUp.isEmpty, let error = givenUp.removeValue(forKey: request.id) {
-      return end(request, .failure(error.at(request.address)), share, wasAsked: false)
-    }
     let meter = feed.start(request, with: advice.file?.meter)
+    if let isWanted = news.isWanted, !isWanted(request) { meter.stop(as: .cancelled) }
     advice.file?.meter.keep(0)
     var resting: RestingFile?
     var wasAsked = true
@@ -132,11 +135,11 @@ package actor Downloader {
   ) async throws(DownloadError) {
     var attempts = advice.file?.attempts ?? Attempts()
     let stopwatch = advice.file?.stopwatch ?? startStopwatch()
-    let alarm = stopwatch.flatMap { startAlarm($0, request.id, meter) }
+    let alarm = stopwatch.flatMap { startAlarm($0, meter) }
     defer { alarm?.cancel() }
     while true {
       do {
-        while let receipt = try await transfer(download, for: request, share, advice.waited) {
+        while let receipt = try await transfer(download, for: request, meter, share, advice.waited) {
           if try download.finish(receipt) { return }
         }
         return
@@ -155,18 +158,14 @@ package actor Downloader {
 
   /// Gives the file up once its time limit has passed.
   @inline(never)
-  private func startAlarm(_ stopwatch: Stopwatch, _ id: Int, _ meter: TransferMeter) -> Task<Void, any Error>? {
+  private func startAlarm(_ stopwatch: Stopwatch, _ meter: TransferMeter) -> Task<Void, any Error>? {
     guard let limit = retry.fileTime else { return nil }
     let error = DownloadError(.tookTooLong, cause: .detail("incomplete after \(limit / .seconds(1)) s"))
     // Unstructured: a task group for each file would also cost files without a limit. It is cancelled when the
     // transfers end.
     return Task {
       try await stopwatch.sleepUntil(limit)
-      // Repeated, because segments that pause between two attempts have no transfer that could be cancelled.
-      while !Task.isCancelled {
-        _ = await giveUp(id, meter, as: error)
-        try await clock.sleep(for: .seconds(1))
-      }
+      await giveUp(meter, as: error)
     }
   }
 
@@ -187,23 +186,25 @@ package actor Downloader {
       if error.isOfSource, !mayContinue, request.atNextSource(meter.named) != nil { throw error }
       feed.retry(request, next, error: error.at(request.address))
       news.onRetry(request, next, error)
-      if Task.isCancelled || givenUp[request.id] != nil { throw .cancelled }
+      if Task.isCancelled || meter.isStopped { throw .cancelled }
       return next.delay > .zero ? RestingFile(request, meter, attempts, stopwatch, delay: next.delay) : nil
     }
   }
 
   /// - Returns: `nil` if no bytes are missing.
   private func transfer(
-    _ download: any DownloadTarget, for request: DownloadRequest, _ share: RequestQueueShare, _ waited: Duration?
+    _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter, _ share: RequestQueueShare,
+    _ waited: Duration?
   ) async throws(DownloadError) -> TransferReceipt? {
-    if !givenUp.isEmpty, givenUp[request.id] != nil { throw .cancelled }
-    if let running = download.takeRunning() { return try await rest(of: running, download, for: request, share) }
+    if let running = download.takeRunning() {
+      return try await rest(of: running, download, for: request, meter, share)
+    }
     guard var next = try download.nextTransfer() else { return nil }
     next.waited = waited
     next.onAnswer = { [host = request.source.hostAndPort] in share.answered($0, at: host) }
     switch try await transport.run(next, into: download) {
     case .ended(let receipt): return receipt
-    case .underWay(let running): return try await rest(of: running, download, for: request, share)
+    case .underWay(let running): return try await rest(of: running, download, for: request, meter, share)
     }
   }
 
@@ -211,11 +212,11 @@ package actor Downloader {
   @inline(never)
   private func rest(
     of running: RunningTransfer, _ download: any DownloadTarget, for request: DownloadRequest,
-    _ share: RequestQueueShare
+    _ meter: TransferMeter, _ share: RequestQueueShare
   ) async throws(DownloadError) -> TransferReceipt {
-    if segments == 1 { return try await running.receipt() }
+    if segments == 1 { return try await running.receipt(for: meter) }
     return try await SegmentedDownload(
-      download: download, transport: transport, retry: retry, clock: clock, random: random,
+      download: download, meter: meter, transport: transport, retry: retry, clock: clock, random: random,
       share: share, host: request.source.hostAndPort, ceiling: segments
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }
@@ -228,9 +229,7 @@ package actor Downloader {
     _ meter: TransferMeter, wasAsked: Bool
   ) {
     var result = result
-    if !givenUp.isEmpty, let reason = givenUp.removeValue(forKey: request.id), case .failure = result,
-      !Task.isCancelled
-    {
+    if case .failure = result, let reason = meter.stopReason, !Task.isCancelled {
       result = .failure(reason.at(request.address))
     } else if case .failure(let error) = result {
       if HostLimiter.isRefusal(error) || error.code == .resources {
@@ -249,22 +248,20 @@ package actor Downloader {
   private func requeue(
     _ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, _ meter: TransferMeter
   ) {
+    feed.requeue(request)
     // The file was coalesced with an equal request, which has reported the refusal; this one was never sent.
-    if error.isCoalesced {
-      share.requeueUnasked(request)
-      return feed.requeue(request, nil, error: error)
-    }
+    if error.isCoalesced { return share.requeueUnasked(request) }
     // The bytes it received in this run stay counted.
     let next = error.overtaken == nil ? next(of: request, after: error, meter) : RestingFile(request, meter)
     guard let again = share.requeue(request, after: error, next: next) else {
       return tellEnd(request, .failure(error), meter, next)
     }
-    feed.requeue(request, again, error: error)
+    if again.delay > .zero { feed.retry(request, again, error: error) }
     news.onRetry(request, again, error)
   }
 
   private func end(
-    _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, _ meter: TransferMeter? = nil,
+    _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, _ meter: TransferMeter,
     wasAsked: Bool
   ) {
     var broke = false
@@ -281,24 +278,32 @@ package actor Downloader {
   }
 
   /// - Returns: the file with its next source, if the error is the source's and another source is left; else `nil`.
-  private func next(of request: DownloadRequest, after error: DownloadError, _ meter: TransferMeter?) -> RestingFile? {
-    guard let meter, error.isOfSource else { return nil }
+  private func next(of request: DownloadRequest, after error: DownloadError, _ meter: TransferMeter) -> RestingFile? {
+    guard error.isOfSource else { return nil }
     let next = request.atNextSource(meter.named)
     if next != nil || request.isAtMirror { meter.note(error.of(request.source), of: Int(request.mirror)) }
     return Task.isCancelled ? nil : next.map { RestingFile($0, meter) }
   }
 
-  private func tellEnd(_ request: DownloadRequest, _ result: Result, _ meter: TransferMeter?, _ next: RestingFile?) {
+  /// A removed line that nothing is done for is told by its watcher alone.
+  private func tellGivenUp(_ request: DownloadRequest, _ error: DownloadError) {
+    let result = Result.failure(error.at(request.address))
+    if error.code != .cancelled { feed.end(request, result, kept: feed.meters(of: [request.id]).first?.kept ?? 0) }
+    news.onEnd(request, result)
+  }
+
+  private func tellEnd(_ request: DownloadRequest, _ result: Result, _ meter: TransferMeter, _ next: RestingFile?) {
     var result = result
-    if case .failure(let error) = result, let tried = meter?.tried {
+    if case .failure(let error) = result {
       if let source = next?.request.source {
         let attempt = NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero, at: source)
         feed.retry(request, attempt, error: error)
         return news.onRetry(request, attempt, error)
       }
+      let tried = meter.tried
       if tried.count > 1, error.isOfSource { result = .failure(error.after(tried).of(request.address)) }
     }
-    feed.end(request, result, kept: meter?.kept ?? 0)
+    feed.end(request, result, kept: meter.kept)
     news.onEnd(request, result)
   }
 }

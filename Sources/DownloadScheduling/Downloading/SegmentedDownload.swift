@@ -10,6 +10,7 @@ import DownloadModel
 /// stealing), mostly bytes that no other transfer has requested. All are child tasks of the file's own task.
 struct SegmentedDownload {
   let download: any DownloadTarget
+  let meter: TransferMeter
   let transport: any Transport
   let retry: RetryPolicy
   let clock: any Clock<Duration>
@@ -26,6 +27,8 @@ struct SegmentedDownload {
     /// A pause after a failure is over.
     case again
     case tick
+    /// The file was given up, or all else has ended.
+    case stopped
   }
 
   private struct State {
@@ -50,11 +53,17 @@ struct SegmentedDownload {
     var state = State(
       planner: SegmentPlanner(ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }),
       running: [OpenSegment.first: (begin, .zero)])
+    let (stops, stop) = AsyncStream<Never>.makeStream()
+    meter.onStop { stop.finish() }
     await withTaskGroup(of: Event.self) { group in
       group.addTask {
         do throws(DownloadError) { return .ended(OpenSegment.first, try await first.receipt(), nil) } catch {
           return .ended(OpenSegment.first, nil, error)
         }
+      }
+      group.addTask {
+        for await _ in stops {}
+        return .stopped
       }
       send(.tick, after: state.planner.interval(at: .zero), &group)
       fill(at: .zero, &state, &group)
@@ -93,6 +102,10 @@ struct SegmentedDownload {
   private func take(_ event: Event, _ state: inout State, _ group: inout TaskGroup<Event>) {
     switch event {
     case .tick: break
+    case .stopped:
+      if group.isCancelled { return }
+      state.failure = .cancelled
+      state.isFatal = true
     case .again: state.pausing -= 1
     case .ended(let id, let receipt, let error):
       let begun = state.running.removeValue(forKey: id)?.position ?? 0

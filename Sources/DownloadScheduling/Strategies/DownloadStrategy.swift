@@ -98,14 +98,12 @@ package struct Lane: Sendable {
 
   /// - Parameter executor: the executor of the downloader's loop; `nil` to run where the caller runs.
   package init(
-    _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int,
-    scopes: DownloadScopes? = nil
+    _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int
   ) {
     self.executor = executor
     self.share = share
     self.width = width
-    let download: DownloadStrategy.Download = { await downloader.download($0, from: share) }
-    if let scopes { self.download = { await scopes.run($0, download) } } else { self.download = download }
+    download = { await downloader.download($0, from: share) }
   }
 
   /// Downloads all requests that the share gives.

@@ -101,8 +101,6 @@ struct BarsDisplay {
 
   mutating func answer(_ note: String, at now: Duration) { screen.say(note, at: now) }
 
-  func meter(of id: Int) -> TransferMeter? { rows[id]?.meter }
-
   var described: TransferMeter? {
     guard case .details(let id) = screen.panel else { return nil }
     return rows[id]?.meter

@@ -119,9 +119,6 @@ package actor ProgressRenderer {
   /// Shows the run's reply to a key for a moment.
   package func answer(_ note: String) { bars?.answer(note, at: time.elapsed()) }
 
-  /// The meter of a file in flight.
-  package func meter(of id: Int) -> TransferMeter? { bars?.meter(of: id) }
-
   /// The file in the details panel; `nil` for none.
   package var described: TransferMeter? { bars?.described }
 

@@ -35,8 +35,7 @@ struct ScreenKeys {
     case .pause: control.downloads.pause(true)
     case .goOn: control.downloads.pause(false)
     case .width(let change): await renderer.answer(QuestionMessages.width(control.widen(by: change)))
-    case .skip(let id):
-      if let meter = await renderer.meter(of: id) { await control.downloads.skip(id, meter) }
+    case .skip(let id): await control.downloads.giveUp([id], as: .skipped)
     }
   }
 

@@ -239,9 +239,10 @@ struct DownloadSession {
       return await wiring.run(reader, onEnd: ended)
     }
     let watcher = ListWatcher(
-      order: order, lines: watched, askAnew: { await wiring.loops.askAnew() }, onRead: { memory.read($0) })
+      order: order, lines: watched, askAnew: { await wiring.loops.askAnew() },
+      giveUp: { await wiring.downloads.giveUp($0, as: .cancelled) }, onRead: { memory.read($0) })
     async let _: Void = watcher.run()
-    return await wiring.run(watched, scopes: watched.scopes, onEnd: ended)
+    return await wiring.run(watched, isWanted: watched.isWanted, onEnd: ended)
   }
 
   @Sendable private func ended(_ request: DownloadRequest, _ result: DownloadResult) {

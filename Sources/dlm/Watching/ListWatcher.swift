@@ -9,6 +9,8 @@ struct ListWatcher {
   let order: DownloadOrder
   let lines: WatchedLines
   let askAnew: @Sendable () async -> Void
+  /// Ends what is under way of removed lines.
+  let giveUp: @Sendable (Set<Int>) async -> Void
   let onRead: @Sendable (ListReader.Reading) -> Void
 
   private static let pace = Duration.seconds(2)
@@ -102,7 +104,9 @@ struct ListWatcher {
     list.version.isRead()
     // If it changed during the read, it is read again, and no line counts as removed until then.
     let isStill = list.standingNow == list.standing
-    lines.read(requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
+    let removed = lines.read(
+      requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
+    if !removed.isEmpty { await giveUp(removed) }
     onRead(ListReader.Reading(count: lines.count))
   }
 

@@ -53,6 +53,7 @@ struct LivingLines {
   func count(of list: Int) -> Int { lists[list].count }
   func keys(of list: Int) -> [DownloadRequest.Key] { lists[list].compactMap { lines[$0]?.request.key } }
   func has(_ address: Address) -> Bool { lines.values.contains { $0.request.address.isSameResource(as: address) } }
+  func isLeaving(_ id: Int) -> Bool { lines[id]?.isLeaving == true }
   var isIdle: Bool { active == 0 }
   /// Whether no line is waiting, or was cancelled by the end of the run.
   var isSettled: Bool { lines.values.allSatisfy { $0.isLeaving || $0.result != nil && !$0.isCutShort } }

@@ -1,11 +1,9 @@
 import DownloadModel
-import DownloadScheduling
 import FileReceiving
 
 /// The source of a run that watches its lists, which waits for more until it is stopped: the lock around `LivingLines`.
 /// The feed is updated under the lock, so that its counts always match the lines.
 final class WatchedLines: RequestSource {
-  let scopes = DownloadScopes()
   /// The last one is for requests of no list.
   private let names: [String]
   private let feed: ProgressFeed
@@ -54,7 +52,6 @@ final class WatchedLines: RequestSource {
 
   /// The line's work has ended, and does not start again by itself.
   func ended(_ request: DownloadRequest, _ result: DownloadResult) {
-    scopes.forget(request.id)
     state.withLock { state in
       tell(of: state.lines.ended(request.id, result).removed, state)
       tellIfIdle(state)
@@ -63,11 +60,15 @@ final class WatchedLines: RequestSource {
 
   // MARK: For the watcher
 
+  /// Whether the line of a request that the run was given is still in its list.
+  @Sendable func isWanted(_ request: DownloadRequest) -> Bool { !state.withLock { $0.lines.isLeaving(request.id) } }
+
   /// - Parameter mayLose: whether missing lines count as removed.
-  func read(_ requests: [DownloadRequest], _ rejections: [Rejection], of list: Int, mayLose: Bool) {
+  /// - Returns: the numbers of removed requests that the run has; it must end them.
+  func read(_ requests: [DownloadRequest], _ rejections: [Rejection], of list: Int, mayLose: Bool) -> Set<Int> {
     // Outside the lock, for which lanes wait; only the watcher, which calls this, changes lists.
     let change = ListChange(from: state.withLock { $0.lines.keys(of: list) }, to: requests.map(\.key))
-    let cancel = state.withLock { state in
+    return state.withLock { state in
       let mended = mayLose ? reject(rejections, of: list, &state) : 0
       state.unread[list] = nil
       let effects = state.lines.change(list, by: change, to: requests, mayLose: mayLose, numbers: numbers)
@@ -82,7 +83,6 @@ final class WatchedLines: RequestSource {
       }
       return effects.cancel
     }
-    if !cancel.isEmpty { scopes.cancel(cancel) }
   }
 
   /// Adds requests that are in no list.
@@ -92,7 +92,7 @@ final class WatchedLines: RequestSource {
       state.isStopped ? nil : requests.filter { !$0.isRepeat && !state.lines.has($0.address) }
     }
     // Without removals, earlier added requests stay.
-    if let new { read(new, [], of: names.count - 1, mayLose: false) }
+    if let new { _ = read(new, [], of: names.count - 1, mayLose: false) }
     return new
   }
 

@@ -82,6 +82,7 @@ package final class FakeTransport: Transport {
   package func run(_ transfer: TransferRequest, into sink: any ByteSink) async throws(DownloadError)
     -> TransferStage
   {
+    if transfer.isStopped { throw DownloadError.cancelled.at(transfer.address) }
     let (ticket, attempt, rule) = begin(transfer)
     let answer = (rule ?? { _, _ in Self.unscripted(transfer.address) })(transfer, attempt)
     let fake = FakeTransfer(transfer, sink, answer, ticket)

@@ -173,6 +173,27 @@ struct WatchTests {
     #expect(origin.record.requests(to: "/a").count == 1)
   }
 
+  /// What waits for another process is in nobody's queue.
+  @Test func aLineThatWaitsForAnotherProcessIsTakenBack() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    origin.route("/a", .file([1, 2, 3], FileOptions(ending: .stall(after: 1, until: gate))))
+    let place = try Workplace()
+    _ = try place.list([origin.url("/a")])
+    let first = try place.start(["get", origin.url("/a"), "-d", "out"])
+    try await origin.wait(path: "/a", bodyBytesSent: 1)
+    let run = try watch(place)
+    try await run.wait(forOutput: "\"for\":\"another-process\"")
+    try replace([], place)
+    try await run.wait(forOutput: removed(0))
+    try await run.wait(forOutput: waiting)
+    _ = try await end(run, 0)
+    gate.open()
+    #expect(try await first.waitForExit().status == 0)
+    #expect(try place.file("out/a") == [1, 2, 3] && origin.record.requests(to: "/a").count == 1)
+  }
+
   /// The downloaded part is saved, so that little is requested again.
   @Test func anAddressOfTwoListsStaysInTheOther() async throws {
     let origin = try FaultyOrigin()
