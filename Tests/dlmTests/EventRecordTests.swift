@@ -18,6 +18,21 @@ struct EventRecordTests {
     return origin
   }
 
+  /// Two lines of one URL with names of their own: each event has the number of its own line.
+  @Test func twoLinesOfOneURL() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/f", .status(500, headers: ["Retry-After: 0"]), .file([1, 2]))
+    let place = try Workplace()
+    _ = try place.list(["one", "two", "three"].map { "\(origin.url("/f"))\tout=\($0)" })
+    let run = try await place.dlm("get", "urls.txt", "--progress", "json", "-m", "sequential")
+    #expect(run.status == 0, "\(run.errorText)")
+    let lines = try Self.objects(run.outputText)
+    let paths = lines.compactMap { line in (line["path"] as? String).map { "\(line["id"] ?? "") \($0)" } }
+    #expect(paths.sorted() == ["0 one", "1 two", "2 three"])
+    #expect(lines.filter { $0["type"] as? String == "retry" }.map { $0["id"] as? Int } == [0])
+  }
+
   @Test func intoAFile() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
