@@ -205,6 +205,18 @@ struct FailureMessages {
       "run the same command again: the file has changed, or its server supports no ranges"
     case .conflict where error.activity == "replacing": "to replace it: --on-conflict overwrite"
     case .badResponse, .longBody, .range: "check the URL; if it is right, tell the server's owner"
+    case .redirect where error.reason.contains("in a row"): "they form a loop: tell the server's owner"
+    case .redirect where error.reason.contains("from https"):
+      "others can read and change http; if you trust it, download that URL instead"
+    case .redirect: "look for another URL of this file"
+    case .status: statusRemedy(error)
+    default: remedyHere(error)
+    }
+  }
+
+  /// For failures that the user's options and list, or this machine, decide.
+  private static func remedyHere(_ error: DownloadError) -> String? {
+    switch error.code {
     case .tooLarge: "allow more with --max-filesize"
     case .tooSlow: "the downloaded part is saved: run the same command again, or allow less with --min-rate"
     case .tookTooLong: "the downloaded part is saved: run the same command again, or allow more with --max-time"
@@ -221,11 +233,6 @@ struct FailureMessages {
       (error.path.map { "saved as \($0); " } ?? "") + "the file or the checksum in your list is wrong"
     case .unproven: "require less with --require-proof, or give a checksum"
     case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
-    case .redirect where error.reason.contains("in a row"): "they form a loop: tell the server's owner"
-    case .redirect where error.reason.contains("from https"):
-      "others can read and change http; if you trust it, download that URL instead"
-    case .redirect: "look for another URL of this file"
-    case .status: statusRemedy(error)
     default: nil
     }
   }
