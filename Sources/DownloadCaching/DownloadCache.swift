@@ -322,7 +322,10 @@ package actor DownloadCache: DownloadStore {
   }
 
   /// Forgets the files that finished or were found last, so that they are looked up and revalidated again.
-  package func askAnew() { hits.memory = MemoryCache() }
+  package func askAnew() {
+    hits.memory = MemoryCache()
+    index.findOwnRows()
+  }
 
   // MARK: Writing rows and closing
 

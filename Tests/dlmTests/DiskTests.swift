@@ -110,7 +110,7 @@ struct DiskTests {
   }
 
   /// Each run once ended by SIGBUS, without a word, as long as the user's home was full.
-  @Test(.enabled(if: NameSpace.isAllowed), arguments: [0, 4, 8, 12])
+  @Test(.enabled(if: NameSpace.isAllowed), arguments: [0, 8, 20, 24])
   func aHomeWithoutRoom(free: Int) async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -125,7 +125,7 @@ struct DiskTests {
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.names() == ["a", "b"])
     let words = "home/state/dlm cannot be written (No space left on device), so other runs could not see"
-    #expect(run.errorText.contains(words) == (free < 12), "\(run.errorText)")
+    #expect(run.errorText.contains(words) == (free < 24), "\(run.errorText)")
   }
 
   @Test(.enabled(if: NameSpace.isAllowed))

@@ -65,12 +65,9 @@ struct ShortageTests {
     let run = try Self.start(
       place, limit: 40, ["get", "urls.txt", "-d", "out", "-j", "24", "--per-host", "24"])
     let last = (32..<40).map { "/proc/\(run.processID)/fd/\($0)" }
-    var connections: [Int] = []
-    try await Self.poll("as many connections as there may be") {
-      connections.append(origin.record.connectionsOpen)
-      let latest = connections.suffix(20)
-      return latest.count == 20 && latest.allSatisfy { $0 > 4 && $0 == latest.first }
-    }
+    try await Self.poll("several connections") { origin.record.connectionsOpen > 4 }
+    // For the others to find that there is no descriptor for them.
+    try await Task.sleep(for: .seconds(1))
     // What dlm closes at once may be seen; what a held file has open would be seen for ever.
     try await Self.poll("the last descriptors to be the libraries'") {
       let taken = last.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: $0) }

@@ -18,11 +18,14 @@ final class IndexSession {
   private var readerWasOpened = false
   /// Rows of files that this actor finished and that SQLite does not have yet.
   private var batch = RowBatch()
+  /// Whether files that this run finished are requested again, so that an index that was empty is asked, too.
+  private var findsOwnRows: Bool
   private var warnings: [CacheWarning] = []
 
   init(_ resources: CacheResources, _ configuration: CacheConfiguration) {
     self.resources = resources
     self.configuration = configuration
+    findsOwnRows = configuration.servesManyRuns
     fingerprint = RequestFingerprint(configuration, resources.secret, runNumber: resources.runNumber)
   }
 
@@ -71,11 +74,16 @@ final class IndexSession {
     if resources.claims?.hasCompany == true {
       // A transaction that started before this request was claimed may miss the row of the process that had the claim.
       reader?.endTransaction()
-    } else if index.wasEmpty, !configuration.servesManyRuns {
-      // It has only rows of this run.
+    } else if index.wasEmpty, !findsOwnRows {
       return .notAsked
     }
     return reader?.rows(asked.key).map { judge($0, asked) }
+  }
+
+  /// The run's files are requested again, and memory may no longer have them.
+  func findOwnRows() {
+    findsOwnRows = true
+    reader?.endTransaction()
   }
 
   /// The request's own file, intact, if the index alone can decide at once; `nil` also if more must be asked. Saves a

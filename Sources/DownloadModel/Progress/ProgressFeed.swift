@@ -182,8 +182,8 @@ package final class ProgressFeed: Sendable {
 
   // MARK: Watching
 
-  /// From now on lines may be added and removed (`--watch`): the result of each is kept, and the files in flight, so that
-  /// those of removed lines can be given up.
+  /// From now on lines may be added and removed (`--watch`): the result of each is kept, and the files in flight, so
+  /// that those of removed lines can be given up.
   /// - Parameter look: returns the state of watching; called for each sample of a reader of events.
   package func watch(_ look: @escaping @Sendable () -> WatchStatus) {
     state.withLock {

@@ -31,8 +31,7 @@ enum OptionHint {
     -T --timeout --read-timeout: --connect-timeout and --stall-timeout, or --max-time for a whole file
     -y -Y --speed-limit --speed-time --lowest-speed-limit: --min-rate RATE fails a file that is slower for 30 s
     -I --head --spider: --dry-run shows what would be downloaded
-    -r -p --recursive --mirror -A: --accept '*.pdf' URL downloads matching links of a page; \
-    --depth 3 follows its folders
+    -r -p --recursive --mirror -A: --accept '*.pdf' URL downloads matching links; --depth 3 follows its folders
     -p --page-requisites: --accept '*' URL downloads the links and images of a page
     -l --level --no-parent: --depth N follows the folders of a page, with --accept '*.pdf'
     --http-proxy --https-proxy --all-proxy: --proxy URL is for every URL

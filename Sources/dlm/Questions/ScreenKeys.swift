@@ -1,3 +1,4 @@
+import DownloadModel
 import Downloads
 import Glibc
 import TerminalProgress
