@@ -2,7 +2,6 @@ package import DownloadModel
 package import FileReceiving
 package import SystemPackage
 
-@dynamicMemberLookup
 package struct CacheConfiguration: Sendable {
   /// The folder for finished files. It is created for the first file if it is missing.
   package var directory: FilePath
@@ -37,10 +36,5 @@ package struct CacheConfiguration: Sendable {
   package init(directory: FilePath, cacheFolder: FilePath?) {
     self.directory = directory
     self.cacheFolder = cacheFolder
-  }
-
-  package subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules, Value>) -> Value {
-    get { receiving[keyPath: member] }
-    set { receiving[keyPath: member] = newValue }
   }
 }

@@ -22,7 +22,7 @@ final class CacheResources: Sendable {
 
   init(_ configuration: CacheConfiguration) {
     secret = UserSecret(in: configuration.keyFolder ?? configuration.cacheFolder)
-    began = RunStart(seconds: configuration.now(), stamp: WallClock.stamp())
+    began = RunStart(seconds: configuration.receiving.now(), stamp: WallClock.stamp())
     var warnings: [CacheWarning] = []
     claims = configuration.claimsFolder.flatMap { folder in
       ProcessClaims(in: folder) { warnings = [CacheWarning(.unseen, path: folder, detail: CacheWarning.words($0))] }

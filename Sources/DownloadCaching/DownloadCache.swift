@@ -21,8 +21,8 @@ package actor DownloadCache: DownloadStore {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   let inFlight = InFlight()
-  let hits: Hits
-  private let completion: Completion
+  let hits: CacheHits
+  private let completion: CommitStep
   let index: IndexSession
   private var folders: OpenFolders?
 
@@ -42,8 +42,8 @@ package actor DownloadCache: DownloadStore {
     self.resources = resources
     self.executor = executor
     index = IndexSession(resources, configuration)
-    hits = Hits(shared, resources, index)
-    completion = Completion(shared: shared, resources: resources, hits: hits, index: index)
+    hits = CacheHits(shared, resources, index)
+    completion = CommitStep(shared: shared, resources: resources, hits: hits, index: index)
     resources.enter(self)
   }
 
@@ -163,7 +163,7 @@ package actor DownloadCache: DownloadStore {
   }
 
   private func isFetchedIfUnknown(_ request: DownloadRequest) -> Bool {
-    shared.mayAsk && configuration.conflictPolicy != .skip && configuration.checksums == nil
+    shared.mayAsk && configuration.receiving.conflictPolicy != .skip && configuration.receiving.checksums == nil
       && request.checksum == nil
   }
 
@@ -207,7 +207,7 @@ package actor DownloadCache: DownloadStore {
     let version: KnownVersion? = if case .ask(let known) = lookup { known } else { nil }
     let plan = plan(
       asked, known, version: version,
-      owners: configuration.conflictPolicy == .skip ? await index.owners(in: asked.directory) : nil)
+      owners: configuration.receiving.conflictPolicy == .skip ? await index.owners(in: asked.directory) : nil)
     if known.own == nil, plan.hasUserDigests, let outcome = try await hits.fileWithDigest(asked, plan) {
       return .answered(outcome)
     }

@@ -14,6 +14,6 @@ final class SharedConfiguration: Sendable {
       RequestDirectives(cacheControl: configuration.freshness.cacheControl))
     receiving = SharedRules(
       configuration.receiving, mayAsk: !configuration.offline && !directives.onlyIfCached,
-      cacheControl: configuration.refresh ? "no-cache" : configuration.freshness.cacheControl)
+      cacheControl: configuration.receiving.refresh ? "no-cache" : configuration.freshness.cacheControl)
   }
 }

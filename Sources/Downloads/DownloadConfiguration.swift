@@ -96,10 +96,10 @@ public struct DownloadConfiguration: Sendable {
 
   func transport() throws(DownloadError) -> TransportOptions {
     var options = TransportOptions(userAgent: try Self.checked(userAgent, "the user agent"))
-    options.headerLines = try Self.checkedLines(headerLines)
+    options.trust.headerLines = try Self.checkedLines(headerLines)
     options.connectTimeout = connectTimeout
     options.stallTimeout = stallTimeout
-    options.caFile = certificates
+    options.trust.caFile = certificates
     options.usesHTTP2 = usesHTTP2
     options.width = max(1, jobs)
     options.rateLimit = rateLimit.map { RateLimiter(bytesPerSecond: $0) }
@@ -118,18 +118,18 @@ public struct DownloadConfiguration: Sendable {
     if let line = list?.malformedLines.first { throw Self.refusal("line \(line) of the checksums is no checksum") }
     var configuration = CacheConfiguration(
       directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) })
-    configuration.conflictPolicy = ConflictPolicy(rawValue: conflicts.rawValue) ?? .rename
-    configuration.refresh = caching == .refresh
+    configuration.receiving.conflictPolicy = ConflictPolicy(rawValue: conflicts.rawValue) ?? .rename
+    configuration.receiving.refresh = caching == .refresh
     configuration.offline = caching == .offline
     configuration.freshness.revalidates = caching == .revalidate
-    configuration.useContentDisposition = usesContentDisposition
-    configuration.checksums = list
-    configuration.requiredProof = requiredProof
-    configuration.maxSize = maxFileSize
+    configuration.receiving.useContentDisposition = usesContentDisposition
+    configuration.receiving.checksums = list
+    configuration.receiving.requiredProof = requiredProof
+    configuration.receiving.maxSize = maxFileSize
     configuration.syncs = syncs
-    configuration.splits = segments > 1
-    configuration.usesRemoteTime = usesRemoteTime
-    configuration.names = names
+    configuration.receiving.splits = segments > 1
+    configuration.receiving.usesRemoteTime = usesRemoteTime
+    configuration.receiving.names = names
     configuration.servesManyRuns = true
     return configuration
   }

@@ -79,7 +79,7 @@ package final class DownloadPlan: Sendable {
 
   func isOfAddress(_ name: String) -> Bool {
     // A third-party URL gives no hidden name.
-    [Provenance.user, .stranger].contains { FileNaming.areSame(FileNaming.name(of: address, from: $0), name) }
+    [Provenance.user, .thirdParty].contains { FileNaming.areSame(FileNaming.name(of: address, from: $0), name) }
   }
 
   /// Whether a file belongs to another URL, in this run or an earlier one. For an exact name, files of earlier runs do

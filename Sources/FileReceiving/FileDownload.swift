@@ -2,11 +2,11 @@ package import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// One file that is being downloaded, as the scheduler and its transfers see it: a lock around `Reception`. The loop's
-/// thread and the disk worker use it in turn, so they seldom contend for the lock.
+/// One file that is being downloaded, as the scheduler and its transfers see it: a lock around `FileReceiver`. The
+/// loop's thread and the disk worker use it in turn, so they seldom contend for the lock.
 package final class FileDownload: DownloadTarget, FilledSegment {
   package let plan: DownloadPlan
-  private let reception: Lock<Reception>
+  private let receiver: Lock<FileReceiver>
   /// The number of requests that wait for this download. Outside the lock, which a thread that reads gigabytes may
   /// hold.
   private let waitingCount = Atomic<Int>(0)
@@ -16,23 +16,23 @@ package final class FileDownload: DownloadTarget, FilledSegment {
     _ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil, resumes: Bool = true
   ) {
     self.plan = plan
-    reception = Lock(Reception(plan, meter, claim, resumes: resumes))
+    receiver = Lock(FileReceiver(plan, meter, claim, resumes: resumes))
     plan.rules.reader?.begin(self)
   }
 
   /// Runs `body` under the lock, and adds the URL to its errors.
   func access<Value: Sendable>(
-    _ body: (inout Reception) throws(DownloadError) -> Value
+    _ body: (inout FileReceiver) throws(DownloadError) -> Value
   ) throws(DownloadError) -> Value {
     do {
-      return try reception.withLock { reception throws(DownloadError) in try body(&reception) }
+      return try receiver.withLock { receiver throws(DownloadError) in try body(&receiver) }
     } catch { throw error.at(plan.address) }
   }
 
-  func look<Value: Sendable>(_ body: (inout Reception) -> Value) -> Value { reception.withLock { body(&$0) } }
+  func look<Value: Sendable>(_ body: (inout FileReceiver) -> Value) -> Value { receiver.withLock { body(&$0) } }
 
   func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
-    try reception.withLock { reception throws(Errno) in try reception.sameBytes(as: other) }
+    try receiver.withLock { receiver throws(Errno) in try receiver.sameBytes(as: other) }
   }
 
   // MARK: For a scheduler that fills several segments in parallel
@@ -45,20 +45,20 @@ package final class FileDownload: DownloadTarget, FilledSegment {
   package func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
     id: Int, target: any SegmentTarget
   )? {
-    let taken = try access { reception throws(DownloadError) in try reception.takeSegment(of: id, from: offset) }
+    let taken = try access { receiver throws(DownloadError) in try receiver.takeSegment(of: id, from: offset) }
     if taken != nil { look { $0.meter }.split { [weak self] in self?.parts } }
     return taken.map { ($0, FurtherSegment(download: self, id: $0)) }
   }
 
   /// `nil` while another thread holds the lock: drawing a frame does not wait for the disk.
-  private var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
+  private var parts: [Range<Int64>]? { receiver.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
 
   package func ask(for size: RequestSize) { look { $0.ask(for: size) } }
 
   package func refuseSegments() { look { $0.refuseSegments() } }
 
   package func release(_ segment: Int) throws(DownloadError) {
-    try access { reception throws(DownloadError) in try reception.release(segment) }
+    try access { receiver throws(DownloadError) in try receiver.release(segment) }
   }
 
   // MARK: For the cache
@@ -89,23 +89,23 @@ package final class FileDownload: DownloadTarget, FilledSegment {
   ///   file.
   package func checkDeclaredSize() throws(DownloadError) {
     if plan.request.declaredSize == nil { return }
-    try access { reception throws(DownloadError) in try reception.checkWhole() }
+    try access { receiver throws(DownloadError) in try receiver.checkWhole() }
   }
 
   package func stamp() throws(DownloadError) {
-    try access { reception throws(DownloadError) in try reception.stamp() }
+    try access { receiver throws(DownloadError) in try receiver.stamp() }
   }
 
   package func startAgain(without doubt: FileDownloadState.Doubts) throws(DownloadError) {
-    try access { reception throws(DownloadError) in try reception.startAgain(without: doubt) }
+    try access { receiver throws(DownloadError) in try receiver.startAgain(without: doubt) }
   }
 
   package func copy(_ source: CacheRow) throws(DownloadError) -> Bool {
-    try access { reception throws(DownloadError) in try reception.copy(source) }
+    try access { receiver throws(DownloadError) in try receiver.copy(source) }
   }
 
   package func abandon() throws(DownloadError) {
-    try access { reception throws(DownloadError) in try reception.abandon() }
+    try access { receiver throws(DownloadError) in try receiver.abandon() }
   }
 
   // MARK: Hand-over to a waiting request
@@ -120,7 +120,7 @@ package final class FileDownload: DownloadTarget, FilledSegment {
   package func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
 }
 
-extension Reception {
+extension FileReceiver {
   func bytes(behind count: Int64) throws(DownloadError) -> [UInt8] {
     switch phase {
     // The version of the held bytes is unknown until they are compared.

@@ -15,8 +15,8 @@ package final class FileReader: Sendable {
   /// The next bytes; empty if none have arrived. After the first bytes, the file cannot start over.
   package func next() throws(DownloadError) -> [UInt8] {
     guard let download = state.withLock({ $0.download }) else { return [] }
-    return try download.access { reception throws(DownloadError) in
-      let bytes = try reception.bytes(behind: taken)
+    return try download.access { receiver throws(DownloadError) in
+      let bytes = try receiver.bytes(behind: taken)
       return state.withLock { state in
         // Another download may have started to overwrite them.
         if state.download !== download { return [] }

@@ -8,22 +8,22 @@ protocol FilledSegment: SegmentTarget {
 
 extension FilledSegment {
   package func nextTransfer() throws(DownloadError) -> TransferRequest? {
-    try download.access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
+    try download.access { receiver throws(DownloadError) in try receiver.nextTransfer(for: id) }
   }
 
   package func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    try download.access { reception throws(DownloadError) in try reception.accept(head, for: id) }
+    try download.access { receiver throws(DownloadError) in try receiver.accept(head, for: id) }
   }
 
   package func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
-    try download.access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
+    try download.access { receiver throws(DownloadError) in try receiver.write(bytes, to: id) }
   }
 
   package func save() throws(DownloadError) {
-    try download.access { reception throws(DownloadError) in try reception.save() }
+    try download.access { receiver throws(DownloadError) in try receiver.save() }
   }
 
   package func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
-    try download.access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
+    try download.access { receiver throws(DownloadError) in try receiver.finish(receipt, of: id) }
   }
 }

@@ -33,9 +33,9 @@ struct Wiring {
     var options = settings.connection.transport
     options.width = settings.jobs
     var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
-    configuration.splits = concurrency.segments > 1
+    configuration.receiving.splits = concurrency.segments > 1
     configuration.keyFolder = keyFolder
-    configuration.names = names
+    configuration.receiving.names = names
     configuration.claimsFolder = claimsFolder
     configuration.receiving.onRestart = {
       feed.restart($0, $1)
@@ -79,7 +79,8 @@ struct Wiring {
       transport: options, folder: TemporaryFolder.path(settings.environment),
       delay: { error, failures, elapsed in
         settings.retry.delay(after: error, failures: failures, elapsed: elapsed, random: .random(in: 0..<1))
-      }, failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,
+      }, failure: { $0.failure(now: WallClock.seconds()) },
+      maxSize: settings.output.cache.receiving.maxSize ?? 256 << 20,
       refusal: settings.output.cache.offline
         ? DownloadError(
           .cache, cause: .detail("lists at URLs are not in the cache"), activity: "answering offline") : nil)

@@ -16,7 +16,7 @@ struct RedirectTests {
   @Test func headerLinesDoNotCrossToAnotherOrigin() async throws {
     let other = try FaultyOrigin()
     defer { other.stop() }
-    try await withTransport({ $0.headerLines = secrets }) { transport, origin in
+    try await withTransport({ $0.trust.headerLines = secrets }) { transport, origin in
       origin.route("/old", .redirect(302, to: other.url("/away")))
       other.route("/away", .redirect(307, to: origin.url("/back")))
       origin.route("/back", .redirect(303, to: "/here?q=1"))
@@ -96,7 +96,7 @@ struct RedirectTests {
     proxy.route("example.invalid:443", .status(403))
     let address = try ProxyAddress(proxy.url(""))
     try await withTransport({
-      $0.headerLines = secrets
+      $0.trust.headerLines = secrets
       $0.proxies = Proxy.routes(http: address, https: address)
     }) { transport, _ in
       _ = try await #require(throws: DownloadError.self) {

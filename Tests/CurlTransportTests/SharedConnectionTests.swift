@@ -26,7 +26,7 @@ struct SharedConnectionTests {
 
   private static func sharing(_ server: NginxServer) -> (inout TransportOptions) -> Void {
     return {
-      $0.caFile = server.caCertificatePath
+      $0.trust.caFile = server.caCertificatePath
       $0.usesHTTP2 = true
     }
   }

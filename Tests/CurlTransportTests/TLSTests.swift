@@ -17,16 +17,16 @@ struct TLSTests {
       #expect(error.code == .certificate)
       #expect(!error.isTransient)
     }
-    try await withTransport({ $0.caFile = server.caCertificatePath }) { [body] transport, _ in
+    try await withTransport({ $0.trust.caFile = server.caCertificatePath }) { [body] transport, _ in
       let (_, sink) = try await transport.fetch(address)
       #expect(sink.bytes == body)
     }
-    try await withTransport({ $0.isInsecure = true }) { [body] transport, _ in
+    try await withTransport({ $0.trust.isInsecure = true }) { [body] transport, _ in
       let (_, sink) = try await transport.fetch(address)
       #expect(sink.bytes == body)
     }
     try await withTransport({
-      $0.caFile = server.caCertificatePath
+      $0.trust.caFile = server.caCertificatePath
       $0.usesHTTP2 = true
     }) { [body] transport, _ in
       let (_, sink) = try await transport.fetch(address)
@@ -48,15 +48,15 @@ struct TLSTests {
       ["/f": .body("x")], identity: (certificate: server.path("server.pem"), key: server.path("server.key")))
     defer { origin.stop() }
     try await withTransport({ options in
-      options.caFile = origin.certificatePath
-      options.caFolder = folder.path
+      options.trust.caFile = origin.certificatePath
+      options.trust.caFolder = folder.path
     }) { transport, _ in
       for _ in 0..<3 {
         let (_, sink) = try await transport.fetch(try Address(origin.url("/f")))
         #expect(sink.bytes == Array("x".utf8))
       }
     }
-    try await withTransport({ $0.caFile = origin.certificatePath }) { transport, _ in
+    try await withTransport({ $0.trust.caFile = origin.certificatePath }) { transport, _ in
       let error = try await #require(throws: DownloadError.self) {
         _ = try await transport.fetch(try Address(origin.url("/f")))
       }
@@ -70,7 +70,7 @@ struct TLSTests {
     plain.route("/f", .file([1]))
     let server = try await NginxServer(serverLines: ["location /down { return 302 \(plain.url("/f")); }"])
     defer { server.stop() }
-    try await withTransport({ $0.caFile = server.caCertificatePath }) { transport, _ in
+    try await withTransport({ $0.trust.caFile = server.caCertificatePath }) { transport, _ in
       let error = try await #require(throws: DownloadError.self) {
         _ = try await transport.fetch(try Address(server.tlsURL("/down")))
       }
@@ -102,8 +102,8 @@ struct TLSTests {
       let origin = try await TLSOrigin(["/f": .body("x")], identity: identity)
       defer { origin.stop() }
       try await withTransport({ options in
-        options.caFile = file
-        if fault == .revoked { options.tls.revocationList = authority.revocationListPath }
+        options.trust.caFile = file
+        if fault == .revoked { options.trust.tls.revocationList = authority.revocationListPath }
       }) { transport, _ in
         let error = try await #require(throws: DownloadError.self) {
           _ = try await transport.fetch(try Address(origin.url("/f")))
@@ -112,7 +112,7 @@ struct TLSTests {
         if case .certificate(let fault, _)? = error.cause { found = fault }
         #expect(found == fault && error.code == .certificate && !error.isTransient, "\(error)")
       }
-      try await withTransport({ $0.isInsecure = true }) { transport, _ in
+      try await withTransport({ $0.trust.isInsecure = true }) { transport, _ in
         let (_, sink) = try await transport.fetch(try Address(origin.url("/f")))
         #expect(sink.bytes == Array("x".utf8))
       }

@@ -36,7 +36,7 @@ struct TransferTests {
   }
 
   @Test func rangeAndHeaderLinesAreSent() async throws {
-    try await withTransport({ $0.headerLines = ["X-Mine: 1"] }) { [body] transport, origin in
+    try await withTransport({ $0.trust.headerLines = ["X-Mine: 1"] }) { [body] transport, origin in
       origin.route("/f", .file(body))
       let address = try origin.address("/f")
       let (receipt, sink) = try await transport.fetch(address, from: 299_000, headers: ["If-Range: \"v1\""])

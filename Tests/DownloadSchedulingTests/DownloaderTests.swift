@@ -71,7 +71,7 @@ struct DownloaderTests {
   private func result(
     _ downloader: Downloader, _ request: DownloadRequest, _ queue: RequestQueue
   ) async -> Downloader.Result? {
-    await downloader.download(request, from: RequestQueueShare(queue: queue, index: 0))
+    await downloader.download(request, from: LoopQueue(queue: queue, index: 0))
     return ends.last
   }
 

@@ -219,7 +219,7 @@ struct RequestOrderTests {
     let pipe = Pipe()
     pipe.write(try (0..<100).map { try Self.request($0) })
     try await Self.queue(pipe, widths: widths).run { shares in
-      var taken: [(RequestQueueShare, DownloadRequest)] = []
+      var taken: [(LoopQueue, DownloadRequest)] = []
       for index in 0..<4 {
         let share = shares[index % shares.count]
         taken.append((share, try #require(await share.next())))

@@ -503,7 +503,7 @@ private final class Simulation {
       let error = DownloadError(.resources, isTransient: true)
       return state.requeue(request, share: share, after: error, at: now, random: 0) != nil
     case 32..<40:
-      let file = RestingFile(request, TransferMeter())
+      let file = BackoffEntry(request, TransferMeter())
       let time = now + .milliseconds(Int.random(in: 1...5000, using: &random))
       if Bool.random(using: &random), state.rest(file, share: share, until: nil) { return true }
       return state.rest(file, share: share, until: time)
@@ -588,7 +588,7 @@ struct RestingTests {
     var attempts = Attempts()
     _ = attempts.next(
       after: DownloadError(.reset, isTransient: true), at: position, elapsed: .zero, RetryPolicy(), random: 0)
-    _ = host.state.rest(RestingFile(host.refused, TransferMeter(), attempts), share: 0, until: host.now)
+    _ = host.state.rest(BackoffEntry(host.refused, TransferMeter(), attempts), share: 0, until: host.now)
     #expect(host.state.refused.advice(on: host.refused).count == count)
   }
 

@@ -256,7 +256,7 @@ struct SegmentedDownloadTests {
   }
 
   private func check(
-    _ row: Row, _ request: DownloadRequest, _ share: RequestQueueShare, _ clock: ManualClock
+    _ row: Row, _ request: DownloadRequest, _ share: LoopQueue, _ clock: ManualClock
   ) async throws {
     let file = LargeFile(request.address, size: 64 << 20)
     let further = Further(row.further, limited: row.limited)

@@ -73,13 +73,13 @@ struct SharedHostTests {
 
   @Test(arguments: rows) func parts(row: Row) {
     let all = row.notes.map { inUse, wants, ceiling, isBackground in
-      var note = HostNote(host: 1, ceiling: ceiling, isBackground: isBackground)
+      var note = HostUsage(host: 1, ceiling: ceiling, isBackground: isBackground)
       (note.inUse, note.wants, note.countsUntil) = (inUse, wants, .max)
       note.lesson.limit = row.learnt
-      return HostNote(note.words)
+      return HostUsage(note.words)
     }
     let parts = all.indices.map {
-      let share = HostNote.share(of: $0, among: all, at: row.second * 1000)
+      let share = HostUsage.share(of: $0, among: all, at: row.second * 1000)
       return share.isOver ? -max(1, share.part) : share.part
     }
     #expect(parts == row.parts)
@@ -104,7 +104,7 @@ struct SharedHostTests {
 
   @Test(arguments: idleRows) func whatMayStayOpen(row: IdleRow) {
     let board = Board()
-    var other = HostNote(host: 1, ceiling: 8, isBackground: false)
+    var other = HostUsage(host: 1, ceiling: 8, isBackground: false)
     (other.inUse, other.idle, other.wants, other.countsUntil) = (row.other.inUse, row.other.idle, row.other.wants, .max)
     board.member(1).tell(other.words)
     let host = QueuedHost(
@@ -165,7 +165,7 @@ struct SharedHostTests {
   /// The story: processes that only asked whether they may begin counted as served, so that one refusal was lost.
   @Test func whatIsAnnouncedIsNotServed() {
     let board = Board()
-    var other = HostNote(host: 1, ceiling: 64, isBackground: false)
+    var other = HostUsage(host: 1, ceiling: 64, isBackground: false)
     (other.inUse, other.announced) = (5, 1)
     board.member(1).tell(other.words)
     let host = QueuedHost(
@@ -181,7 +181,7 @@ struct SharedHostTests {
   /// The story: a process had an idle connection on one loop, and another loop opened one more for its only place.
   @Test(arguments: [0, 1]) func anIdleConnectionIsOfItsShare(share: Int) throws {
     let board = Board()
-    var other = HostNote(host: 1, ceiling: 4, isBackground: false)
+    var other = HostUsage(host: 1, ceiling: 4, isBackground: false)
     other.inUse = 3
     board.member(1).tell(other.words)
     var state = RequestQueueState(
@@ -193,13 +193,13 @@ struct SharedHostTests {
   }
 
   @Test func whatIsToldIsRead() {
-    var note = HostNote(host: 7, ceiling: 64, isBackground: true)
+    var note = HostUsage(host: 7, ceiling: 64, isBackground: true)
     (note.inUse, note.wants, note.countsUntil, note.hasServed) = (3, 1000, 12345, true)
     (note.version, note.lesson) = (9, HostLimiter.Lesson(limit: 8, servedForMore: 1024, wasRaised: true))
     (note.lesson.isExact, note.cooldownUntil, note.idle) = (true, 1 << 42, 5)
     (note.announced, note.refused, note.counted) = (1, 2, 3)
-    #expect(HostNote(note.words) == note)
-    #expect(HostNote(host: 7, ceiling: 1, isBackground: false).words[1] == 0, "may be overwritten")
+    #expect(HostUsage(note.words) == note)
+    #expect(HostUsage(host: 7, ceiling: 1, isBackground: false).words[1] == 0, "may be overwritten")
   }
 
   /// Found by reading: the lane of a run in the background that met another process as its file ended was refused the
@@ -214,7 +214,7 @@ struct SharedHostTests {
       let first = try #require(await shares[0].next())
       async let second = shares[0].next()
       while queue.waits.isEmpty { await Task.yield() }
-      var other = HostNote(host: 1, ceiling: 64, isBackground: false)
+      var other = HostUsage(host: 1, ceiling: 64, isBackground: false)
       (other.inUse, other.wants, other.countsUntil) = (1, 1, .max)
       board.member(1).tell(other.words)
       shares[0].ended(first, wasAsked: true)

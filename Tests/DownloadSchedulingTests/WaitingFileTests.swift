@@ -73,8 +73,8 @@ struct WaitingFileTests {
     DownloadRequest(id: id, address: try Address("http://\(host)/\(path)"), isFirst: isFirst)
   }
 
-  private static func resting(_ request: DownloadRequest) -> RestingFile {
-    RestingFile(request, TransferMeter())
+  private static func resting(_ request: DownloadRequest) -> BackoffEntry {
+    BackoffEntry(request, TransferMeter())
   }
 
   private static func given(_ step: RequestQueueState.Step) -> Int? {

@@ -36,7 +36,7 @@ struct EqualRequestsTests {
     }
 
     /// A task of its own, because the test cancels one and not the other.
-    func download(_ request: DownloadRequest, from share: RequestQueueShare) -> Task<Void, Never> {
+    func download(_ request: DownloadRequest, from share: LoopQueue) -> Task<Void, Never> {
       Task(executorPreference: transport.taskExecutor) { await downloader.download(request, from: share) }
     }
   }

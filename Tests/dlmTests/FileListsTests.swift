@@ -33,7 +33,7 @@ struct FileListsTests {
 
   /// Header lines of the user's do not go to what a stranger's list names, in later runs neither.
   @Test func whoNamedIt() throws {
-    let request = DownloadRequest(id: 0, address: try Address("http://h/a"), wishes: .init(provenance: .stranger))
+    let request = DownloadRequest(id: 0, address: try Address("http://h/a"), wishes: .init(provenance: .thirdParty))
     let outcome = DownloadOutcome(kind: .fetched, path: "a", size: 3)
     let line = FileLists.listLine(Self.hash, .init(request: request, outcome: outcome))
     #expect(line == "http://h/a\tsize=3\tby=stranger\tout=a\tsha256=\(Self.hash)\n")

@@ -15,11 +15,11 @@ final class TransferSettings {
 
   init(_ options: TransportOptions) throws(CurlFailure) {
     self.options = options
-    given = GivenLines(options.headerLines)
-    authorityFolder = options.caFolder ?? dlm_curl_ca_folder().map { String(cString: $0) }
+    given = GivenLines(options.trust.headerLines)
+    authorityFolder = options.trust.caFolder ?? dlm_curl_ca_folder().map { String(cString: $0) }
     // Without content coding, the bytes on disk are the origin's own, so that a range of them can be requested later.
     // The agent is a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
-    let own = ["Accept-Encoding: identity", "User-Agent: \(options.userAgent)"]
+    let own = ["Accept-Encoding: identity", "User-Agent: \(options.trust.userAgent)"]
     // Neither is stored before both are made, because a noncopyable value must not be left half initialised.
     let homeLines = try HeaderLines((given.names.contains("user-agent") ? [own[0]] : own) + given.others)
     let otherLines = try HeaderLines(own)
@@ -41,7 +41,7 @@ final class TransferSettings {
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     let isHome = request.isHome(place)
     if showsLogin(for: place, of: request) { return false }
-    return place.hasCredentials || options.logins?.hasLogin(for: place.host, isHome: isHome) == true
+    return place.hasCredentials || options.trust.logins?.hasLogin(for: place.host, isHome: isHome) == true
   }
 
   /// Whether a header line carries the login.
@@ -51,8 +51,8 @@ final class TransferSettings {
 
   /// For other hosts, the netrc file is read only for a login that names the host.
   func readsNetrc(for place: Address, of request: TransferRequest) -> Bool {
-    options.netrcFile == nil || request.isHome(place)
-      || options.logins?.hasLogin(for: place.host, isHome: false) == true
+    options.trust.netrcFile == nil || request.isHome(place)
+      || options.trust.logins?.hasLogin(for: place.host, isHome: false) == true
   }
 
   /// CURLOPT_NETRC. libcurl reads the file for each transfer, so it is set only if the file has a login.
@@ -61,7 +61,7 @@ final class TransferSettings {
   }
 
   func applyGuarded(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
-    guard let identity = options.tls.identity else { return }
+    guard let identity = options.trust.tls.identity else { return }
     try easy.set(CURLOPT_SSLCERT, isHome ? identity.certificate : nil)
     try easy.set(CURLOPT_SSLKEY, isHome ? identity.key : nil)
   }
@@ -93,19 +93,19 @@ final class TransferSettings {
     // Otherwise libcurl searches the environment for six names with each transfer.
     try easy.set(CURLOPT_PROXY, "")
     // An https proxy's certificate is verified like a server's.
-    if let file = options.caFile {
+    if let file = options.trust.caFile {
       for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { try easy.set(option, file) }
     }
-    if options.isInsecure {
+    if options.trust.isInsecure {
       for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYPEER] { try easy.set(option, 0) }
       for option in [CURLOPT_SSL_VERIFYHOST, CURLOPT_PROXY_SSL_VERIFYHOST] { try easy.set(option, 0) }
     }
-    if let file = options.netrcFile {
+    if let file = options.trust.netrcFile {
       try apply(netrc: true, to: easy)
       try easy.set(CURLOPT_NETRC_FILE, file)
     }
     try options.cookieJar?.apply(to: easy)
-    try apply(options.tls, to: easy)
+    try apply(options.trust.tls, to: easy)
     try applyLines(true, to: easy)
     try applyGuarded(true, to: easy)
   }
@@ -113,7 +113,7 @@ final class TransferSettings {
   func apply(_ way: ConnectionWay, to easy: borrowing EasyHandle) throws(CurlFailure) {
     let usesHTTP2 = asksForHTTP2 && !way.contains(.http1)
     try easy.set(CURLOPT_HTTP_VERSION, usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
-    let hasFile = options.caFile != nil || dlm_curl_ca_file() != nil
+    let hasFile = options.trust.caFile != nil || dlm_curl_ca_file() != nil
     let folder = hasFile && !way.contains(.folder) ? nil : authorityFolder
     for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { try easy.set(option, folder) }
   }

@@ -1,7 +1,6 @@
 package import DownloadModel
 
 /// The user's settings for connections; the same for every transfer of a transport.
-@dynamicMemberLookup
 package struct TransportOptions: Sendable {
   /// The settings on which an answer depends.
   package var trust: Trust
@@ -34,11 +33,6 @@ package struct TransportOptions: Sendable {
   var lookUp: @Sendable (_ host: String) async -> [String] = HostPace.addresses
 
   package init(userAgent: String) { trust = Trust(userAgent: userAgent) }
-
-  package subscript<Value>(dynamicMember setting: WritableKeyPath<Trust, Value>) -> Value {
-    get { trust[keyPath: setting] }
-    set { trust[keyPath: setting] = newValue }
-  }
 }
 
 extension Duration {

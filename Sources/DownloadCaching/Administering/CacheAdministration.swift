@@ -43,13 +43,13 @@ package struct CacheAdministration: Sendable {
   /// Up to `limit` files, in the order of their URLs.
   /// - Parameter entry: the last one of the previous page; `nil` for the first page.
   package func list(after entry: CacheEntry? = nil, limit: Int = 1000) async throws(DownloadError) -> [CacheEntry] {
-    try await asking { try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map(CacheEntry.init) }
+    try await asking { try $0.rows(after: entry?.row.key, limit: limit, ofUsers: true).map(CacheEntry.init) }
   }
 
   /// The same, after reading every file with a known checksum that is unchanged except for its names and permissions.
   package func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError) -> [CacheEntry] {
     var entries: [CacheEntry] = []
-    let rows = try await asking { try $0.rows(after: entry?.key, limit: limit) }
+    let rows = try await asking { try $0.rows(after: entry?.row.key, limit: limit) }
     for var row in rows where !row.key.isRejected {
       var entry = CacheEntry(row)
       if let digest = row.digest.flatMap({ ContentDigest($0) }), let file = StandingFile.of(path: row.path),

@@ -3,7 +3,6 @@ package import FileReceiving
 package import SystemPackage
 
 /// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`), with the fields of its row.
-@dynamicMemberLookup
 package struct CacheEntry: Equatable {
   /// How the file compares with its row.
   package enum Condition: String, Equatable {
@@ -21,7 +20,8 @@ package struct CacheEntry: Equatable {
     package var isGood: Bool { self == .intact || self == .proven }
   }
 
-  private let row: CacheRow
+  /// The index's row of the file.
+  package let row: CacheRow
   /// When listed. The last three cases occur only if the file was read (`dlm cache verify`).
   package internal(set) var condition: Condition
   package internal(set) var failure: DownloadError?
@@ -31,8 +31,6 @@ package struct CacheEntry: Equatable {
     let there = StandingFile.of(path: row.path)
     condition = row.isIntact(there) ? .intact : there == nil ? .missing : .touched
   }
-
-  package subscript<Value>(dynamicMember field: KeyPath<CacheRow.Fields, Value>) -> Value { row.fields[keyPath: field] }
 
   package var address: String { row.key.address }
   package var path: FilePath { FilePath(row.path) }

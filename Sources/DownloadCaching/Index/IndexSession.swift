@@ -33,7 +33,7 @@ final class IndexSession {
     guard !wasOpened else { return }
     wasOpened = true
     guard let folder = configuration.cacheFolder else { return }
-    do { index = try resources.index(at: folder, now: configuration.now) } catch {
+    do { index = try resources.index(at: folder, now: configuration.receiving.now) } catch {
       warn(CacheWarning(path: folder, detail: CacheWarning.words(error)))
     }
   }
@@ -50,7 +50,7 @@ final class IndexSession {
   }
 
   var records: Bool {
-    index != nil && !configuration.fields.forbidsStoring && configuration.reader == nil
+    index != nil && !configuration.fields.forbidsStoring && configuration.receiving.reader == nil
   }
 
   // MARK: Questions
@@ -194,8 +194,9 @@ final class IndexSession {
   /// Sets a known file's time to its server's (`--remote-time`), and returns its row as it is afterwards.
   /// - Parameter head: of the answer that confirmed the file.
   func stamped(_ row: CacheRow, _ head: ResponseHead?) -> CacheRow {
-    guard configuration.usesRemoteTime, !configuration.fields.forbidsStoring,
-      let seconds = RemoteTime.seconds(head?["last-modified"] ?? row.validator.lastModified, now: configuration.now())
+    guard configuration.receiving.usesRemoteTime, !configuration.fields.forbidsStoring,
+      let seconds = RemoteTime.seconds(
+        head?["last-modified"] ?? row.validator.lastModified, now: configuration.receiving.now())
     else { return row }
     var stamped = row
     stamped.fields.identity.modified = seconds * 1_000_000_000

@@ -66,7 +66,7 @@ final class RequestFingerprint {
   /// Over plain HTTP, no server is checked, whatever the settings are.
   private func unsteeredTrust(of request: DownloadRequest) -> RequestTrust {
     let address = request.source
-    let isStranger = request.sourceProvenance == .stranger
+    let isStranger = request.sourceProvenance == .thirdParty
     let isTLS = address.scheme == .https
     let logins = configuration.trust.logins
     let hasLogin = logins?.hasLogin(for: address.host, isHome: !isStranger) == true

@@ -1,7 +1,6 @@
 import Glibc
 
 /// A failure of one download: the activity, the URL or path, the cause, and whether a retry may help.
-@dynamicMemberLookup
 public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A switch over it needs a default, because cases may be added.
   public enum Code: String, Sendable, CaseIterable {
@@ -51,36 +50,21 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case detail(String)
   }
 
-  /// The parts of an error. Each is also a property of the error, under the same name.
-  public struct Fields: Sendable, Equatable {
-    public let code: Code
-    public let cause: Cause?
-    /// The URL without credentials.
-    public fileprivate(set) var address: String?
-    /// The file or folder that the failure concerns; `nil` if none.
-    public let path: String?
-    /// The activity that failed: "connecting", "writing".
-    public let activity: String
-    /// Whether a retry may help (a temporary failure of HTTP rule 11).
-    public let isTransient: Bool
-    /// Whether the request failed on a reused connection that the server had closed meanwhile: not a failure of the
-    /// file, so the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
-    package let isStaleConnection: Bool
-    /// Whether a connection that was opened for this request ended before any answer, or the answer's status throttles.
-    /// If the host serves other requests meanwhile, it accepts no more connections (HTTP rule 37).
-    package let wasTurnedAway: Bool
-    /// Set when a request was requeued unanswered because the host answered others meanwhile (HTTP rule 38).
-    package let overtaken: Overtaken?
-    /// How long the server asked clients to wait (RFC 9110 §10.2.3).
-    public let retryAfter: Duration?
-    /// Bytes of disk space that are missing or still needed.
-    public let neededBytes: Int64?
-    /// Whether an equal request, for which this one waited, had the failure, and counted it.
-    package fileprivate(set) var isCoalesced = false
-    /// The request's options beside the URL, so that a list of failures can repeat them.
-    package fileprivate(set) var wishes: DownloadRequest.Wishes?
-    /// For a file with mirrors: the failure of each source, including this one.
-    public fileprivate(set) var tried: [DownloadError] = []
+  private struct Fields: Sendable, Equatable {
+    let code: Code
+    let cause: Cause?
+    var address: String?
+    let path: String?
+    let activity: String
+    let isTransient: Bool
+    let isStaleConnection: Bool
+    let wasTurnedAway: Bool
+    let overtaken: Overtaken?
+    let retryAfter: Duration?
+    let neededBytes: Int64?
+    var isCoalesced = false
+    var wishes: DownloadRequest.Wishes?
+    var tried: [DownloadError] = []
   }
 
   /// A request that stayed unanswered over its own connection while the host answered others over theirs.
@@ -129,7 +113,34 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   package static let cancelled = DownloadError(.cancelled)
   package static let skipped = DownloadError(.skipped, isTransient: true)
 
-  public subscript<Value>(dynamicMember field: KeyPath<Fields, Value>) -> Value { box.fields[keyPath: field] }
+  public var code: Code { box.fields.code }
+  public var cause: Cause? { box.fields.cause }
+  /// The URL without credentials.
+  public var address: String? { box.fields.address }
+  /// The file or folder that the failure concerns; `nil` if none.
+  public var path: String? { box.fields.path }
+  /// The activity that failed: "connecting", "writing".
+  public var activity: String { box.fields.activity }
+  /// Whether a retry may help (a temporary failure of HTTP rule 11).
+  public var isTransient: Bool { box.fields.isTransient }
+  /// How long the server asked clients to wait (RFC 9110 §10.2.3).
+  public var retryAfter: Duration? { box.fields.retryAfter }
+  /// Bytes of disk space that are missing or still needed.
+  public var neededBytes: Int64? { box.fields.neededBytes }
+  /// For a file with mirrors: the failure of each source, including this one.
+  public var tried: [DownloadError] { box.fields.tried }
+  /// Whether the request failed on a reused connection that the server had closed meanwhile: not a failure of the
+  /// file, so the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
+  package var isStaleConnection: Bool { box.fields.isStaleConnection }
+  /// Whether a connection that was opened for this request ended before any answer, or the answer's status throttles.
+  /// If the host serves other requests meanwhile, it accepts no more connections (HTTP rule 37).
+  package var wasTurnedAway: Bool { box.fields.wasTurnedAway }
+  /// Set when a request was requeued unanswered because the host answered others meanwhile (HTTP rule 38).
+  package var overtaken: Overtaken? { box.fields.overtaken }
+  /// Whether an equal request, for which this one waited, had the failure, and counted it.
+  package var isCoalesced: Bool { box.fields.isCoalesced }
+  /// The request's options beside the URL, so that a list of failures can repeat them.
+  package var wishes: DownloadRequest.Wishes? { box.fields.wishes }
 
   public static func == (left: DownloadError, right: DownloadError) -> Bool { left.box.fields == right.box.fields }
 
@@ -138,15 +149,15 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// Whether the disk itself failed to store a byte, so that no other file can be written, either.
   package var stopsWriting: Bool {
-    guard case .errno? = self.cause else { return false }
-    return self.code == .diskFull || self.code == .disk && self.activity == "writing"
+    guard case .errno? = cause else { return false }
+    return code == .diskFull || code == .disk && activity == "writing"
   }
 
   /// Whether another source of the same file may succeed: a mirror is another host, which needs no client certificate
   /// and which a proxy may allow. Failures of this machine, the user's limits and the file's name are the same for
   /// every source.
   package var isOfSource: Bool {
-    switch self.code {
+    switch code {
     case .resolve, .connect, .tls, .certificate, .clientCertificate, .pinnedKey, .proxy, .timeout, .stalled, .tooSlow,
       .unanswered, .reset, .redirect, .badAddress, .status, .range, .badResponse, .shortBody, .longBody, .digest,
       .unproven, .wrongType, .wrongSize, .transport:
@@ -157,10 +168,10 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// Whether the next run may succeed with one of the file's sources.
   package var mayPass: Bool {
-    self.isTransient || self.code == .tookTooLong || self.tried.contains(where: \.isTransient)
+    isTransient || code == .tookTooLong || tried.contains(where: \.isTransient)
   }
 
-  package var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
+  package var isOfUser: Bool { code == .cancelled || code == .skipped }
 
   private func changed(_ change: (inout Fields) -> Void) -> DownloadError {
     var copy = self
@@ -186,13 +197,13 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// For logs.
   public var description: String {
-    let place = [self.path, self.address].compactMap(\.self).joined(separator: " ")
-    return [self.code.rawValue, self.activity, place, reason].filter { !$0.isEmpty }.joined(separator: ": ")
+    let place = [path, address].compactMap(\.self).joined(separator: " ")
+    return [code.rawValue, activity, place, reason].filter { !$0.isEmpty }.joined(separator: ": ")
   }
 
   /// The cause as a text: "No space left on device". Empty if there is none.
   public var reason: String {
-    switch self.cause {
+    switch cause {
     case .curl(_, let message), .certificate(_, let message): message
     case .errno(let number): String(cString: strerror(number))
     case .http(let status): "status \(status)"

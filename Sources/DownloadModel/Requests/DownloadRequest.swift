@@ -41,7 +41,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// Who chose the source's URL. A mirror of another origin is a list's choice, also in a list of the user's: the
   /// user's secrets for the file's own server do not go there (HTTP rule 49).
   package var sourceProvenance: Provenance {
-    isAtMirror && !source.isSameOrigin(as: address) ? .stranger : provenance
+    isAtMirror && !source.isSameOrigin(as: address) ? .thirdParty : provenance
   }
   /// Whether a list chose more than the file's URL: the mirror that is used, or a third party's header lines. Then the
   /// answer may not be that of the URL's owner (HTTP rules 47 and 48).

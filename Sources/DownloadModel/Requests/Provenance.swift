@@ -6,15 +6,15 @@ package enum Provenance: String, Sendable, Comparable {
   /// A downloaded list, for the origin of the list's URL.
   case home
   /// A downloaded list, for any other origin.
-  case stranger
+  case thirdParty = "stranger"
 
   /// The less control the user has, the greater.
   package static func < (left: Provenance, right: Provenance) -> Bool {
-    left != right && (left == .user || right == .stranger)
+    left != right && (left == .user || right == .thirdParty)
   }
 
   /// - Parameter list: the URL of the list as the user wrote it; `nil` for the user's own list.
   package init(of address: Address, listedAt list: Address?) {
-    self = list.map { $0.isSameOrigin(as: address) ? .home : .stranger } ?? .user
+    self = list.map { $0.isSameOrigin(as: address) ? .home : .thirdParty } ?? .user
   }
 }

@@ -51,6 +51,6 @@ package struct TransferRequest: Sendable {
   /// Whether the user's data goes with this request to a destination: header lines, cookies, client certificate, a
   /// login without a host. Not to another origin, and not if only a downloaded list names it (HTTP rule 42).
   package func isHome(_ destination: Address) -> Bool {
-    provenance != .stranger && destination.isSameOrigin(as: address)
+    provenance != .thirdParty && destination.isSameOrigin(as: address)
   }
 }

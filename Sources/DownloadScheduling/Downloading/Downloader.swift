@@ -79,12 +79,12 @@ package actor Downloader {
 
   /// Downloads one file until it ends, or until its host refuses it or its next attempt must wait; then it is requeued.
   @inline(never)  // a lane's call must stay a tail call
-  package func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
+  package func download(_ request: DownloadRequest, from share: LoopQueue) async {
     let advice = share.advice(on: request)
     let meter = feed.start(request, with: advice.file?.meter)
     if let isWanted = news.isWanted, !isWanted(request) { meter.stop(as: .cancelled) }
     advice.file?.meter.keep(0)
-    var resting: RestingFile?
+    var resting: BackoffEntry?
     var wasAsked = true
     let result: Result
     do {
@@ -100,7 +100,7 @@ package actor Downloader {
   /// - Parameter wasAsked: set to false if the stored file is the answer, because that says nothing about the host.
   private func outcome(
     of request: DownloadRequest, from store: some DownloadStore, _ meter: TransferMeter,
-    _ resting: inout RestingFile?, _ wasAsked: inout Bool, _ share: RequestQueueShare,
+    _ resting: inout BackoffEntry?, _ wasAsked: inout Bool, _ share: LoopQueue,
     _ advice: RefusedRequests.Record
   ) async throws(DownloadError) -> DownloadOutcome {
     switch try await store.open(request, meter: meter) {
@@ -131,7 +131,7 @@ package actor Downloader {
   /// Runs transfers until no bytes are missing. A server may send less than requested (RFC 9110 §14.2).
   private func fill(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter,
-    _ resting: inout RestingFile?, _ share: RequestQueueShare, _ advice: RefusedRequests.Record
+    _ resting: inout BackoffEntry?, _ share: LoopQueue, _ advice: RefusedRequests.Record
   ) async throws(DownloadError) {
     var attempts = advice.file?.attempts ?? Attempts()
     let stopwatch = advice.file?.stopwatch ?? startStopwatch()
@@ -145,7 +145,7 @@ package actor Downloader {
         return
       } catch {
         // If the host refused the file, its stopwatch must continue after the requeue.
-        if let stopwatch { share.goOn(with: RestingFile(request, meter, attempts, stopwatch)) }
+        if let stopwatch { share.goOn(with: BackoffEntry(request, meter, attempts, stopwatch)) }
         resting = try pause(after: error, &attempts, stopwatch, request, meter)
         if resting != nil { throw error }
       }
@@ -175,10 +175,10 @@ package actor Downloader {
   private func pause(
     after error: DownloadError, _ attempts: inout Attempts, _ stopwatch: Stopwatch?,
     _ request: DownloadRequest, _ meter: TransferMeter
-  ) throws(DownloadError) -> RestingFile? {
+  ) throws(DownloadError) -> BackoffEntry? {
     let elapsed = stopwatch?.elapsed() ?? .zero
     switch attempts.next(after: error, at: meter.position, elapsed: elapsed, retry, random: random()) {
-    case .giveUp: throw error
+    case .leaveToQueue: throw error
     case .atOnce: return nil
     case .after(let next):
       // A source that sent bytes may continue with them; a slow source would only be slow again.
@@ -187,13 +187,13 @@ package actor Downloader {
       feed.retry(request, next, error: error.at(request.address))
       news.onRetry(request, next, error)
       if Task.isCancelled || meter.isStopped { throw .cancelled }
-      return next.delay > .zero ? RestingFile(request, meter, attempts, stopwatch, delay: next.delay) : nil
+      return next.delay > .zero ? BackoffEntry(request, meter, attempts, stopwatch, delay: next.delay) : nil
     }
   }
 
   /// - Returns: `nil` if no bytes are missing.
   private func transfer(
-    _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter, _ share: RequestQueueShare,
+    _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter, _ share: LoopQueue,
     _ waited: Duration?
   ) async throws(DownloadError) -> TransferReceipt? {
     if let running = download.takeRunning() {
@@ -212,7 +212,7 @@ package actor Downloader {
   @inline(never)
   private func rest(
     of running: RunningTransfer, _ download: any DownloadTarget, for request: DownloadRequest,
-    _ meter: TransferMeter, _ share: RequestQueueShare
+    _ meter: TransferMeter, _ share: LoopQueue
   ) async throws(DownloadError) -> TransferReceipt {
     if segments == 1 { return try await running.receipt(for: meter) }
     return try await SegmentedDownload(
@@ -225,7 +225,7 @@ package actor Downloader {
 
   @inline(never)
   private func finish(
-    _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, _ resting: RestingFile?,
+    _ request: DownloadRequest, _ result: Result, _ share: LoopQueue, _ resting: BackoffEntry?,
     _ meter: TransferMeter, wasAsked: Bool
   ) {
     var result = result
@@ -237,7 +237,7 @@ package actor Downloader {
       }
       // A file that shared the failure of an equal file waits for as long as that one.
       if resting != nil || error.isCoalesced,
-        share.rest(resting ?? RestingFile(request, meter), alongEqual: resting == nil)
+        share.rest(resting ?? BackoffEntry(request, meter), alongEqual: resting == nil)
       {
         return meter.enter(.idle)
       }
@@ -246,13 +246,13 @@ package actor Downloader {
   }
 
   private func requeue(
-    _ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, _ meter: TransferMeter
+    _ request: DownloadRequest, _ error: DownloadError, _ share: LoopQueue, _ meter: TransferMeter
   ) {
     feed.requeue(request)
     // The file was coalesced with an equal request, which has reported the refusal; this one was never sent.
     if error.isCoalesced { return share.requeueUnasked(request) }
     // The bytes it received in this run stay counted.
-    let next = error.overtaken == nil ? next(of: request, after: error, meter) : RestingFile(request, meter)
+    let next = error.overtaken == nil ? next(of: request, after: error, meter) : BackoffEntry(request, meter)
     guard let again = share.requeue(request, after: error, next: next) else {
       return tellEnd(request, .failure(error), meter, next)
     }
@@ -261,12 +261,12 @@ package actor Downloader {
   }
 
   private func end(
-    _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, _ meter: TransferMeter,
+    _ request: DownloadRequest, _ result: Result, _ share: LoopQueue, _ meter: TransferMeter,
     wasAsked: Bool
   ) {
     var broke = false
     var wasAsked = wasAsked
-    var next: RestingFile?
+    var next: BackoffEntry?
     if case .failure(let error) = result {
       next = self.next(of: request, after: error, meter)
       // A coalesced failure was counted where it happened; a file that the user ended says nothing about its host.
@@ -278,11 +278,11 @@ package actor Downloader {
   }
 
   /// - Returns: the file with its next source, if the error is the source's and another source is left; else `nil`.
-  private func next(of request: DownloadRequest, after error: DownloadError, _ meter: TransferMeter) -> RestingFile? {
+  private func next(of request: DownloadRequest, after error: DownloadError, _ meter: TransferMeter) -> BackoffEntry? {
     guard error.isOfSource else { return nil }
     let next = request.atNextSource(meter.named)
     if next != nil || request.isAtMirror { meter.note(error.of(request.source), of: Int(request.mirror)) }
-    return Task.isCancelled ? nil : next.map { RestingFile($0, meter) }
+    return Task.isCancelled ? nil : next.map { BackoffEntry($0, meter) }
   }
 
   /// A removed line that nothing is done for is told by its watcher alone.
@@ -292,7 +292,7 @@ package actor Downloader {
     news.onEnd(request, result)
   }
 
-  private func tellEnd(_ request: DownloadRequest, _ result: Result, _ meter: TransferMeter, _ next: RestingFile?) {
+  private func tellEnd(_ request: DownloadRequest, _ result: Result, _ meter: TransferMeter, _ next: BackoffEntry?) {
     var result = result
     if case .failure(let error) = result {
       if let source = next?.request.source {

@@ -16,7 +16,7 @@ struct SegmentedDownload {
   let clock: any Clock<Duration>
   let random: @Sendable () -> Double
   /// Each further connection needs a permit of the file's host; the first uses the file's own slot.
-  let share: RequestQueueShare
+  let share: LoopQueue
   let host: String
   let ceiling: Int
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void

@@ -7,7 +7,7 @@ struct Attempts: Sendable, Equatable {
     case atOnce
     case after(NextAttempt)
     /// The failure is final, or the queue handles it (a refusal by the host, or a shortage on this machine).
-    case giveUp
+    case leaveToQueue
   }
 
   private var count = 1
@@ -26,7 +26,7 @@ struct Attempts: Sendable, Equatable {
     after error: DownloadError, at position: Int64, elapsed: Duration, _ policy: RetryPolicy, random: Double
   ) -> Next {
     // The queue handles these: the whole host waits, or fewer files run at a time.
-    if HostLimiter.isRefusal(error) || error.code == .resources { return .giveUp }
+    if HostLimiter.isRefusal(error) || error.code == .resources { return .leaveToQueue }
     // Once for each file: a server that closes every connection at once is a failing server.
     if error.isStaleConnection, !wasForgiven {
       wasForgiven = true
@@ -40,7 +40,7 @@ struct Attempts: Sendable, Equatable {
       failures = 0
     }
     guard let delay = policy.delay(after: error, failures: failures, elapsed: elapsed, random: random) else {
-      return .giveUp
+      return .leaveToQueue
     }
     let limit = failures > 0 ? policy.retries : nil
     return .after(NextAttempt(attempt: count, retry: failures, of: limit, delay: delay))

@@ -3,7 +3,7 @@
 struct SharedHost {
   let run: HostSharing
   private let name: String
-  private var note: HostNote
+  private var note: HostUsage
   /// The slots that this process may use, as of its last `look`.
   private(set) var part = Int.max
   /// Whether another process wants a slot, as of the last `look`.
@@ -21,7 +21,7 @@ struct SharedHost {
   init(_ run: HostSharing, _ host: String, ceiling: Int) {
     self.run = run
     name = host
-    note = HostNote(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
+    note = HostUsage(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
   }
 
   mutating func mayBegin(_ limiter: inout HostLimiter, _ share: Int, _ inUse: [Int], at now: Duration) -> Bool {
@@ -83,7 +83,7 @@ struct SharedHost {
       return nil
     }
     let time = run.notes.now
-    var all = words.map { HostNote($0).counted(at: time) }
+    var all = words.map { HostUsage($0).counted(at: time) }
     limiter.elsewhere = all.reduce(-all[own].inUse) { $0 + $1.inUse }
     limiter.idle = all.reduce(0) { $0 + $1.idle }
     isWanted = all.indices.contains { $0 != own && all[$0].wants > 0 }
@@ -104,7 +104,7 @@ struct SharedHost {
       limiter.lower(by: refused - note.counted)
       note.counted = refused
     }
-    let share = HostNote.share(of: own, among: all, at: time)
+    let share = HostUsage.share(of: own, among: all, at: time)
     part = share.part
     return share.isOver
   }

@@ -9,7 +9,7 @@ struct RefusedRequests {
     /// Its host was given up with this error: the request fails without being sent.
     var failure: DownloadError?
     /// `nil` if it never waited for a retry.
-    var file: RestingFile?
+    var file: BackoffEntry?
   }
 
   private var records: [Int: Record] = [:]
@@ -35,16 +35,16 @@ struct RefusedRequests {
     if let time { resting.append((time, request, record.count)) }
   }
 
-  mutating func rest(_ file: RestingFile, until time: Duration) {
+  mutating func rest(_ file: BackoffEntry, until time: Duration) {
     goOn(with: file)
     if file.attempts.hasProgressed { note(file.request) { $0.count = 0 } }
     resting.append((time, file.request, 0))
   }
 
-  mutating func goOn(with file: RestingFile) { note(file.request) { $0.file = file } }
+  mutating func goOn(with file: BackoffEntry) { note(file.request) { $0.file = file } }
 
   /// Files that waited for a retry at least once and have not ended.
-  var unfinished: [RestingFile] { records.values.compactMap(\.file) }
+  var unfinished: [BackoffEntry] { records.values.compactMap(\.file) }
 
   /// Records how a request is to be sent next time.
   mutating func note(_ request: DownloadRequest, _ advice: (inout Record) -> Void) {

@@ -71,13 +71,13 @@ package final class RequestQueue: Sendable {
   /// Shares are available only here, so that no lane waits for a reader that does not run.
   /// - Parameter lanes: must not use the queue after it returns.
   package nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
-    _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
+    _ lanes: nonisolated(nonsending) (_ shares: [LoopQueue]) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     // The children are cancelled and awaited when the lanes have ended, in every case.
     async let _: Void = readBeside()
     async let _: Void = watchClock()
     async let _: Void = addUpWork()
-    return try await lanes((0..<shares).map { RequestQueueShare(queue: self, index: $0) })
+    return try await lanes((0..<shares).map { LoopQueue(queue: self, index: $0) })
   }
 
   private func readBeside() async {
@@ -253,7 +253,7 @@ package final class RequestQueue: Sendable {
 
 /// The source for one loop's lanes, which also report to it how each request ended. A host's connection limit is
 /// divided among the shares (`QueuedHost`), and its files evenly: four large ones do not share one core.
-package struct RequestQueueShare: RequestSource {
+package struct LoopQueue: RequestSource {
   let queue: RequestQueue
   let index: Int
 
@@ -266,7 +266,7 @@ package struct RequestQueueShare: RequestSource {
     return queue.state.withLock { $0.refused.advice(on: request) }
   }
 
-  func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false, next: RestingFile? = nil) {
+  func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false, next: BackoffEntry? = nil) {
     queue.change { [queue, index] state in
       let brokenAt = broke ? queue.stopwatch.elapsed() : nil
       // Most files need no measurement, and then no clock is read.
@@ -276,7 +276,7 @@ package struct RequestQueueShare: RequestSource {
     }
   }
 
-  func requeue(_ request: DownloadRequest, after error: DownloadError, next: RestingFile? = nil) -> NextAttempt? {
+  func requeue(_ request: DownloadRequest, after error: DownloadError, next: BackoffEntry? = nil) -> NextAttempt? {
     queue.change { [queue, index] state, now in
       let again = state.requeue(
         request, share: index, after: error, hasMirror: next != nil, at: now, random: queue.random())
@@ -286,7 +286,7 @@ package struct RequestQueueShare: RequestSource {
     }
   }
 
-  func goOn(with file: RestingFile) { queue.change { state, _ in state.refused.goOn(with: file) } }
+  func goOn(with file: BackoffEntry) { queue.change { state, _ in state.refused.goOn(with: file) } }
 
   /// - Parameter allowance: how many more requests the host accepts; `nil` if it did not say.
   func answered(_ allowance: RequestAllowance?, at host: String) {
@@ -297,7 +297,7 @@ package struct RequestQueueShare: RequestSource {
     }
   }
 
-  func rest(_ file: RestingFile, alongEqual: Bool) -> Bool {
+  func rest(_ file: BackoffEntry, alongEqual: Bool) -> Bool {
     queue.change { [index] in $0.rest(file, share: index, until: alongEqual ? nil : $1 + file.delay) }
   }
 

@@ -324,7 +324,7 @@ struct RequestQueueState {
   ///   - next: the file with its next source, if that is tried now.
   /// - Returns: whether `measure` must be called now.
   mutating func ended(
-    _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil, next: RestingFile? = nil
+    _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil, next: BackoffEntry? = nil
   ) -> Bool {
     let measures = run.learn(wasAsked, brokenAt: brokenAt, hasMore: hosts.held > 0 || window.hasMore)
     refused.forget(request.id)
@@ -344,7 +344,7 @@ struct RequestQueueState {
     return measures
   }
 
-  mutating func goOn(with next: RestingFile?) {
+  mutating func goOn(with next: BackoffEntry?) {
     guard let next else { return }
     refused.goOn(with: next)
     holdAgain(next.request, 0, at: hosts.host(of: next.request))
@@ -408,7 +408,7 @@ struct RequestQueueState {
   /// A file that waits for its next attempt holds no slot (HTTP rule 12): others start meanwhile.
   /// - Parameter time: `nil` to wait as long as the equal file whose failure this one shares.
   /// - Returns: false if no equal file waits.
-  mutating func rest(_ file: RestingFile, share: Int, until time: Duration?) -> Bool {
+  mutating func rest(_ file: BackoffEntry, share: Int, until time: Duration?) -> Bool {
     let key = file.request.key
     guard let time = time ?? refused.resting.first(where: { $0.request.key == key })?.until else { return false }
     let host = hosts.host(of: file.request)

@@ -92,13 +92,13 @@ extension TaskGroup<Void> {
 /// The strategy is called as `any`: specialised, `async let` costs two jobs more for each file (Swift 6.3).
 package struct Lane: Sendable {
   private let executor: (any TaskExecutor)?
-  private let share: RequestQueueShare
+  private let share: LoopQueue
   private let width: Int
   private let download: DownloadStrategy.Download
 
   /// - Parameter executor: the executor of the downloader's loop; `nil` to run where the caller runs.
   package init(
-    _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int
+    _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: LoopQueue, width: Int
   ) {
     self.executor = executor
     self.share = share

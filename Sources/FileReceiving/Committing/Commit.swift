@@ -122,8 +122,8 @@ package struct Commit {
     _ name: String, replacing: Bool, _ row: CacheRow?
   ) throws(DownloadError) -> Committed? {
     var row = row?.named(name)
-    let named = try download.access { reception throws(DownloadError) in
-      try reception.take(name, replacing: replacing)
+    let named = try download.access { receiver throws(DownloadError) in
+      try receiver.take(name, replacing: replacing)
     }
     guard let named else { return nil }
     row?.changed = named
@@ -134,21 +134,21 @@ package struct Commit {
 
   /// For the other loops (`OutputDirectory.give`).
   private func give() throws(DownloadError) {
-    if let file = try download.access({ reception throws(DownloadError) in try reception.standing() }) {
+    if let file = try download.access({ receiver throws(DownloadError) in try receiver.standing() }) {
       directory.give(file.identity, to: plan.rowKey)
     }
   }
 
   private func discard() throws(DownloadError) {
-    try download.access { reception throws(DownloadError) in try reception.discard() }
+    try download.access { receiver throws(DownloadError) in try receiver.discard() }
   }
 
   private func row() throws(DownloadError) -> CacheRow? {
     let (file, head, held, digest, askedAt, source) = try download.access {
-      reception throws(DownloadError) in
+      receiver throws(DownloadError) in
       (
-        try reception.standing(), reception.head, reception.part.held, reception.part.comparedDigest,
-        reception.askedAt, reception.source
+        try receiver.standing(), receiver.head, receiver.part.held, receiver.part.comparedDigest,
+        receiver.askedAt, receiver.source
       )
     }
     guard let file else { return nil }
@@ -206,8 +206,8 @@ package struct Commit {
     let standing = try twin(preferred, owners, length: length, mayBeYoung: isOfLine || plan.mayStandAlready)
     if let standing { return try adopt(standing, as: preferred) }
     guard plan.mayNumber else { return nil }
-    let likeness = try download.access { reception throws(DownloadError) in
-      try reception.part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
+    let likeness = try download.access { receiver throws(DownloadError) in
+      try receiver.part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
     }
     guard let likeness else { return nil }
     for number in directory.numbers.numbers(of: wanted, like: likeness) {
@@ -258,13 +258,13 @@ package struct Commit {
   }
 
   private func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
-    download.look { reception in
+    download.look { receiver in
       var outcome = DownloadOutcome(
-        kind: kind, path: directory.path(of: name), size: size, transferred: reception.transferred,
-        resumed: reception.resumed, proof: proof)
-      if kind == .fetched { outcome.remark = reception.remark }
+        kind: kind, path: directory.path(of: name), size: size, transferred: receiver.transferred,
+        resumed: receiver.resumed, proof: proof)
+      if kind == .fetched { outcome.remark = receiver.remark }
       if proof == .digest {
-        outcome.algorithm = reception.part.comparedDigest?.algorithm ?? plan.request.pieces?.algorithm
+        outcome.algorithm = receiver.part.comparedDigest?.algorithm ?? plan.request.pieces?.algorithm
       }
       return outcome
     }

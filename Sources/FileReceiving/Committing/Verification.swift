@@ -33,7 +33,7 @@ package enum Verification {
       download.plan.request.atNextSource(download.meter.named) != nil
       && download.look { $0.source == nil && ($0.resumed == 0 || !ranges.isEmpty) }
     if download.plan.shared.mayAsk, goesOn || !download.look({ $0.doubts.contains(.caches) }) {
-      try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes(in: ranges) }
+      try download.access { receiver throws(DownloadError) in try receiver.startAgainAfterWrongBytes(in: ranges) }
       if !goesOn { return nil }
     }
     throw DownloadError(
@@ -75,8 +75,8 @@ package enum Verification {
     var number = 0
     while true {
       let name = last?.name ?? (number == 0 ? wanted : "\(wanted).\(number)")
-      let changed = try download.access { reception throws(DownloadError) in
-        try reception.take(name, replacing: last != nil)
+      let changed = try download.access { receiver throws(DownloadError) in
+        try receiver.take(name, replacing: last != nil)
       }
       if let changed, download.plan.isIndexed, let file = try directory.standing(name) {
         note(

@@ -13,14 +13,14 @@ package actor DiskWorker {
   package init(_ name: String) { executor = BlockingExecutor(label: "dlm.\(name)") }
 
   package func verdict(on download: FileDownload, _ expected: ContentDigest) throws(DownloadError) -> DigestVerdict {
-    let found = try download.access { reception throws(DownloadError) in try reception.readDigest(expected) }
+    let found = try download.access { receiver throws(DownloadError) in try receiver.readDigest(expected) }
     return DigestVerdict(expected: expected, found: found)
   }
 
   package func verdict(
     _ verdict: DigestVerdict, on download: FileDownload, by pieces: PieceHashes
   ) throws(DownloadError) -> DigestVerdict {
-    try download.access { reception throws(DownloadError) in try reception.verdict(verdict, by: pieces) }
+    try download.access { receiver throws(DownloadError) in try receiver.verdict(verdict, by: pieces) }
   }
 
   /// The digest of a file on the disk; `nil` if it is no longer the file of the row.
@@ -43,8 +43,8 @@ package actor DiskWorker {
 
   /// Makes the bytes of a download durable (`--fsync`) before the file gets its name.
   package func sync(_ download: FileDownload) throws(DownloadError) {
-    try download.access { reception throws(DownloadError) in
-      try reception.part.withFile("syncing") { file throws(Errno) in try file.sync() }
+    try download.access { receiver throws(DownloadError) in
+      try receiver.part.withFile("syncing") { file throws(Errno) in try file.sync() }
     }
   }
 
@@ -157,7 +157,7 @@ extension Descriptor {
   }
 }
 
-extension Reception {
+extension FileReceiver {
   /// From this many wrong pieces on, the whole file is downloaded again, because resume metadata would get too long.
   private static let mostWrong = 256
 

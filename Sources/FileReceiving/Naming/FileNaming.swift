@@ -38,7 +38,7 @@ package enum FileNaming {
 
   /// A list's path without control characters. Also without names that hide a file or look like an option, unless the
   /// user chose them (HTTP rule 50). `nil` if nothing is left.
-  package static func cleaned(_ path: String, from provenance: Provenance = .stranger) -> String? {
+  package static func cleaned(_ path: String, from provenance: Provenance = .thirdParty) -> String? {
     let names = path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
     let isUsersWord = provenance == .user
     return self.path(
@@ -50,7 +50,7 @@ package enum FileNaming {
 
   /// The name from a URL in a third-party list, if it differs from the name that the user's own URL would give.
   package static func cleanedName(of address: Address) -> String? {
-    let name = name(of: address, from: .stranger)
+    let name = name(of: address, from: .thirdParty)
     return areSame(name, self.name(of: address)) ? nil : name
   }
 

@@ -92,7 +92,7 @@ struct GetCommand: AsyncParsableCommand {
     settings.say(said)
     lazy var fetching = Wiring.listFetching(settings)
     if let place = settings.own.checksums {
-      fetching.provenance = await sources.haveOrigin(of: place, settings.form) ? .user : .stranger
+      fetching.provenance = await sources.haveOrigin(of: place, settings.form) ? .user : .thirdParty
       try await settings.output.readChecksums(place, fetching)
       fetching.provenance = .user
     }

@@ -20,7 +20,7 @@ extension RepeatPlan {
   init(
     _ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool, fetching: ListAtAddress.Fetching
   ) async throws(NotRepeated) {
-    guard !noCompare, !settings.output.cache.refresh, !settings.output.cache.offline,
+    guard !noCompare, !settings.output.cache.receiving.refresh, !settings.output.cache.offline,
       let other = last.history.command.mode, other != settings.mode
     else { throw .notAsked }
     func because(_ reason: NotRepeated.Reason) -> NotRepeated { .because(reason, other: other) }

@@ -49,7 +49,7 @@ final class ListAtAddress: Sendable {
   convenience init(_ address: Address, of home: Address, _ how: Fetching) throws(DownloadError) {
     var how = how
     how.version = nil
-    how.provenance = address.isSameOrigin(as: home) ? .user : .stranger
+    how.provenance = address.isSameOrigin(as: home) ? .user : .thirdParty
     try self.init(address, how)
   }
 

@@ -394,7 +394,7 @@ actor ListReader: RequestSource {
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
     let entries = try list.isAtEnd || !list.rest.isEmpty ? list.rest : nextEntries(of: &list)[...]
     list.rest = []
-    let naming = list.reader?.isOwnFormat == true ? Provenance.user : .stranger
+    let naming = list.reader?.isOwnFormat == true ? Provenance.user : .thirdParty
     for (index, entry) in zip(entries.indices, entries) {
       if let ranges = entry.ranges {
         list.rest = entries[(index + 1)...]
@@ -605,7 +605,7 @@ private struct ListedRequests: ~Copyable {
       unwrapped = ((unwrapped?.count ?? 0) + 1, (unwrapped?.hosts ?? []).union([address.host]), inner)
       // As after a redirect, the user's header lines and logins do not go there.
       address = inner
-      provenance = .stranger
+      provenance = .thirdParty
     }
     provenance = max(Provenance(of: address, listedAt: list), provenance)
     if let header = options?.forbiddenHeader(from: provenance) {

@@ -74,6 +74,6 @@ struct PageFolders {
   func folder(of file: Address) -> String? {
     guard namesFolders, hold(file), let top = found.first else { return nil }
     return FileNaming.folder(
-      of: file, from: .stranger, keepsPath: true, prefixesHost: false, behind: top.path.utf8.count { $0 == 0x2F })
+      of: file, from: .thirdParty, keepsPath: true, prefixesHost: false, behind: top.path.utf8.count { $0 == 0x2F })
   }
 }

@@ -21,7 +21,7 @@ enum CacheJSON {
   static func entry(_ entry: CacheEntry) -> JSONValue {
     JSONValue([
       "condition": entry.condition.rawValue, "size": entry.size, "url": text(entry.address),
-      "path": text(entry.path.string), "fetchedAt": time(entry.fetchedAt),
+      "path": text(entry.path.string), "fetchedAt": time(entry.row.fetchedAt),
       "message": text(entry.failure.map { FailureMessages($0).line }),
     ])
   }
@@ -66,16 +66,16 @@ enum CacheJSON {
   }
 
   private static func value(_ file: CacheEntry, _ now: Int64) -> JSONValue {
-    let validator = file.validator
+    let validator = file.row.validator
     return JSONValue([
       "path": text(file.path.string), "size": file.size, "condition": file.condition.rawValue,
-      "fetchedAt": time(file.fetchedAt), "usedAt": time(file.usedAt),
+      "fetchedAt": time(file.row.fetchedAt), "usedAt": time(file.row.usedAt),
       "freshUntil": file.freshUntil(at: now).map { time($0) }, "keyed": file.isKeyed,
-      "stored": file.isStored, "chosenName": text(file.chosenName), "status": file.status,
+      "stored": file.isStored, "chosenName": text(file.chosenName), "status": file.row.status,
       "etag": text(validator.etag), "lastModified": text(validator.lastModified), "date": text(validator.date),
-      "cacheControl": text(file.freshness.cacheControl), "expires": text(file.freshness.expires),
-      "age": text(file.freshness.age),
-      "vary": text(file.freshness.vary), "effectiveURL": text(file.effectiveURL), "digest": text(file.digest),
+      "cacheControl": text(file.row.freshness.cacheControl), "expires": text(file.row.freshness.expires),
+      "age": text(file.row.freshness.age),
+      "vary": text(file.row.freshness.vary), "effectiveURL": text(file.row.effectiveURL), "digest": text(file.digest),
     ])
   }
 }

@@ -121,15 +121,15 @@ enum CacheMessages {
     let freshUntil = file.freshUntil(at: now)
     let isFresh = freshUntil.map { $0 > now } ?? false
     let facts: [(String, String?)] = [
-      ("Fetched", TimeText.local(seconds: file.fetchedAt)),
+      ("Fetched", TimeText.local(seconds: file.row.fetchedAt)),
       (isFresh ? "Fresh until" : "Stale since", freshUntil.map { TimeText.local(seconds: $0) }),
-      ("Last used", TimeText.local(seconds: file.usedAt)),
+      ("Last used", TimeText.local(seconds: file.row.usedAt)),
       ("Key", file.isKeyed ? keyed : nil), ("Name chosen", file.chosenName),
-      ("Status", file.status.map { "\($0)" }), ("ETag", file.validator.etag),
-      ("Last-Modified", file.validator.lastModified), ("Date", file.validator.date),
-      ("Cache-Control", file.freshness.cacheControl), ("Expires", file.freshness.expires), ("Age", file.freshness.age),
-      ("Vary", file.freshness.vary),
-      ("Answered by", file.effectiveURL), ("Checksum", file.digest),
+      ("Status", file.row.status.map { "\($0)" }), ("ETag", file.row.validator.etag),
+      ("Last-Modified", file.row.validator.lastModified), ("Date", file.row.validator.date),
+      ("Cache-Control", file.row.freshness.cacheControl), ("Expires", file.row.freshness.expires),
+      ("Age", file.row.freshness.age), ("Vary", file.row.freshness.vary),
+      ("Answered by", file.row.effectiveURL), ("Checksum", file.digest),
     ]
     let own = file.isStored ? ", the cache's own copy" : ""
     return ["  \(file.path): \(Quantity.bytes(file.size)), \(file.condition.rawValue)\(own)"]

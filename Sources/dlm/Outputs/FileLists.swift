@@ -47,7 +47,7 @@ struct FileLists {
   /// A digest that the run has compared need not be computed again.
   private func known(_ file: FetchedFiles.File) -> String? {
     guard file.outcome.proof == .digest else { return nil }
-    let digest = file.request.checksum ?? settings.output.cache.checksums?.digest(of: file.outcome.wantedName)
+    let digest = file.request.checksum ?? settings.output.cache.receiving.checksums?.digest(of: file.outcome.wantedName)
     return digest?.algorithm == .sha256 ? digest?.hex : nil
   }
 

@@ -29,7 +29,7 @@ final class QuestionQueue: Sendable {
     self.keys = keys
     self.feed = feed
     self.showPicture = showPicture
-    asksConflicts = output?.cache.conflictPolicy == .ask
+    asksConflicts = output?.cache.receiving.conflictPolicy == .ask
     asksNames = output?.asksNames == true
     left = UnnamedFiles(asksNames ? unnamed : nil)
     if output != nil { feed.leaveOpen { [weak self] in self?.kind($0) != nil } }

@@ -20,7 +20,7 @@ struct DownloadOrder {
   var marks: RequestMarks {
     RequestMarks(
       form: settings.form, outputName: settings.output.name, checksum: settings.own.checksum,
-      checksums: settings.output.cache.checksums, first: settings.first,
+      checksums: settings.output.cache.receiving.checksums, first: settings.first,
       indexFolder: [.small, .large].contains(settings.order) ? cacheFolder : nil)
   }
 

@@ -124,10 +124,10 @@ struct DownloadSession {
     if let trial {
       settings.output.directory = trial.files.string
       settings.output.cache.heldDirectory = FilePath(trial.scratch.held(trial.files.string))
-      settings.output.cache.conflictPolicy = .rename
+      settings.output.cache.receiving.conflictPolicy = .rename
       // All received bytes are dropped, so storing them is useless.
       settings.output.cache.store = .none
-      settings.output.cache.reader = trial.output?.reader
+      settings.output.cache.receiving.reader = trial.output?.reader
     }
     return settings
   }
@@ -328,7 +328,8 @@ struct DownloadSession {
     let downgrading = await reader.downgrading.union(watched?.downgrading ?? [])
     order.settings.say(RejectionMessages.downgrades(downgrading))
     StandardError.say(report.warnings.map { CacheMessages.warning($0) })
-    StandardError.say(SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
+    StandardError.say(
+      SummaryMessages.unusedChecksums(order.settings.output.cache.receiving.checksums?.unusedNames ?? []))
     // Each is tried, even if an earlier one failed.
     let troubles = keepFailures(report) + keepCookies() + keepReport(report)
     StandardError.say(troubles)

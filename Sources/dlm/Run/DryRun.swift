@@ -107,12 +107,12 @@ struct DryRun {
   private mutating func plan(_ request: DownloadRequest, _ known: [CacheEntry]) -> File {
     let address = request.address
     let path = renamed[request.key] ?? output.path(of: request)
-    let size = request.expectedSize ?? known.max { $0.fetchedAt < $1.fetchedAt }?.size
+    let size = request.expectedSize ?? known.max { $0.row.fetchedAt < $1.row.fetchedAt }?.size
     var file = File(address: address.redacted, path: path, size: size)
     let policy = output.cache.receiving.conflictPolicy(of: request)
     if let own = known.first(where: { $0.condition == .intact && isOwn($0, request) }), request.allows(size: own.size) {
       file.path = output.path(of: request, named: own.path.name)
-      if !output.cache.refresh {
+      if !output.cache.receiving.refresh {
         file.size = own.size
         file.here = own.size
         file.step = .here

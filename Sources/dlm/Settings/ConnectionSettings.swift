@@ -15,27 +15,27 @@ struct ConnectionSettings {
     transport = TransportOptions(
       userAgent: try sources.naming("user-agent", options.userAgent, Self.userAgent) ?? "dlm/\(DLM.version)")
     let given = options.header.isEmpty ? nil : options.header
-    transport.headerLines = try sources.naming("header", given, HeaderArgument.lines) ?? []
+    transport.trust.headerLines = try sources.naming("header", given, HeaderArgument.lines) ?? []
     transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
     transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
     transport.retryOn = options.retryOn
     transport.leastRate = options.minRate?.bytesPerSecond
-    transport.caFile = try Self.authorities(options, sources)
-    if options.cacert == nil { transport.caFolder = sources.environment["SSL_CERT_DIR"] }
-    transport.isInsecure = options.insecure
+    transport.trust.caFile = try Self.authorities(options, sources)
+    if options.cacert == nil { transport.trust.caFolder = sources.environment["SSL_CERT_DIR"] }
+    transport.trust.isInsecure = options.insecure
     transport.proxies = try Self.proxies(options.proxy, sources)
     let netrc = options.netrcFile ?? (options.netrc ? Self.homeNetrc : nil)
-    transport.netrcFile = try Self.readable("netrc-file", netrc, sources)
+    transport.trust.netrcFile = try Self.readable("netrc-file", netrc, sources)
     // For the cache's keys, because entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be
     // read only once: libcurl reads the file by itself for each connection.
-    transport.logins = try sources.naming("netrc-file", netrc) { path in
+    transport.trust.logins = try sources.naming("netrc-file", netrc) { path in
       try NetrcLogins(
         UserFile.usable(path, upTo: 1 << 20) {
           "--netrc-file \(path) cannot be used: \($0). Name the file of your logins."
         })
     }
-    transport.tls = try Self.tls(options, sources)
-    transport.fileDigest = Self.digest
+    transport.trust.tls = try Self.tls(options, sources)
+    transport.trust.fileDigest = Self.digest
     transport.usesHTTP2 = options.http2
     cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }

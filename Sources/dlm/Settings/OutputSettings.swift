@@ -17,7 +17,7 @@ struct OutputSettings {
   var cache: CacheConfiguration
 
   /// Whether names or conflicts cause questions to the user.
-  var asks: Bool { asksNames || cache.conflictPolicy == .ask }
+  var asks: Bool { asksNames || cache.receiving.conflictPolicy == .ask }
 
   init(_ output: GetOptions, _ lists: [Source], _ sources: SettingsSources) throws {
     isStandardOutput = output.output.map { OutputFile.descriptor($0) == OutputFile.descriptor("-") } ?? false
@@ -27,19 +27,19 @@ struct OutputSettings {
     directory = place?.folder ?? output.directory ?? usual
     asksNames = output.askNames
     cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
-    cache.conflictPolicy = output.onConflict
-    cache.refresh = output.refresh
+    cache.receiving.conflictPolicy = output.onConflict
+    cache.receiving.refresh = output.refresh
     cache.offline = output.offline
     cache.freshness.revalidates = output.revalidate
     cache.freshness.guesses = output.heuristic
     cache.freshness.maxAge = output.maxAge.map { Int($0.seconds) }
     cache.freshness.maxStale = output.maxStale.map { Int($0.seconds) }
-    cache.useContentDisposition = !output.noContentDisposition
-    cache.requiredProof = output.requireProof ?? .nothing
-    cache.expectedTypes = output.expect
-    cache.maxSize = output.maxFilesize?.bytesPerSecond
+    cache.receiving.useContentDisposition = !output.noContentDisposition
+    cache.receiving.requiredProof = output.requireProof ?? .nothing
+    cache.receiving.expectedTypes = output.expect
+    cache.receiving.maxSize = output.maxFilesize?.bytesPerSecond
     cache.syncs = output.fsync
-    cache.usesRemoteTime = output.remoteTime
+    cache.receiving.usesRemoteTime = output.remoteTime
     cache.store = output.store ?? .auto
     cache.maxStoreBytes = output.cacheMaxSize?.bytesPerSecond
     for (isOther, other, message) in [
@@ -104,7 +104,7 @@ struct OutputSettings {
         StandardError.say(
           list.malformedLines.prefix(5).map { "dlm: \(name):\($0): not a checksum line; ignored" }
             + list.ambiguousNames.prefix(5).map { "dlm: \(name): \($0) has different checksums; none is used" })
-        if list.count > 0 { return cache.checksums = list }
+        if list.count > 0 { return cache.receiving.checksums = list }
         StandardError.say("dlm: \(name) has no checksums; write lines like \"HEX  name\"")
       }
     }

@@ -1,8 +1,8 @@
 import DownloadModel
 import FileReceiving
 
-/// The source of a run that watches its lists, which waits for more until it is stopped: the lock around `LivingLines`.
-/// The feed is updated under the lock, so that its counts always match the lines.
+/// The source of a run that watches its lists, which waits for more until it is stopped: the lock around
+/// `WatchedState`. The feed is updated under the lock, so that its counts always match the lines.
 final class WatchedLines: RequestSource {
   /// The last one is for requests of no list.
   private let names: [String]
@@ -11,7 +11,7 @@ final class WatchedLines: RequestSource {
   private let state: Waiters<State>
 
   private struct State {
-    var lines: LivingLines
+    var lines: WatchedState
     /// By list.
     var rejections: [Int: [Rejection]] = [:]
     /// Why a list was never read.
@@ -30,7 +30,7 @@ final class WatchedLines: RequestSource {
     self.names = names
     self.feed = feed
     self.numbers = numbers
-    state = Waiters(State(lines: LivingLines(lists: names.count)))
+    state = Waiters(State(lines: WatchedState(lists: names.count)))
     feed.watch { [self] in state.withLock { status($0) } }
   }
 

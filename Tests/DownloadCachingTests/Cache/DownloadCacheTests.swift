@@ -84,7 +84,7 @@ struct DownloadCacheTests {
     let again = Run(in: folder, server, offline: true, now: 784_111_777 + later)
     #expect(try await again.getAndClose(Self.address).kind == .unchanged)
     let known = try await again.administration.entries(of: [Self.address])
-    #expect(known.map(\.usedAt) == [784_111_777 + (isNoted ? later : 0)])
+    #expect(known.map(\.row.usedAt) == [784_111_777 + (isNoted ? later : 0)])
   }
 
   /// HTTP rule 30: it asks by the strong tag, and else fetches the file anew in the old one's place.
@@ -121,7 +121,7 @@ struct DownloadCacheTests {
     // Before the run ends, which would write what is left.
     let known = try await run.administration.entries(of: [Self.address])
     #expect(known.map { $0.path.removingLastComponent().lastComponent } == ["bad", "out"])
-    #expect(known.map(\.validator.isEmpty) == [true, false])
+    #expect(known.map(\.row.validator.isEmpty) == [true, false])
     _ = await run.administration.close()
     _ = await run.cache.close()
   }

@@ -59,21 +59,21 @@ struct TrustMarkTests {
       { $0.headerLines = ["X-Key: a"] }, { $0.tls.identity = identity },
       { $0.logins = NetrcLogins(Array("default login a password b".utf8)) },
     ]
-    let plain = try trust("https://h/x", from: .stranger)
+    let plain = try trust("https://h/x", from: .thirdParty)
     #expect(try plain == trust("https://h/x"))
     for change in kept {
-      #expect(try trust("https://h/x", from: .stranger, change) != trust("https://h/x", change))
+      #expect(try trust("https://h/x", from: .thirdParty, change) != trust("https://h/x", change))
       #expect(try trust("https://h/x", from: .home, change) == trust("https://h/x", change))
     }
-    for change in kept.dropFirst() { #expect(try trust("https://h/x", from: .stranger, change) == plain) }
-    let other = try trust("https://h/x", from: .stranger) { $0.headerLines = ["X-Key: b"] }
-    #expect(try trust("https://h/x", from: .stranger, kept[0]) == other, "they got neither")
+    for change in kept.dropFirst() { #expect(try trust("https://h/x", from: .thirdParty, change) == plain) }
+    let other = try trust("https://h/x", from: .thirdParty) { $0.headerLines = ["X-Key: b"] }
+    #expect(try trust("https://h/x", from: .thirdParty, kept[0]) == other, "they got neither")
     let sent: [(inout Trust) -> Void] = [
       { $0.logins = NetrcLogins(Array("machine h login a password b".utf8)) }, { $0.isInsecure = true },
       { $0.cookies = [".h\tTRUE\t/\tFALSE\t0\twho\tme"] },
     ]
     for change in sent {
-      #expect(try trust("https://h/x", from: .stranger, change) == trust("https://h/x", change))
+      #expect(try trust("https://h/x", from: .thirdParty, change) == trust("https://h/x", change))
     }
   }
 

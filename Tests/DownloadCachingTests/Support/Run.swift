@@ -29,13 +29,15 @@ struct Run: Sendable {
     var configuration = CacheConfiguration(
       directory: folder.filePath.appending(directory),
       cacheFolder: cacheFolder.map { folder.filePath.appending($0) })
-    (configuration.conflictPolicy, configuration.checksums, configuration.syncs) = (policy, checksums, syncs)
-    (configuration.refresh, configuration.offline) = (refresh, offline)
-    configuration.useContentDisposition = useContentDisposition
+    configuration.receiving.conflictPolicy = policy
+    configuration.receiving.checksums = checksums
+    configuration.syncs = syncs
+    (configuration.receiving.refresh, configuration.offline) = (refresh, offline)
+    configuration.receiving.useContentDisposition = useContentDisposition
     (configuration.store, configuration.maxStoreBytes) = (store, maxStoreBytes)
     configuration.trust = trust
     configuration.claimsFolder = claimsFolder
-    configuration.now = { now }
+    configuration.receiving.now = { now }
     cache = DownloadCache(configuration: configuration, executor: BlockingExecutor(label: "test.loop"))
   }
 

@@ -52,7 +52,7 @@ struct FileNamingTests {
     ] as [(String, String?, String?)])
   func foldersOfAnAddress(text: String, user: String?, stranger: String?) throws {
     let address = try Address(text)
-    for (provenance, expected) in [(Provenance.user, user), (.stranger, stranger), (.home, stranger)] {
+    for (provenance, expected) in [(Provenance.user, user), (.thirdParty, stranger), (.home, stranger)] {
       #expect(FileNaming.folder(of: address, from: provenance, keepsPath: true, prefixesHost: false) == expected)
       #expect(
         FileNaming.folder(of: address, from: provenance, keepsPath: true, prefixesHost: true)
@@ -93,7 +93,9 @@ struct FileNamingTests {
   func whoWroteTheURL(text: String, user: String, list: String) throws {
     let address = try Address(text)
     #expect(FileNaming.name(of: address) == user)
-    #expect(FileNaming.name(of: address, from: .home) == list && FileNaming.name(of: address, from: .stranger) == list)
+    for provenance in [Provenance.home, .thirdParty] {
+      #expect(FileNaming.name(of: address, from: provenance) == list)
+    }
     #expect(FileNaming.cleanedName(of: address) == (user == list ? nil : list))
   }
 

@@ -9,19 +9,19 @@ struct HomeTests {
   @Test(
     arguments: [
       ("https://h/x", "https://h/list", Provenance.home), ("https://h:443/x", "https://h/list", .home),
-      ("http://h/x", "https://h/list", .stranger), ("https://h:8443/x", "https://h/list", .stranger),
-      ("https://g/x", "https://h/list", .stranger), ("https://u:p@h/x", "https://h/list", .home),
+      ("http://h/x", "https://h/list", .thirdParty), ("https://h:8443/x", "https://h/list", .thirdParty),
+      ("https://g/x", "https://h/list", .thirdParty), ("https://u:p@h/x", "https://h/list", .home),
       ("https://g/x", nil, .user),
     ] as [(String, String?, Provenance)])
   func provenance(address: String, list: String?, expected: Provenance) throws {
     #expect(Provenance(of: try Address(address), listedAt: try list.map { try Address($0) }) == expected)
   }
 
-  @Test(arguments: [Provenance.user, .home, .stranger], ["https://h/y", "https://g/x", "http://h/x"])
+  @Test(arguments: [Provenance.user, .home, .thirdParty], ["https://h/y", "https://g/x", "http://h/x"])
   func isHome(provenance: Provenance, destination: String) throws {
     let request = TransferRequest(address: try Address("https://h/x"), provenance: provenance)
     #expect(
-      request.isHome(try Address(destination)) == (provenance != .stranger && destination == "https://h/y"))
+      request.isHome(try Address(destination)) == (provenance != .thirdParty && destination == "https://h/y"))
   }
 
   /// How the foreign server comes into it.

@@ -2,7 +2,7 @@ import DownloadModel
 import FileReceiving
 
 /// Answers requests with existing files, by memory and by the index. Isolated state of one cache actor.
-final class Hits {
+final class CacheHits {
   private let shared: SharedConfiguration
   private var configuration: CacheConfiguration { shared.configuration }
   private let resources: CacheResources
@@ -40,7 +40,7 @@ final class Hits {
   @inline(never)
   func atOnce(_ asked: CacheRequest) -> DownloadOutcome? {
     let request = asked.request
-    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany,
+    guard ownFilesAnswer, request.checksum == nil, configuration.receiving.checksums == nil, !hasCompany,
       expectedTypes(request) == nil
     else { return nil }
     guard let known = index.ownAtOnce(asked),
@@ -60,7 +60,7 @@ final class Hits {
     var question = question(of: request)
     question.before = before
     question.began = hasCompany ? resources.began : nil
-    if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.refresh {
+    if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.receiving.refresh {
       // Reads the bytes only if the index does not have this checksum for the file.
       let isNoted = own.digest == "\(expected)"
       question.hasDigest =
@@ -74,20 +74,22 @@ final class Hits {
 
   private func question(of request: DownloadRequest) -> CacheLookup.Question {
     CacheLookup.Question(
-      now: configuration.now(), requiredProof: configuration.requiredProof, maxSize: configuration.maxSize,
-      declaredSize: request.declaredSize, refreshes: configuration.refresh, isOffline: configuration.offline,
+      now: configuration.receiving.now(), requiredProof: configuration.receiving.requiredProof,
+      maxSize: configuration.receiving.maxSize,
+      declaredSize: request.declaredSize, refreshes: configuration.receiving.refresh, isOffline: configuration.offline,
       guesses: configuration.freshness.guesses,
       directives: shared.directives)
   }
 
   private func expectedTypes(_ request: DownloadRequest) -> ExpectedTypes? {
-    request.expectedTypes ?? configuration.expectedTypes
+    request.expectedTypes ?? configuration.receiving.expectedTypes
   }
 
   var hasCompany: Bool { resources.claims?.hasCompany == true }
 
   private func expectedDigest(of row: CacheRow, _ request: DownloadRequest) -> ContentDigest? {
-    request.checksum ?? configuration.checksums.flatMap { $0.digest(of: row.name) ?? $0.digest(of: row.wanted) }
+    request.checksum
+      ?? configuration.receiving.checksums.flatMap { $0.digest(of: row.name) ?? $0.digest(of: row.wanted) }
   }
 
   /// A file that cannot be read proves nothing, so it is downloaded.
@@ -97,7 +99,7 @@ final class Hits {
 
   /// Reads a file whose names or permissions changed, if its checksum is known. Equal bytes make it intact again.
   nonisolated(nonsending) func proven(_ known: KnownFiles, _ asked: CacheRequest) async -> KnownFiles {
-    guard known.own == nil, !configuration.refresh, var row = known.written,
+    guard known.own == nil, !configuration.receiving.refresh, var row = known.written,
       let expected = expectedDigest(of: row, asked.request) ?? row.checksum.flatMap({ ContentDigest($0) }),
       let file = StandingFile.of(path: row.path), row.isOwn(file)
     else { return known }
@@ -115,14 +117,14 @@ final class Hits {
   nonisolated(nonsending) func fileWithDigest(
     _ asked: CacheRequest, _ plan: DownloadPlan
   ) async throws(DownloadError) -> DownloadOutcome? {
-    guard !configuration.refresh else { return nil }
+    guard !configuration.receiving.refresh else { return nil }
     let name = plan.preferred(plan.nameByAddress)
     guard let expected = plan.userDigest(named: plan.nameByAddress),
       let standing = try plan.directory.standing(name), standing.identity.isRegularFile
     else { return nil }
     let row = CacheRow(
       key: plan.rowKey, name: name, wanted: plan.nameByAddress, identity: standing.identity,
-      changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.now(),
+      changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.receiving.now(),
       freshness: FreshnessFields(), trust: plan.trust.own, digest: "\(expected)")
     guard question(of: plan.request).allows(row),
       !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)), await has(row, expected)
@@ -136,7 +138,7 @@ final class Hits {
   func standIn(for download: FileDownload) -> CacheRow? {
     let plan = download.plan
     let question = question(of: plan.request)
-    guard !configuration.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
+    guard !configuration.receiving.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
       question.isProved(row), question.allows(row), download.doubted == nil,
       index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
       plan.expectedTypes.map({ (try? $0.allows(row)) == true }) ?? true,
@@ -159,8 +161,8 @@ final class Hits {
         index.addStored(row)
       }
     }
-    if index.records, row.isUsedAgain(at: configuration.now()) {
-      row.fields.usedAt = configuration.now()
+    if index.records, row.isUsedAgain(at: configuration.receiving.now()) {
+      row.fields.usedAt = configuration.receiving.now()
       index.addStored(row)
     }
     // A fresh file is found by the index alone, and is not worth memory.

@@ -5,7 +5,7 @@ import SystemPackage
 
 /// One file between the server's answers and the disk. Carries out the decisions of the pure rules in
 /// `FileDownloadState` and `SegmentMap`. `FileDownload` holds it under a lock, and adds the URL to its errors.
-struct Reception: ~Copyable {
+struct FileReceiver: ~Copyable {
   let plan: DownloadPlan
   private var state = FileDownloadState()
   private(set) var part: PartWriter

@@ -5,8 +5,8 @@ import Testing
 @testable import FileReceiving
 
 /// What comes of an answer, of its bytes and of its end, for one file and what is there of it.
-@Suite("What Reception decides")
-struct ReceptionTests {
+@Suite("What FileReceiver decides")
+struct FileReceiverTests {
   private static let body = pattern(5000)
   private static let large: Int64 = 4 << 20
 
@@ -104,19 +104,19 @@ struct ReceptionTests {
     try bench.folder.write([1], to: "standing")
     if row.held > 0 { try Self.leave(row.held, bench, row.address) }
     let plan = try bench.plan(row.address, policy: row.policy, rules: row.rules)
-    var reception = Reception(plan, TransferMeter(), nil, resumes: true)
-    _ = try reception.nextTransfer(for: Segment.first)
-    #expect(reception.resumed == Int64(row.held))
+    var receiver = FileReceiver(plan, TransferMeter(), nil, resumes: true)
+    _ = try receiver.nextTransfer(for: Segment.first)
+    #expect(receiver.resumed == Int64(row.held))
     var (disposition, code): (BodyDisposition?, DownloadError.Code?)
     do throws(DownloadError) {
-      disposition = try reception.accept(ResponseHead(status: row.status, fields: row.fields), for: Segment.first)
+      disposition = try receiver.accept(ResponseHead(status: row.status, fields: row.fields), for: Segment.first)
     } catch { code = error.code }
     #expect(disposition == row.disposition)
     #expect(code == row.error)
-    #expect(reception.length == Int64(row.length))
-    #expect(reception.resumed == (row.length == row.held ? Int64(row.held) : 0))
-    #expect(reception.remark == row.remark)
-    try reception.discard()
+    #expect(receiver.length == Int64(row.length))
+    #expect(receiver.resumed == (row.length == row.held ? Int64(row.held) : 0))
+    #expect(receiver.remark == row.remark)
+    try receiver.discard()
   }
 
   struct Piece: Sendable, CustomTestStringConvertible {
@@ -149,94 +149,94 @@ struct ReceptionTests {
   @Test(arguments: pieces) func bytesAreTaken(row: Piece) throws {
     let bench = try Bench()
     let meter = TransferMeter()
-    var reception = Reception(try bench.plan(rules: { $0.maxSize = row.maxSize }), meter, nil, resumes: true)
-    _ = try reception.nextTransfer(for: Segment.first)
-    _ = try reception.accept(ResponseHead(status: 200, fields: row.fields), for: Segment.first)
+    var receiver = FileReceiver(try bench.plan(rules: { $0.maxSize = row.maxSize }), meter, nil, resumes: true)
+    _ = try receiver.nextTransfer(for: Segment.first)
+    _ = try receiver.accept(ResponseHead(status: 200, fields: row.fields), for: Segment.first)
     var (demand, code): (SinkDemand?, DownloadError.Code?)
     for piece in row.pieces {
-      do throws(DownloadError) { demand = try write(pattern(piece), to: Segment.first, &reception) } catch {
+      do throws(DownloadError) { demand = try write(pattern(piece), to: Segment.first, &receiver) } catch {
         (demand, code) = (nil, error.code)
       }
     }
     #expect(demand == row.demand)
     #expect(code == row.error)
-    #expect(reception.length == Int64(row.length))
-    #expect(reception.transferred == Int64(row.pieces.reduce(0, +)), "what came counts, also what was of no use")
-    try reception.discard()
+    #expect(receiver.length == Int64(row.length))
+    #expect(receiver.transferred == Int64(row.pieces.reduce(0, +)), "what came counts, also what was of no use")
+    try receiver.discard()
   }
 
   private func write(
-    _ bytes: [UInt8], to id: Int, _ reception: inout Reception
+    _ bytes: [UInt8], to id: Int, _ receiver: inout FileReceiver
   ) throws(DownloadError) -> SinkDemand {
-    try bytes.span.bytes.withUnsafeBytes { bytes throws(DownloadError) in try reception.write(bytes, to: id) }
+    try bytes.span.bytes.withUnsafeBytes { bytes throws(DownloadError) in try receiver.write(bytes, to: id) }
   }
 
   /// A second transfer takes the end: the first continues up to it, its surplus is not counted, and neither ends the file.
   @Test func twoTransfersShareTheFile() throws {
     let bench = try Bench()
     let meter = TransferMeter()
-    var reception = Reception(try bench.plan(), meter, nil, resumes: true)
+    var receiver = FileReceiver(try bench.plan(), meter, nil, resumes: true)
     let fields: KeyValuePairs = ["Content-Length": "\(Self.large)", "ETag": "\"v1\"", "Accept-Ranges": "bytes"]
-    _ = try reception.nextTransfer(for: Segment.first)
-    _ = try reception.accept(ResponseHead(status: 200, fields: fields), for: Segment.first)
+    _ = try receiver.nextTransfer(for: Segment.first)
+    _ = try receiver.accept(ResponseHead(status: 200, fields: fields), for: Segment.first)
     let (whole, half) = (pattern(Int(Self.large)), Int(Self.large) / 2)
-    let early = try reception.takeSegment(of: Segment.first, from: Int64(half))
+    let early = try receiver.takeSegment(of: Segment.first, from: Int64(half))
     #expect(early == nil, "the start must be there first")
-    var demand = try write(Array(whole[..<1000]), to: Segment.first, &reception)
+    var demand = try write(Array(whole[..<1000]), to: Segment.first, &receiver)
     #expect(demand == .more)
-    let taken = try reception.takeSegment(of: Segment.first, from: Int64(half))
+    let taken = try receiver.takeSegment(of: Segment.first, from: Int64(half))
     let id = try #require(taken)
-    let asked = try reception.nextTransfer(for: id)
+    let asked = try receiver.nextTransfer(for: id)
     let request = try #require(asked)
     #expect(request.rangeStart == Int64(half) && request.headerLines == ["If-Range: \"v1\""])
     let range = "bytes \(half)-\(Self.large - 1)/\(Self.large)"
     let head = ResponseHead(status: 206, fields: ["Content-Range": range, "ETag": "\"v1\""])
-    let disposition = try reception.accept(head, for: id)
+    let disposition = try receiver.accept(head, for: id)
     #expect(disposition == .write)
-    demand = try write(Array(whole[half..<half + 1000]), to: id, &reception)
+    demand = try write(Array(whole[half..<half + 1000]), to: id, &receiver)
     #expect(demand == .more)
-    demand = try write(Array(whole[1000..<half + 500]), to: Segment.first, &reception)
+    demand = try write(Array(whole[1000..<half + 500]), to: Segment.first, &receiver)
     #expect(demand == .enough)
     #expect(meter.position == Int64(half + 1000), "the surplus is the other's")
-    #expect(reception.openSegments.map(\.position) == [Int64(half + 1000)])
+    #expect(receiver.openSegments.map(\.position) == [Int64(half + 1000)])
     let receipt = TransferReceipt(status: 206, bodyBytes: 0, proof: .length)
-    var isWhole = try reception.finish(receipt, of: id)
+    var isWhole = try receiver.finish(receipt, of: id)
     #expect(!isWhole)
-    demand = try write(Array(whole[(half + 1000)...]), to: id, &reception)
+    demand = try write(Array(whole[(half + 1000)...]), to: id, &receiver)
     #expect(demand == .more)
-    isWhole = try reception.finish(receipt, of: id)
+    isWhole = try receiver.finish(receipt, of: id)
     #expect(isWhole)
-    try reception.release(id)
-    isWhole = try reception.finish(receipt, of: Segment.first)
+    try receiver.release(id)
+    isWhole = try receiver.finish(receipt, of: Segment.first)
     #expect(isWhole)
-    #expect(reception.phase == .finished(.whole(.length)))
-    let named = try reception.take("x", replacing: false)
+    #expect(receiver.phase == .finished(.whole(.length)))
+    let named = try receiver.take("x", replacing: false)
     #expect(named != nil)
     #expect(try bench.folder.read("x") == whole)
-    #expect(reception.phase == .closed)
-    #expect(throws: DownloadError.cancelled) { _ = try reception.nextTransfer(for: Segment.first) }
+    #expect(receiver.phase == .closed)
+    #expect(throws: DownloadError.cancelled) { _ = try receiver.nextTransfer(for: Segment.first) }
   }
 
   /// An answer to a further segment that is not its range ends splitting, and takes nothing from the file.
   @Test func anAnswerThatIsNoRangeEndsSplitting() throws {
     let bench = try Bench()
-    var reception = Reception(try bench.plan(), TransferMeter(), nil, resumes: true)
+    var receiver = FileReceiver(try bench.plan(), TransferMeter(), nil, resumes: true)
     let fields: KeyValuePairs = ["Content-Length": "\(Self.large)", "ETag": "\"v1\"", "Accept-Ranges": "bytes"]
-    _ = try reception.nextTransfer(for: Segment.first)
-    _ = try reception.accept(ResponseHead(status: 200, fields: fields), for: Segment.first)
-    _ = try write(pattern(1000), to: Segment.first, &reception)
-    let taken = try reception.takeSegment(of: Segment.first, from: 2 << 20)
+    _ = try receiver.nextTransfer(for: Segment.first)
+    _ = try receiver.accept(ResponseHead(status: 200, fields: fields), for: Segment.first)
+    _ = try write(pattern(1000), to: Segment.first, &receiver)
+    let taken = try receiver.takeSegment(of: Segment.first, from: 2 << 20)
     let id = try #require(taken)
-    _ = try reception.nextTransfer(for: id)
+    _ = try receiver.nextTransfer(for: id)
     let error = #expect(throws: DownloadError.self) {
-      _ = try reception.accept(ResponseHead(status: 200, fields: fields), for: id)
+      _ = try receiver.accept(ResponseHead(status: 200, fields: fields), for: id)
     }
     #expect(error?.code == .range && error?.isTransient == false)
-    try reception.release(id)
-    let again = try reception.takeSegment(of: Segment.first, from: 2 << 20)
+    try receiver.release(id)
+    let again = try receiver.takeSegment(of: Segment.first, from: 2 << 20)
     #expect(again == nil)
-    #expect(reception.length == 1000)
-    try reception.abandon()
+    #expect(receiver.length == 1000)
+    try receiver.abandon()
     #expect(try bench.folder.names() == ["x.part", "x.part.json"])
   }
 
@@ -260,28 +260,28 @@ struct ReceptionTests {
   @Test(arguments: left) func whatStaysBehind(row: Left) throws {
     let bench = try Bench()
     let meter = TransferMeter()
-    var reception = Reception(try bench.plan(), meter, nil, resumes: true)
-    _ = try reception.nextTransfer(for: Segment.first)
-    _ = try reception.accept(ResponseHead(status: 200, fields: row.fields), for: Segment.first)
-    if row.count > 0 { _ = try write(pattern(row.count), to: Segment.first, &reception) }
-    try reception.abandon()
+    var receiver = FileReceiver(try bench.plan(), meter, nil, resumes: true)
+    _ = try receiver.nextTransfer(for: Segment.first)
+    _ = try receiver.accept(ResponseHead(status: 200, fields: row.fields), for: Segment.first)
+    if row.count > 0 { _ = try write(pattern(row.count), to: Segment.first, &receiver) }
+    try receiver.abandon()
     #expect(try bench.folder.names() == row.names)
     #expect(meter.kept == (row.names.isEmpty ? 0 : Int64(row.count)))
-    #expect(reception.phase == .closed)
+    #expect(receiver.phase == .closed)
   }
 
   /// Wrong bytes are asked for once more, past the caches and without what was held.
   @Test func wrongBytesAreAskedForAgain() throws {
     let bench = try Bench()
     try Self.leave(1000, bench, "http://host/x")
-    var reception = Reception(try bench.plan(), TransferMeter(), nil, resumes: true)
-    let first = try reception.nextTransfer(for: Segment.first)
+    var receiver = FileReceiver(try bench.plan(), TransferMeter(), nil, resumes: true)
+    let first = try receiver.nextTransfer(for: Segment.first)
     #expect(first?.rangeStart == 1000)
-    try reception.startAgainAfterWrongBytes()
-    let second = try reception.nextTransfer(for: Segment.first)
+    try receiver.startAgainAfterWrongBytes()
+    let second = try receiver.nextTransfer(for: Segment.first)
     let request = try #require(second)
     #expect(request.rangeStart == nil && request.headerLines == ["Cache-Control: no-cache"])
-    #expect(reception.length == 0 && reception.resumed == 0 && reception.doubted == nil)
-    try reception.discard()
+    #expect(receiver.length == 0 && receiver.resumed == 0 && receiver.doubted == nil)
+    try receiver.discard()
   }
 }

@@ -5,9 +5,9 @@ import Testing
 @testable import dlm
 
 @Suite("Each piece of work lives as long as its line")
-struct LivingLinesTests {
+struct WatchedStateTests {
   private final class Bench {
-    var lines = LivingLines(lists: 2)
+    var lines = WatchedState(lists: 2)
     var log: [String] = []
 
     func change(_ text: String, list: Int = 0, mayLose: Bool = true) throws {
@@ -31,11 +31,11 @@ struct LivingLinesTests {
 
     func askAgain() {
       let count = lines.askAgain()
-      note(LivingLines.Effects())
+      note(WatchedState.Effects())
       #expect(log.count == count)
     }
 
-    private func note(_ effects: LivingLines.Effects) {
+    private func note(_ effects: WatchedState.Effects) {
       // The run takes what it can have at once.
       while let request = lines.take() { log.append("+\(request.id)") }
       log += effects.cancel.sorted().map { "x\($0)" }

@@ -73,7 +73,7 @@ struct RequestQueueShareTests {
       limitConnections: { _, parts in told.withState { $0.append(parts?.reduce(0, +) ?? 0) } })
     let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
     try await queue.run { shares in
-      var taken: [(RequestQueueShare, DownloadRequest)] = []
+      var taken: [(LoopQueue, DownloadRequest)] = []
       for index in list.indices {
         let share = shares[index % 2]
         taken.append((share, try #require(await share.next())))

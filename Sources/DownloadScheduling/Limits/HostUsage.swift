@@ -1,5 +1,5 @@
 /// One process's use of a host, as other processes see it.
-struct HostNote: Equatable {
+struct HostUsage: Equatable {
   let host: UInt64
   var inUse = 0
   /// One more while the process checks whether it may start; it belongs to no round of refusals.
@@ -24,7 +24,7 @@ struct HostNote: Equatable {
   var counted = 0
 
   /// The note without `idle` and `wants` once these have expired.
-  func counted(at time: UInt64) -> HostNote {
+  func counted(at time: UInt64) -> HostUsage {
     var note = self
     if countsUntil <= time { (note.idle, note.wants) = (0, 0) }
     return note
@@ -35,9 +35,9 @@ struct HostNote: Equatable {
   /// All processes that want the host get equal shares, up to what they want. The remainder rotates, a second each. A
   /// process in the background gets none while one in the foreground uses or wants the host.
   /// - Parameter own: the index of this process's note, which announces the request about to start.
-  static func share(of own: Int, among all: [HostNote], at time: UInt64) -> (part: Int, isOver: Bool) {
+  static func share(of own: Int, among all: [HostUsage], at time: UInt64) -> (part: Int, isOver: Bool) {
     let me = all[own]
-    func demand(_ note: HostNote) -> Int { note.inUse + note.announced + note.wants }
+    func demand(_ note: HostUsage) -> Int { note.inUse + note.announced + note.wants }
     let foreground = all.filter { !$0.isBackground && demand($0) > 0 }
     if me.isBackground, !foreground.isEmpty { return (0, true) }
     let peers = all.indices.filter { all[$0].isBackground == me.isBackground && demand(all[$0]) > 0 }
@@ -52,7 +52,7 @@ struct HostNote: Equatable {
   }
 }
 
-extension HostNote {
+extension HostUsage {
   init(_ words: SIMD8<UInt64>) {
     host = words[0]
     ceiling = Int(words[3] & 0xFFFF)

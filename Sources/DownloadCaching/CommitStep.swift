@@ -3,11 +3,11 @@ import FileReceiving
 import SystemPackage
 
 /// The steps after a file is complete, confirmed, or to be copied: verify, name and record it.
-struct Completion {
+struct CommitStep {
   let shared: SharedConfiguration
   private var configuration: CacheConfiguration { shared.configuration }
   let resources: CacheResources
-  let hits: Hits
+  let hits: CacheHits
   let index: IndexSession
 
   /// Verifies a complete file and gives it its name.
@@ -30,7 +30,7 @@ struct Completion {
     guard
       let proof = try Verification.judge(verdict, proof, of: download, insteadOf: last, { index.addStored($0) })
     else { return nil }
-    if configuration.usesRemoteTime { try download.stamp() }
+    if configuration.receiving.usesRemoteTime { try download.stamp() }
     // The data first: after a power cut, a name must not refer to lost bytes.
     if configuration.syncs { try await resources.syncer.sync(download) }
     let committed = try await commit(Commit(download, proof: proof), plan)
@@ -236,8 +236,8 @@ struct Completion {
     _ own: CacheRow, _ plan: DownloadPlan, _ answer: Answer
   ) async throws(DownloadError) -> (row: CacheRow, isProved: Bool) {
     let expected = plan.expectedDigest(named: own.wanted, nil)
-    if expected == nil, own.proof < configuration.requiredProof {
-      throw Verification.unproven(own.proof, configuration.requiredProof).at(plan.address)
+    if expected == nil, own.proof < configuration.receiving.requiredProof {
+      throw Verification.unproven(own.proof, configuration.receiving.requiredProof).at(plan.address)
     }
     let row = index.stamped(own, answer.head)
     if row.changed != own.changed { index.addStored(row) }
@@ -253,7 +253,7 @@ struct Completion {
         }
       }
     }
-    return (row, expected != nil || configuration.requiredProof == .digest)
+    return (row, expected != nil || configuration.receiving.requiredProof == .digest)
   }
 
   /// A 304 that forbids storing ends the reuse of all the URL's stored answers that it may renew (RFC 9111 §4.3.4,

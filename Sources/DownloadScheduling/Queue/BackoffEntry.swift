@@ -2,7 +2,7 @@ import DownloadModel
 
 /// A file that waits for its next attempt, with the state it continues with. A class, so that other files copy only
 /// `nil`.
-final class RestingFile: Sendable {
+final class BackoffEntry: Sendable {
   let request: DownloadRequest
   let meter: TransferMeter
   let attempts: Attempts

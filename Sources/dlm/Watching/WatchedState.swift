@@ -3,7 +3,7 @@ import FileReceiving
 
 /// The lines of the watched lists, and the state of each. Work lasts as long as its line; cancelled work ends by
 /// itself, and `ended` is called as for any other end.
-struct LivingLines {
+struct WatchedState {
   struct Effects {
     /// Requests that the run has, and that must end.
     var cancel: Set<Int> = []
