@@ -67,6 +67,10 @@ final class CacheResources: Sendable {
     return try opened.get()
   }
 
+  func stopWaiting() {
+    if case .success(let index)? = state.withLock({ $0.index }) { index.stopWaiting() }
+  }
+
   var owners: [ByteText: FileOwners] {
     get { state.withLock { $0.owners } }
     set { state.withLock { $0.owners = newValue } }

@@ -333,6 +333,9 @@ package actor DownloadCache: DownloadStore {
   /// file wait. A kill costs one more download of the file, whose bytes are recognised.
   package static let longestWait = Duration.milliseconds(250)
 
+  /// The run is cancelled: from now on, no call waits for another process that holds the index.
+  package nonisolated func stopWaiting() { resources.stopWaiting() }
+
   /// Must be called every `longestWait` while requests are in flight.
   package func flush() async { await index.flush() }
 

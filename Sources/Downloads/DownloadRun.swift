@@ -39,6 +39,14 @@ package final class DownloadRun: Sendable {
 
   /// Downloads everything that the source gives: a share of the lanes on each loop.
   package func run(_ source: some RequestSource, news: Downloader.News) async -> RunWidth {
+    await withTaskCancellationHandler {
+      await download(source, news: news)
+    } onCancel: {
+      loops.first?.cache.stopWaiting()
+    }
+  }
+
+  private func download(_ source: some RequestSource, news: Downloader.News) async -> RunWidth {
     let queue = queue(over: source)
     feed.hosts(from: { [plan] in (queue.waits, plan.sharesConnections ? 0 : queue.further) })
     // The queue holds the feed's counter, so the feed must not keep holding the queue.
@@ -70,7 +78,9 @@ package final class DownloadRun: Sendable {
   private func flushRows() async {
     // A clock's sleep ends early only for a cancelled task.
     while (try? await Task.sleep(for: DownloadCache.longestWait)) != nil {
-      for loop in loops { await loop.cache.flush() }
+      // Unstructured, because the end of the lanes cancels this task, and must not cut a write short that waits for
+      // another process. A cancelled run does so.
+      await Task { for loop in loops { await loop.cache.flush() } }.value
     }
   }
 

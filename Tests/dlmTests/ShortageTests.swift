@@ -24,14 +24,6 @@ struct ShortageTests {
       ] + arguments)
   }
 
-  private static func poll(_ what: String, until isMet: () -> Bool) async throws {
-    for _ in 0..<1200 {
-      if isMet() { return }
-      try await Task.sleep(for: .milliseconds(50))
-    }
-    throw SupportFailure("waited too long for \(what)")
-  }
-
   @Test(arguments: [["-j", "64"], []], ["parallel", "async-let"])
   func manyFilesAndFewDescriptors(jobs: [String], mode: String) async throws {
     let origin = try FaultyOrigin()
@@ -65,11 +57,11 @@ struct ShortageTests {
     let run = try Self.start(
       place, limit: 40, ["get", "urls.txt", "-d", "out", "-j", "24", "--per-host", "24"])
     let last = (32..<40).map { "/proc/\(run.processID)/fd/\($0)" }
-    try await Self.poll("several connections") { origin.record.connectionsOpen > 4 }
+    try await poll("several connections") { origin.record.connectionsOpen > 4 }
     // For the others to find that there is no descriptor for them.
     try await Task.sleep(for: .seconds(1))
     // What dlm closes at once may be seen; what a held file has open would be seen for ever.
-    try await Self.poll("the last descriptors to be the libraries'") {
+    try await poll("the last descriptors to be the libraries'") {
       let taken = last.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: $0) }
       return taken.allSatisfy { $0.contains("/index.sqlite") }
     }

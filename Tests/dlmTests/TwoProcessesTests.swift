@@ -334,6 +334,40 @@ struct TwoProcessesTests {
     }
   }
 
+  /// Rows are written while the run goes on, and another process may hold the index at that moment. The end of the last
+  /// download, which ends that task, gave up the wait: the rows were lost, with a warning.
+  @Test(arguments: [false, true])
+  func rowsThatWaitForTheIndexSurviveTheEndOfTheRun(interrupted: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    origin.route("/first", .file([1, 2, 3]))
+    origin.route("/second", .file([1, 2, 3], FileOptions(ending: .stall(after: 1, until: gate))))
+    let place = try Workplace()
+    let cache = place.folder.path("home/cache/dlm")
+    try FileManager.default.createDirectory(
+      atPath: cache, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let lock = open(cache + "/index.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
+    defer { close(lock) }
+    let run = try place.start(["get", origin.url("/first"), origin.url("/second"), "-m", "sequential"])
+    try await waitUntilOpen("index.lock", by: run)
+    if interrupted {
+      run.send(SIGINT)
+      #expect(try await run.waitForExit(within: .seconds(5)).status == 130)
+      return
+    }
+    gate.open()
+    try await poll("the last file") { try place.names().contains("second") }
+    // Longer than a try to lock takes. A run that has given up ends meanwhile.
+    try await Task.sleep(for: .milliseconds(500))
+    flock(lock, LOCK_UN)
+    let result = try await run.waitForExit()
+    #expect(result.status == 0 && !result.errorText.contains("index"), "\(result.errorText)")
+    let known = try await place.dlm("cache", "list").outputText
+    #expect(known.contains("/first\n") && known.contains("/second\n"), "\(known)")
+  }
+
   private func waitUntilOpen(_ name: String, by run: CommandRun) async throws {
     let folder = "/proc/\(run.processID)/fd"
     try await poll("\(name) to be open") {
@@ -343,13 +377,5 @@ struct TwoProcessesTests {
       }
       return paths.contains { $0.hasSuffix("/" + name) }
     }
-  }
-
-  private func poll(_ what: String, until isMet: () -> Bool) async throws {
-    for _ in 0..<3000 {
-      if isMet() { return }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    throw SupportFailure("waited in vain for \(what)")
   }
 }
