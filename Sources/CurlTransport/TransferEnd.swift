@@ -83,7 +83,7 @@ struct TransferEnd {
     20: .unknownIssuer, 21: .unknownIssuer, 3: .unknownRevocation, 11: .unknownRevocation, 12: .unknownRevocation,
   ]
 
-  /// A change that may let the same request succeed at once; `nil` if there is none.
+  /// A change that may let the same request succeed at once; `nil` for no such change.
   var remedy: ConnectionWay? {
     switch code {
     case CURLE_PEER_FAILED_VERIFICATION: .folder

@@ -18,7 +18,7 @@ enum RangeSelection: Equatable {
     }
   }
 
-  /// The two numbers of `bytes=first-last`, either of which may be absent; `nil` if this is not one byte range.
+  /// The two numbers of `bytes=first-last`, each `nil` if it is absent; `nil` if this is not one byte range.
   private static func bounds(_ field: String) -> (first: Int?, last: Int?)? {
     let sides = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard sides.count == 2, sides[0].lowercased() == "bytes" else { return nil }

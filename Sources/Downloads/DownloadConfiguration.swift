@@ -107,7 +107,7 @@ public struct DownloadConfiguration: Sendable {
       do {
         let proxy = Proxy(try ProxyAddress(proxy))
         options.proxies = [.http: proxy, .https: proxy]
-      } catch { throw Self.refusal("the proxy \(Redaction.withoutLogin(proxy)) is none: \(error)") }
+      } catch { throw Self.refusal("the proxy \(Redaction.withoutLogin(proxy)) cannot be used: \(error)") }
     }
     return options
   }

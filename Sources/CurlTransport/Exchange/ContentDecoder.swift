@@ -61,8 +61,8 @@ package final class ContentDecoder {
   /// The body ended before its coding did.
   package static let cut = failure(.shortBody, "the compressed data breaks off")
   /// Temporary, like a short body: a proxy may have damaged it.
-  fileprivate static let damaged = failure(.badResponse, "the compressed data is damaged, or is none")
-  fileprivate static let trailing = failure(.badResponse, "something else stands behind the compressed data")
+  fileprivate static let damaged = failure(.badResponse, "the body is damaged or not compressed as its header says")
+  fileprivate static let trailing = failure(.badResponse, "there are other bytes after the compressed data")
   fileprivate static let noMemory = failure(.resources, "no memory to decode with")
   static let bomb = failure(
     .badResponse,

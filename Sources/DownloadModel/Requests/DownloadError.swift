@@ -201,7 +201,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     return [code.rawValue, activity, place, reason].filter { !$0.isEmpty }.joined(separator: ": ")
   }
 
-  /// The cause as a text: "No space left on device". Empty if there is none.
+  /// The cause as a text: "No space left on device". Empty without a cause.
   public var reason: String {
     switch cause {
     case .curl(_, let message), .certificate(_, let message): message

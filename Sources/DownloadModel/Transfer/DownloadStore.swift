@@ -19,7 +19,7 @@ package protocol DownloadStore: Sendable {
   /// Ends an unfinished download; keeps the part if it can be resumed. If its task was cancelled and equal requests
   /// wait for it, one of them continues it.
   /// - Parameter comesAgain: whether the request is opened again later: then no older answer is looked for.
-  /// - Returns: an older answer that may be used instead (RFC 5861); `nil` if there is none: then the download failed.
+  /// - Returns: an older answer that may be used instead (RFC 5861); `nil` without one: then the download failed.
   nonisolated(nonsending) func close(
     _ download: Download, after error: DownloadError, comesAgain: Bool
   ) async -> DownloadOutcome?

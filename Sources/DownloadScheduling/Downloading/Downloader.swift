@@ -285,7 +285,7 @@ package actor Downloader {
     return Task.isCancelled ? nil : next.map { BackoffEntry($0, meter) }
   }
 
-  /// A removed line that nothing is done for is told by its watcher alone.
+  /// Reports the end of a file that waited in the queue. The watcher reports a removed line without work by itself.
   private func tellGivenUp(_ request: DownloadRequest, _ error: DownloadError) {
     let result = Result.failure(error.at(request.address))
     if error.code != .cancelled { feed.end(request, result, kept: feed.meters(of: [request.id]).first?.kept ?? 0) }

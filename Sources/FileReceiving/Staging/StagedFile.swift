@@ -2,8 +2,6 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-// Long because: the table of kills and the steps that it lists belong side by side.
-
 /// The file in the output folder that receives a download's bytes, and its steps to the final name.
 ///
 /// **Life of a file on disk.** A file starts without a name (O_TMPFILE). It gets the name `NAME.part` only together

@@ -95,7 +95,7 @@ final class ListVersion: Sendable {
     state.withLock { $0.arriving = [Validator(head).condition].compactMap(\.self) }
   }
 
-  /// The list has pages, each of which may change.
+  /// The list has pages, and each page may change.
   func forget() { state.withLock { $0.arriving = [] } }
 
   func isRead() { state.withLock { $0.read = $0.arriving } }

@@ -81,7 +81,7 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
     let place = (number - first) / step + 1
     guard number >= first, (number - first) % step == 0, place <= count else {
       throw ValidationError(
-        "--shard auto: \(engine.number)=\(number) is none of \(count) jobs in equal steps; say which share it is as "
+        "--shard auto: \(engine.number)=\(number) is not one of \(count) jobs in equal steps; name the share, such as "
           + "--shard 3/20.")
     }
     return Shard(numbers: place...place, count: count, unit: unit)

@@ -9,7 +9,7 @@ struct ListWatcher {
   let order: DownloadOrder
   let lines: WatchedLines
   let askAnew: @Sendable () async -> Void
-  /// Ends what is under way of removed lines.
+  /// Ends the downloads of removed lines.
   let giveUp: @Sendable (Set<Int>) async -> Void
   let onRead: @Sendable (ListReader.Reading) -> Void
 

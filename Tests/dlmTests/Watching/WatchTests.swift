@@ -173,7 +173,7 @@ struct WatchTests {
     #expect(origin.record.requests(to: "/a").count == 1)
   }
 
-  /// What waits for another process is in nobody's queue.
+  /// A file that waits for another process is in no queue.
   @Test func aLineThatWaitsForAnotherProcessIsTakenBack() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
