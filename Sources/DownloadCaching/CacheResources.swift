@@ -17,10 +17,12 @@ final class CacheResources: Sendable {
   let claimsWarnings: [CacheWarning]
   let secret: UserSecret
   let runNumber = UInt64.random(in: .min ... .max)
+  private let servesManyRuns: Bool
   private let state = Lock(State())
   let began: RunStart
 
   init(_ configuration: CacheConfiguration) {
+    servesManyRuns = configuration.servesManyRuns
     secret = UserSecret(in: configuration.keyFolder ?? configuration.cacheFolder)
     began = RunStart(seconds: configuration.receiving.now(), stamp: WallClock.stamp())
     var warnings: [CacheWarning] = []
@@ -67,7 +69,9 @@ final class CacheResources: Sendable {
     return try opened.get()
   }
 
+  /// Has no call wait for another process that holds the index, from now on. A session waits on, for its other runs.
   func stopWaiting() {
+    if servesManyRuns { return }
     if case .success(let index)? = state.withLock({ $0.index }) { index.stopWaiting() }
   }
 

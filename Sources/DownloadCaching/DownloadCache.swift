@@ -333,7 +333,7 @@ package actor DownloadCache: DownloadStore {
   /// file wait. A kill costs one more download of the file, whose bytes are recognised.
   package static let longestWait = Duration.milliseconds(250)
 
-  /// The run is cancelled: from now on, no call waits for another process that holds the index.
+  /// To be called if the run is cancelled (`CacheResources.stopWaiting`).
   package nonisolated func stopWaiting() { resources.stopWaiting() }
 
   /// Must be called every `longestWait` while requests are in flight.

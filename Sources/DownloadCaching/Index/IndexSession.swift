@@ -62,8 +62,8 @@ final class IndexSession {
     guard let index else { return nil }
     return await withTaskCancellationHandler {
       await index.answer(question)
-    } onCancel: {
-      index.stopWaiting()
+    } onCancel: { [resources] in
+      resources.stopWaiting()
     }
   }
 

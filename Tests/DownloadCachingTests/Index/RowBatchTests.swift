@@ -110,6 +110,25 @@ struct RowBatchTests {
     #expect(try folder.read("out/x") == body)
   }
 
+  /// A session of the library: the cancellation of one run ended the wait of all others, and of all later ones.
+  @Test func aCancelledRunEndsNoOthersWait() async throws {
+    let folder = try TemporaryFolder()
+    let server = FakeServer()
+    server.put("http://host/a", pattern(100))
+    let run = Run(in: folder, server, servesManyRuns: true)
+    _ = try await run.get("http://host/a")
+    let other = try Connection(folder.path("cache/index.sqlite"), writes: true)
+    try other.execute("BEGIN IMMEDIATE")
+    let writing = Task { await run.cache.flush() }
+    writing.cancel()
+    // Longer than a try takes.
+    try await Task.sleep(for: .milliseconds(200))
+    try other.execute("COMMIT")
+    await writing.value
+    #expect(await run.cache.close() == [])
+    #expect(try await run.administration.entries(of: ["http://host/a"]).count == 1)
+  }
+
   @Test func severalProcessesAtOnce() async throws {
     let folder = try TemporaryFolder()
     let server = FakeServer()

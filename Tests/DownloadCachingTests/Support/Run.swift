@@ -20,7 +20,7 @@ struct Run: Sendable {
     policy: ConflictPolicy = .rename, refresh: Bool = false, offline: Bool = false,
     useContentDisposition: Bool = true, syncs: Bool = false, trust: Trust = Trust(),
     checksums: ChecksumList? = nil, store: StoreKind = .none,
-    maxStoreBytes: Int64? = nil, claimsFolder: FilePath? = nil, now: Int64 = 784_111_777
+    maxStoreBytes: Int64? = nil, claimsFolder: FilePath? = nil, servesManyRuns: Bool = false, now: Int64 = 784_111_777
   ) {
     self.folder = folder
     administration = CacheAdministration(
@@ -37,6 +37,7 @@ struct Run: Sendable {
     (configuration.store, configuration.maxStoreBytes) = (store, maxStoreBytes)
     configuration.trust = trust
     configuration.claimsFolder = claimsFolder
+    configuration.servesManyRuns = servesManyRuns
     configuration.receiving.now = { now }
     cache = DownloadCache(configuration: configuration, executor: BlockingExecutor(label: "test.loop"))
   }
