@@ -294,7 +294,7 @@ struct ListAtAddressTests {
     let frame = try await Self.compressed(Self.text(origin.url("/files/a.bin")), by: "zstd")
     let cases: [([UInt8], String)] = [
       (first + second.dropLast(6), "breaks off"), (first + flipped, "damaged"),
-      (first + [0, 0, 7], "something else stands behind"), (first + Array("plain".utf8), "damaged"),
+      (first + [0, 0, 7], "other bytes after the compressed data"), (first + Array("plain".utf8), "damaged"),
       (frame + frame.dropLast() + [~frame[frame.count - 1]], "damaged"), (frame + frame.dropLast(), "breaks off"),
     ]
     for (bytes, words) in cases {

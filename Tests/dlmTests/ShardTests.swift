@@ -68,12 +68,12 @@ struct ShardTests {
     arguments: [
       ([:], "auto", "are not set"), (["JOB_COMPLETION_INDEX": "3"], "auto", "auto/20"),
       (["JOB_COMPLETION_INDEX": "3", "PBS_ARRAYID": "3"], "auto/9", "both set"),
-      (["JOB_COMPLETION_INDEX": "9"], "auto/9", "none of 9 jobs"),
-      (["PBS_ARRAY_INDEX": "0"], "auto/9", "none of 9 jobs"),
+      (["JOB_COMPLETION_INDEX": "9"], "auto/9", "not one of 9 jobs"),
+      (["PBS_ARRAY_INDEX": "0"], "auto/9", "not one of 9 jobs"),
       // An array of 1, 5 and 9.
       (
         ["SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "3"], "auto",
-        "none of 3 jobs"
+        "not one of 3 jobs"
       ),
     ] as [([String: String], String, String)])
   func anEngineSaysTooLittle(engine: [String: String], argument: String, says: String) throws {
