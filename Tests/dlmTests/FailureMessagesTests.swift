@@ -224,8 +224,8 @@ struct FailureMessagesTests {
     }
     #expect(
       said("csvv", "--list-format <format>") == [
-        "dlm: --list-format: \"csvv\" is not a value for it; use apt, aria2, bagit, checksums, csv, html, json, lines, "
-          + "s5cmd, tsv, xml. Did you mean csv?"
+        "dlm: --list-format: \"csvv\" is not a value for it; use apt, aria2, bagit, checksums, csv, esgf, html, json, "
+          + "lines, s5cmd, tsv, xml. Did you mean csv?"
       ])
     #expect(said("x", "-j <N|auto>") == ["dlm: --jobs: \"x\" is not a value for it; use a number from 1, or auto"])
     #expect(

@@ -122,6 +122,7 @@ struct ListForm {
     case .checksums where FileLines.isBLAKE2(name): throw Rejection.NoList.checksums("BLAKE2")
     case .checksums: return LineByLine(FileLines.checksums)
     case .csv: return TableRows(fields ?? RowFields(), separator: TableRows.separator(of: start))
+    case .esgf: return LineByLine(FileLines.esgf)
     case .html:
       let folders = depth > 0 ? PageFolders(depth: depth, namesFolders: !keepsPaths && !prefixesHost) : nil
       return try MarkupList(isPage: true, accepted: accepted, folders: folders)

@@ -4,8 +4,9 @@ import FileReceiving
 
 /// The format of a list (`--list-format`).
 enum ListFormat: String, Choice {
-  /// `lines` has one URL a line; `html` is the links of a page; `xml` is Metalink, sitemap, RSS or Atom.
-  case apt, aria2, bagit, checksums, csv, html, json, lines, s5cmd, tsv, xml
+  /// `lines` has one URL a line; `html` is the links of a page; `xml` is Metalink, sitemap, RSS or Atom; `esgf` is a
+  /// wget script of the Earth System Grid Federation.
+  case apt, aria2, bagit, checksums, csv, esgf, html, json, lines, s5cmd, tsv, xml
 }
 
 struct ListEntry {

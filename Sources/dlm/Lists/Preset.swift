@@ -83,6 +83,7 @@ struct Preset {
     ena tsv https://www.ebi.ac.uk/ena/portal/api/filereport?accession={}&result=read_run\
     &fields=fastq_ftp,fastq_md5,fastq_bytes&format=tsv base=https:// split=; \
     url-field=fastq_ftp checksum-field=fastq_md5 size-field=fastq_bytes
+    esgf esgf {}
     gdc tsv https://api.gdc.cancer.gov/manifest/{} base=https://api.gdc.cancer.gov/data/ \
     url-field=id name-field=filename checksum-field=md5 size-field=size
     hf json https://huggingface.co/api/models/{}?blobs=true items=siblings[] \

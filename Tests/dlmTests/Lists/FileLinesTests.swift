@@ -79,6 +79,31 @@ struct FileLinesTests {
         "8: field(\"out=/abs\") https://bucket.s3.amazonaws.com/a",
       ]
     ),
+    // As the scripts of the search service have it, and older ones of one file.
+    (
+      .esgf,
+      """
+      #!/bin/bash
+      # ESG Federation download script
+      search_url='http://h/esg-search/wget/?distrib=false'
+      download_files="$(cat <<EOF--dataset.file.url.chksum_type.chksum
+      'tas_day.nc' 'http://h/v1/tas_day.nc' 'SHA256' '\(sum)'
+      'pr.nc' 'http://h/pr.nc' 'MD5' 'd04c2e9639dee67aa836d8232b1ca658'
+      'no sum.nc' 'https://h/no.nc' '' ''
+      'bad.nc' 'http://h/bad.nc' 'SHA3' '\(sum)'
+      '../up.nc' 'http://h/up.nc' 'SHA256' '\(sum)'
+      EOF--dataset.file.url.chksum_type.chksum
+      )"
+      eval $(awk -F "' '" '{$0=substr($0,2,length($0)-2); $3=tolower($3)}' <(echo $line) )
+
+      """,
+      [
+        "http://h/v1/tas_day.nc\tout=tas_day.nc\tsha256=\(sum)",
+        "http://h/pr.nc\tout=pr.nc\tmd5=d04c2e9639dee67aa836d8232b1ca658", "https://h/no.nc\tout=no sum.nc",
+        "8: foreign(to: \"a wget script of ESGF\") 'bad.nc' 'http://h/bad.nc' 'SHA3' '\(sum)'",
+        "9: field(\"out=../up.nc\") http://h/up.nc",
+      ]
+    ),
   ]
 
   @Test(arguments: cases.indices) func table(index: Int) throws {
@@ -93,6 +118,8 @@ struct FileLinesTests {
   }
 
   @Test(arguments: [
+    ("#!/bin/bash\n# ESG Federation download script\n", "list", .esgf),
+    ("'a.nc' 'http://h/a.nc' 'MD5' ''\n", "list", .esgf),
     ("cp s3://b/k k\n", "list", .s5cmd), ("# c\n\(sum)  a\n", "list", ListFormat.checksums),
     ("SHA256 (a) = \(sum)\r\n", "list", .checksums),
     ("'http://h/a' a 1\n", "list", .apt), ("Reading package lists...\n", "list", .apt),

@@ -47,6 +47,11 @@ struct PresetTests {
         "4 https://ftp.sra.ebi.ac.uk/vol1/ERR3.fastq.gz size=9 md5=\(md5)",
       ]),
     Sample(
+      source: "esgf:https://h.example/esg-search/wget?variable_id=tas",
+      list: "https://h.example/esg-search/wget?variable_id=tas",
+      text: "#!/bin/bash\n'tas.nc' 'http://n.example/v1/tas.nc' 'SHA256' '\(sha256)'\n",
+      expected: ["2 http://n.example/v1/tas.nc out=tas.nc sha256=\(sha256)"]),
+    Sample(
       source: "gdc:uuid-1,uuid-2", list: "https://api.gdc.cancer.gov/manifest/uuid-1,uuid-2",
       text: "id\tfilename\tmd5\tsize\tstate\nuuid-1\ta.bam\t\(md5)\t7\treleased\nuuid-2\tb.tsv\t\(md5)\t8\treleased\n",
       expected: [

@@ -25,6 +25,7 @@ struct FileLines: LineRule {
     case .blank, .malformed: break
     }
     if first.hasPrefix("Reading package lists...") || lines.contains(where: { printed($0) != nil }) { return .apt }
+    if start.contains("ESG Federation download script") || lines.contains(where: isScripted) { return .esgf }
     if first.hasPrefix("cp "), first.contains("s3://") { return .s5cmd }
     return isBag(name) && bagged(first, [:]) != nil ? .bagit : nil
   }
@@ -47,6 +48,27 @@ struct FileLines: LineRule {
     // apt does not know the size of an index.
     if options.size == 0 { options.size = nil }
     return (parts[0], words[0], options)
+  }
+
+  /// A wget script of the Earth System Grid Federation: `'NAME' 'URL' 'ALGORITHM' 'HEX'` among lines of shell. A file
+  /// of unknown checksum has only its name and URL.
+  static var esgf: FileLines {
+    FileLines(
+      said: "a wget script of ESGF", file: { text, _ throws(Rejection.NoList) in scripted(text) },
+      isNoise: { !isScripted($0) })
+  }
+
+  private static func isScripted(_ text: String) -> Bool { text.hasPrefix("'") && text.contains("' 'http") }
+
+  private static func scripted(_ text: String) -> File? {
+    let words = text.split(separator: "'", omittingEmptySubsequences: false).enumerated()
+      .compactMap { $0.isMultiple(of: 2) ? nil : String($1) }
+    var options = LineOptions()
+    guard words.count >= 2 else { return nil }
+    if words.count == 4, words[3] != "" {
+      guard options.set("checksum", "\(words[2]):\(words[3])") else { return nil }
+    }
+    return (words[1], words[0], options)
   }
 
   /// A bag's `fetch.txt` (RFC 8493 §2.2.3): `URL LENGTH PATH`. The checksums are in the manifests beside it.
