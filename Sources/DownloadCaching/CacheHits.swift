@@ -1,5 +1,6 @@
 import DownloadModel
 import FileReceiving
+import Synchronization
 
 /// Answers requests with existing files, by memory and by the index. Isolated state of one cache actor.
 final class CacheHits {
@@ -8,7 +9,6 @@ final class CacheHits {
   private let resources: CacheResources
   private let index: IndexSession
   private let freshness = FreshnessReader()
-  var memory = MemoryCache()
   /// Whether the last file that was looked up answered its own request.
   private var ownFilesAnswer = true
 
@@ -20,15 +20,15 @@ final class CacheHits {
 
   // MARK: Finding
 
-  /// A file that this loop finished or found recently, if it still exists unchanged.
+  /// A file that this run finished or found recently, if it still exists unchanged.
   @inline(never)
   func fromMemory(_ asked: CacheRequest) throws(DownloadError) -> DownloadOutcome? {
     let request = asked.request
-    guard let entry = memory[request.key], entry.trust == asked.trust.own, request.allows(size: entry.size) else {
-      return nil
-    }
+    guard let entry = resources.memory.withLock({ $0[request.key] }), entry.trust == asked.trust.own,
+      request.allows(size: entry.size)
+    else { return nil }
     guard let there = try asked.directory.standing(entry.name), entry.isThat(there) else {
-      memory.forget(request.key)
+      resources.memory.withLock { $0.forget(request.key) }
       return nil
     }
     asked.meter.begin(at: entry.size, total: entry.size)
@@ -175,10 +175,9 @@ final class CacheHits {
   func answer(_ row: CacheRow, _ asked: CacheRequest, _ proof: Proof?, remembers: Bool = true) -> DownloadOutcome {
     let size = row.identity.size
     if remembers {
-      memory.remember(
-        MemoryCache.Entry(
-          name: row.name, size: size, identity: row.identity, changed: row.changed, trust: asked.trust.own),
-        for: asked.request.key)
+      let entry = MemoryCache.Entry(
+        name: row.name, size: size, identity: row.identity, changed: row.changed, trust: asked.trust.own)
+      resources.memory.withLock { $0.remember(entry, for: asked.request.key) }
     }
     asked.meter.begin(at: size, total: size)
     var outcome = DownloadOutcome(

@@ -3,11 +3,16 @@ import FileReceiving
 import Synchronization
 import SystemPackage
 
-/// The resources that the cache actors of one run share. Each network loop has one cache actor.
+/// The resources that the cache actors of one run share, and what these know of the run's files. Each network loop has
+/// one cache actor.
 ///
-/// Behind a lock, because a hop to an actor's thread would cost more than a small file's own work. The lock is held
-/// only for a table lookup, except once per run, while the output folder or the index is opened.
-final class CacheResources: Sendable {
+/// Behind locks, because a hop to an actor's thread would cost more than a small file's own work. A lock is held only
+/// for a table lookup, except once per run, while the output folder or the index is opened.
+package final class CacheResources: Sendable {
+  let inFlight = InFlight()
+  let memory = Lock(MemoryCache())
+  /// Rows of finished files that SQLite does not have yet.
+  let batch = Lock(RowBatch())
   let worker = DiskWorker("disk-worker")
   /// Separate, so that a sync does not queue behind gigabytes that are read or copied.
   let syncer = DiskWorker("disk-syncer")
@@ -21,7 +26,7 @@ final class CacheResources: Sendable {
   private let state = Lock(State())
   let began: RunStart
 
-  init(_ configuration: CacheConfiguration) {
+  package init(_ configuration: CacheConfiguration) {
     servesManyRuns = configuration.servesManyRuns
     secret = UserSecret(in: configuration.keyFolder ?? configuration.cacheFolder)
     began = RunStart(seconds: configuration.receiving.now(), stamp: WallClock.stamp())
@@ -38,13 +43,9 @@ final class CacheResources: Sendable {
     var index: Result<CacheIndex, Errno>?
     /// By canonical path.
     var owners: [ByteText: FileOwners] = [:]
-    var members: [Member] = []
+    /// The number of open cache actors.
+    var members = 0
     var keeper: StoreKeeper?
-  }
-
-  /// Weak, because each cache holds these resources.
-  private struct Member {
-    weak var cache: DownloadCache?
   }
 
   // MARK: Opened when first needed
@@ -96,16 +97,13 @@ final class CacheResources: Sendable {
 
   // MARK: The actors
 
-  func enter(_ cache: DownloadCache) { state.withLock { $0.members.append(Member(cache: cache)) } }
-
-  var members: [DownloadCache] { state.withLock { $0.members.compactMap(\.cache) } }
+  func enter() { state.withLock { $0.members += 1 } }
 
   /// - Returns: whether this was the last cache.
-  func leave(_ cache: DownloadCache) -> Bool {
+  func leave() -> Bool {
     state.withLock { state in
-      let count = state.members.count
-      state.members.removeAll { $0.cache === cache || $0.cache == nil }
-      return count > 0 && state.members.isEmpty
+      state.members -= 1
+      return state.members == 0
     }
   }
 }

@@ -1,5 +1,6 @@
 import DownloadModel
 import FileReceiving
+import Synchronization
 import SystemPackage
 
 /// The steps after a file is complete, confirmed, or to be copied: verify, name and record it.
@@ -36,10 +37,10 @@ struct CommitStep {
     let committed = try await commit(Commit(download, proof: proof), plan)
     var fillsStore = false
     if committed.outcome.kind != .skipped {
-      hits.memory.remember(
-        MemoryCache.Entry(
-          name: committed.outcome.name, size: committed.outcome.size, identity: committed.row?.identity,
-          changed: committed.row?.changed, trust: plan.trust.own), for: plan.request.key)
+      let entry = MemoryCache.Entry(
+        name: committed.outcome.name, size: committed.outcome.size, identity: committed.row?.identity,
+        changed: committed.row?.changed, trust: plan.trust.own)
+      resources.memory.withLock { $0.remember(entry, for: plan.request.key) }
       if let row = committed.row {
         index.add(row)
         index.keepClaim(of: download)

@@ -1,5 +1,6 @@
 package import FileReceiving
 package import DownloadModel
+import Synchronization
 
 /// The downloaded files: answers a request from memory, from the disk, or through the network.
 ///
@@ -11,40 +12,36 @@ package import DownloadModel
 /// up what it can at once (`IndexReader`), asks the index's actor for the rest, and writes rows in batches. A file gets
 /// its name in one synchronous step, so that no other request sees half a commit.
 ///
-/// A run has one cache per loop, and equal requests go to the same loop. So one actor alone holds the requests in
-/// flight, the files that finished last, and the rows that the index does not have yet.
+/// A run has one cache per loop. They share the requests in flight, the files that finished last, and the rows that the
+/// index does not have yet (`CacheResources`).
 package actor DownloadCache: DownloadStore {
   private let shared: SharedConfiguration
   private nonisolated var configuration: CacheConfiguration { shared.configuration }
-  let resources: CacheResources
+  nonisolated let resources: CacheResources
   private nonisolated let executor: any SerialExecutor
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  let inFlight = InFlight()
+  private nonisolated var inFlight: InFlight { resources.inFlight }
   let hits: CacheHits
   private let completion: CommitStep
   let index: IndexSession
   private var folders: OpenFolders?
 
-  /// Opens the table of other processes' requests in flight, and nothing else yet.
-  /// - Parameter executor: the transport's, so that transport and cache need not wait for each other's threads.
-  package init(configuration: CacheConfiguration, executor: any SerialExecutor) {
-    self.init(configuration, CacheResources(configuration), executor)
-  }
-
-  /// The same cache for another loop. Each must be closed.
-  package nonisolated func sibling(executor: any SerialExecutor) -> DownloadCache {
-    DownloadCache(configuration, resources, executor)
-  }
-
-  private init(_ configuration: CacheConfiguration, _ resources: CacheResources, _ executor: any SerialExecutor) {
+  /// Must be closed.
+  /// - Parameters:
+  ///   - resources: shared with the run's other loops; `nil` for a run of one loop.
+  ///   - executor: the transport's, so that transport and cache need not wait for each other's threads.
+  package init(
+    configuration: CacheConfiguration, resources: CacheResources? = nil, executor: any SerialExecutor
+  ) {
+    let resources = resources ?? CacheResources(configuration)
     shared = SharedConfiguration(configuration)
     self.resources = resources
     self.executor = executor
     index = IndexSession(resources, configuration)
     hits = CacheHits(shared, resources, index)
     completion = CommitStep(shared: shared, resources: resources, hits: hits, index: index)
-    resources.enter(self)
+    resources.enter()
   }
 
   /// Opens the output folder, which is created if missing, and the index. Called once before a run.
@@ -73,8 +70,7 @@ package actor DownloadCache: DownloadStore {
     let directory = try outputFolders().directory(of: request)
     let asked = CacheRequest(request, index.fingerprint.trust(of: request), in: directory, meter)
     if let outcome = try hits.fromMemory(asked) { return .answered(outcome) }
-    if inFlight.contains(request.key) { return try await join(asked) }
-    if let outcome = reading({ hits.atOnce(asked) }) {
+    if !inFlight.contains(request.key), let outcome = reading({ hits.atOnce(asked) }) {
       if index.isFull { await index.flush() }
       return .answered(outcome)
     }
@@ -96,23 +92,20 @@ package actor DownloadCache: DownloadStore {
   }
 
   /// Waits for the answer to an equal request, or for the end of one with other credentials.
+  /// - Returns: `nil` if this request may begin.
   @inline(never)
-  private func join(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+  private func join(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload>? {
     let request = asked.request
-    while inFlight.contains(request.key) {
-      switch await inFlight.turn(request.key, asked.trust.own, asked.meter) {
-      case .answer(let outcome) where outcome.kind == .skipped || request.allows(size: outcome.size):
-        return .answered(Self.shared(outcome, asked.meter))
-      case .failure(let error): throw error
-      // An answer for another trust or with another length than declared, or a cancelled download.
-      case .answer, .askAnew:
-        if let outcome = try hits.fromMemory(asked) { return .answered(outcome) }
-      case .goOn(let download):
-        download.show(on: asked.meter)
-        return .missing(download)
-      }
+    switch await inFlight.turn(request.key, asked.trust.own, asked.meter) {
+    case .answer(let outcome) where outcome.kind == .skipped || request.allows(size: outcome.size):
+      return .answered(Self.shared(outcome, asked.meter))
+    case .failure(let error): throw error
+    // An answer for another trust or with another length than declared, or a cancelled download.
+    case .answer, .askAnew: return nil
+    case .goOn(let download):
+      download.show(on: asked.meter)
+      return .missing(download)
     }
-    return try await begin(asked)
   }
 
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
@@ -126,9 +119,14 @@ package actor DownloadCache: DownloadStore {
   }
 
   private func begin(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    inFlight.begin(asked.request.key, asked.trust.own)
+    while !inFlight.begin(asked.request.key, asked.trust.own) {
+      if let opened = try await join(asked) { return opened }
+    }
     do {
-      let opened = try await fromDisk(asked)
+      // An equal request may have ended meanwhile.
+      let outcome = try hits.fromMemory(asked)
+      let opened: OpenedDownload<FileDownload> =
+        if let outcome { .answered(outcome) } else { try await fromDisk(asked) }
       inFlight.note(opened, of: asked.request.key)
       return opened
     } catch {
@@ -299,17 +297,8 @@ package actor DownloadCache: DownloadStore {
     // A new name changes the change time by which the file is recognised.
     guard let standing = try directory.standing(new) else { return directory.path(of: new) }
     let key = RowKey(of: request, in: directory)
-    let change = (new, ChangeTime(of: standing))
-    // The row may be in another loop's batch.
-    for cache in resources.members where await cache.notePending(key, from: old, to: change) {
-      return directory.path(of: new)
-    }
-    await index.note(key, from: old, to: change)
+    await index.note(key, from: old, to: (new, ChangeTime(of: standing)))
     return directory.path(of: new)
-  }
-
-  private func notePending(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
-    index.notePending(key, from: old, to: new)
   }
 
   /// Where an earlier run put the file of a request, as the user would write the path; `nil` if the index does not
@@ -323,7 +312,7 @@ package actor DownloadCache: DownloadStore {
 
   /// Forgets the files that finished or were found last, so that they are looked up and revalidated again.
   package func askAnew() {
-    hits.memory = MemoryCache()
+    resources.memory.withLock { $0 = MemoryCache() }
     index.findOwnRows()
   }
 
@@ -336,10 +325,10 @@ package actor DownloadCache: DownloadStore {
   /// To be called if the run is cancelled (`CacheResources.stopWaiting`).
   package nonisolated func stopWaiting() { resources.stopWaiting() }
 
-  /// Must be called every `longestWait` while requests are in flight.
+  /// Writes the rows of all loops' files. Must be called every `longestWait` while requests are in flight.
   package func flush() async { await index.flush() }
 
-  /// Writes the rows that the index does not have yet, so that other loops' caches find these files too.
+  /// Writes the rows that the index does not have yet, and those of files for the store.
   package func writeRows() async {
     await flush()
     await index.store?.flush(index)
@@ -350,7 +339,7 @@ package actor DownloadCache: DownloadStore {
   package func close() async -> [CacheWarning] {
     await writeRows()
     index.endReading()
-    guard resources.leave(self) else { return await index.takeWarnings() }
+    guard resources.leave() else { return await index.takeWarnings() }
     await resources.keeper?.finish(index)
     await index.finish()
     return await index.takeWarnings() + resources.claimsWarnings

@@ -1,10 +1,12 @@
 import DownloadModel
 import FileReceiving
+import Synchronization
 
-/// The requests in flight, and the equal requests that wait for them. Isolated state of one cache actor.
+/// The requests that the caches of a run have in flight, and the equal requests that wait for them.
 ///
-/// One request's task does the work: a separate task would cost each small file 5 % of its processor time.
-final class InFlight {
+/// One request's task does the work: a separate task would cost each small file 5 % of its processor time. A lock
+/// instead of an actor, because the loops' threads must not wait for one another.
+final class InFlight: Sendable {
   /// How a waiting request continues.
   enum Turn {
     case answer(DownloadOutcome)
@@ -30,34 +32,51 @@ final class InFlight {
     }
   }
 
-  private final class Flight {
+  private struct Flight {
     let trust: TrustMark
     /// `nil` while the cache still looks for the file on the disk.
-    var download: FileDownload? { didSet { tell() } }
+    var download: FileDownload?
     var waiting = 0
     /// The number of waiting requests that the answer applies to.
-    var sharing = 0 { didSet { tell() } }
-    lazy var turns = Waiters(Turns())
-
-    init(_ trust: TrustMark) { self.trust = trust }
+    var sharing = 0
+    /// `nil` until a request waits.
+    var turns: Waiters<Turns>?
 
     /// For a cancelled transfer, which checks whether other requests wait.
-    private func tell() { download?.waiting = sharing }
+    func tell() { download?.waiting = sharing }
   }
 
-  private var flights: [DownloadRequest.Key: Flight] = [:]
+  /// A waiting request's place.
+  private struct Seat {
+    let key: DownloadRequest.Key
+    let turns: Waiters<Turns>
+    let shares: Bool
+  }
 
-  func contains(_ key: DownloadRequest.Key) -> Bool { flights[key] != nil }
+  private let flights = Lock<[DownloadRequest.Key: Flight]>([:])
 
-  func count(for key: DownloadRequest.Key) -> Int { flights[key]?.waiting ?? 0 }
+  func contains(_ key: DownloadRequest.Key) -> Bool { flights.withLock { $0[key] != nil } }
 
-  func begin(_ key: DownloadRequest.Key, _ trust: TrustMark) { flights[key] = Flight(trust) }
+  func count(for key: DownloadRequest.Key) -> Int { flights.withLock { $0[key]?.waiting ?? 0 } }
+
+  /// - Returns: false if an equal request is in flight.
+  func begin(_ key: DownloadRequest.Key, _ trust: TrustMark) -> Bool {
+    flights.withLock { flights in
+      guard flights[key] == nil else { return false }
+      flights[key] = Flight(trust: trust)
+      return true
+    }
+  }
 
   @inline(never)
   func note(_ opened: OpenedDownload<FileDownload>, of key: DownloadRequest.Key) {
     switch opened {
     case .answered(let outcome): land(key, .success(outcome))
-    case .missing(let download): flights[key]?.download = download
+    case .missing(let download):
+      flights.withLock { flights in
+        flights[key]?.download = download
+        flights[key]?.tell()
+      }
     }
   }
 
@@ -68,27 +87,47 @@ final class InFlight {
   nonisolated(nonsending) func turn(
     _ key: DownloadRequest.Key, _ trust: TrustMark, _ meter: TransferMeter
   ) async -> Turn {
-    guard let flight = flights[key] else { return .askAnew }
-    let shares = trust == flight.trust
-    flight.waiting += 1
-    if shares { flight.sharing += 1 }
-    defer {
-      flight.waiting -= 1
-      if shares { flight.sharing -= 1 }
+    guard let seat = sitDown(key, trust) else { return .askAnew }
+    defer { standUp(seat) }
+    meter.onStop { [turns = seat.turns] in turns.withLock { _ in } }
+    return await seat.turns.wait { [shares = seat.shares] turns in
+      meter.isStopped ? .failure(.cancelled) : turns.take(shares: shares)
+    } ?? .failure(.cancelled)
+  }
+
+  /// - Returns: `nil` if the request has landed.
+  private func sitDown(_ key: DownloadRequest.Key, _ trust: TrustMark) -> Seat? {
+    flights.withLock { flights in
+      guard var flight = flights[key] else { return nil }
+      let turns = flight.turns ?? Waiters(Turns())
+      flight.turns = turns
+      flight.waiting += 1
+      if trust == flight.trust { flight.sharing += 1 }
+      flight.tell()
+      flights[key] = flight
+      return Seat(key: key, turns: turns, shares: trust == flight.trust)
     }
-    let turns = flight.turns
-    meter.onStop { turns.withLock { _ in } }
-    return await turns.wait { meter.isStopped ? .failure(.cancelled) : $0.take(shares: shares) }
-      ?? .failure(.cancelled)
+  }
+
+  private func standUp(_ seat: Seat) {
+    flights.withLock { flights in
+      // It may have landed, and an equal request may be in flight again.
+      guard var flight = flights[seat.key], flight.turns === seat.turns else { return }
+      flight.waiting -= 1
+      if seat.shares { flight.sharing -= 1 }
+      flight.tell()
+      flights[seat.key] = flight
+    }
   }
 
   /// The working task was cancelled, so the first waiting request continues the download.
   /// - Returns: false if no request waits.
   func handOn(_ download: FileDownload, of key: DownloadRequest.Key) -> Bool {
-    guard let flight = flights[key], flight.sharing > 0 else { return false }
-    flight.turns.withLock { $0.next = download }
+    let turns = flights.withLock { flights in flights[key].flatMap { $0.sharing > 0 ? $0.turns : nil } }
+    guard let turns else { return false }
+    turns.withLock { $0.next = download }
     // Still there if all waiting requests were cancelled too.
-    return flight.turns.withLock { turns in
+    return turns.withLock { turns in
       defer { turns.next = nil }
       return turns.next == nil
     }
@@ -98,12 +137,12 @@ final class InFlight {
   /// is marked as coalesced, because it happened once.
   @inline(never)
   func land(_ key: DownloadRequest.Key, _ result: Result<DownloadOutcome, DownloadError>) {
-    guard let flight = flights.removeValue(forKey: key), flight.waiting > 0 else { return }
+    guard let turns = flights.withLock({ $0.removeValue(forKey: key)?.turns }) else { return }
     let turn: Turn =
       switch result {
       case .success(let outcome): .answer(outcome)
       case .failure(let error): error.code == .cancelled ? .askAnew : .failure(error.coalesced)
       }
-    flight.turns.withLock { $0.last = turn }
+    turns.withLock { $0.last = turn }
   }
 }

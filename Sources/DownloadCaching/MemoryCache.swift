@@ -1,7 +1,7 @@
 import DownloadModel
 import FileReceiving
 
-/// The files that this loop finished or found last, in two generations. A full younger generation replaces the older
+/// The files that a run finished or found last, in two generations. A full younger generation replaces the older
 /// one.
 struct MemoryCache {
   struct Entry: Equatable {

@@ -74,13 +74,15 @@ package final class DownloadRun: Sendable {
     return width
   }
 
-  /// Has the caches write the rows of finished files, again and again until the task is cancelled.
+  /// Writes the rows of finished files, again and again until the lanes have ended, and then once more.
   private func flushRows() async {
-    // A clock's sleep ends early only for a cancelled task.
-    while (try? await Task.sleep(for: DownloadCache.longestWait)) != nil {
+    var isOver = false
+    while !isOver {
+      // A clock's sleep ends early only for a cancelled task.
+      isOver = (try? await Task.sleep(for: DownloadCache.longestWait)) == nil
       // Unstructured, because the end of the lanes cancels this task, and must not cut a write short that waits for
       // another process. A cancelled run does so.
-      await Task { for loop in loops { await loop.cache.flush() } }.value
+      await Task { await loops.first?.cache.flush() }.value
     }
   }
 

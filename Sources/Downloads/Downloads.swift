@@ -156,8 +156,6 @@ public final class Downloads: Sendable {
     _ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?, looksAhead: Bool
   ) async {
     await askAnew()
-    // A single loop already knows its own files.
-    if loops.all.count > 1 { await loops.writeRows() }
     let feed = ProgressFeed()
     var plan = configuration.plan(schedule, loops: loops.all.count)
     plan.looksAhead = looksAhead
@@ -174,7 +172,6 @@ public final class Downloads: Sendable {
       _ = await run.run(call, news: news)
       group.cancelAll()
     }
-    if loops.all.count > 1 { await loops.writeRows() }
     call.finish()
   }
 

@@ -32,13 +32,13 @@ package struct NetworkLoops: Sendable {
     configuration.holdsCookies = { jar.holdsCookies }
     configuration.trust = options.trust
     configuration.trust.cookies = cookies ?? []
+    let resources = CacheResources(configuration)
     var loops: [Loop] = []
     do throws(DownloadError) {
       for _ in 0..<max(1, count) {
         let transport = try CurlTransport(options)
-        let cache =
-          loops.first?.cache.sibling(executor: transport.serialExecutor)
-          ?? DownloadCache(configuration: configuration, executor: transport.serialExecutor)
+        let cache = DownloadCache(
+          configuration: configuration, resources: resources, executor: transport.serialExecutor)
         loops.append(Loop(transport: transport, cache: cache))
         try await cache.prepare()
       }
@@ -60,7 +60,7 @@ package struct NetworkLoops: Sendable {
   /// Makes the next request for each file check the disk again, and ask its server.
   package func askAnew() async { for loop in all { await loop.cache.askAnew() } }
 
-  /// Writes the loops' records of finished files, so that each loop knows the files of the others.
+  /// Writes the records of finished files that the index does not have yet.
   func writeRows() async { for loop in all { await loop.cache.writeRows() } }
 
   package func carryOut(

@@ -139,44 +139,4 @@ struct RequestQueueShareTests {
       #expect(seen.withState { $0.sorted() } == Array(0..<200))
     }
   }
-
-  /// Equal requests are never under way on two shares, with threads as with the random schedules.
-  @Test(
-    .timeLimit(.minutes(5)), arguments: [DownloadMode.asyncLet, .parallel], [[4, 4], [3, 2, 2], [1, 1]])
-  func equalRequestsStayTogether(mode: DownloadMode, widths: [Int]) async throws {
-    struct Seen {
-      var ids: [Int] = []
-      var underWay: [DownloadRequest.Key: [Int]] = [:]
-      var strays = 0
-    }
-    let list = try (0..<600).map { id in
-      DownloadRequest(id: id, address: try Address("http://\(["a", "b"][id % 2])/\(id * 7 % 40)"))
-    }
-    let seen = Monitor(Seen())
-    let queue = RequestQueue(
-      RequestList(list), ceiling: 5, widths: widths, retry: RetryPolicy(), clock: ManualClock(),
-      random: { 0.5 })
-    await queue.run { shares in
-      await withTaskGroup { group in
-        for (index, (share, width)) in zip(shares, widths).enumerated() {
-          group.addTask {
-            await mode.strategy.run(share, width: width) { request in
-              seen.withState { seen in
-                seen.ids.append(request.id)
-                if seen.underWay[request.key, default: []].contains(where: { $0 != index }) {
-                  seen.strays += 1
-                }
-                seen.underWay[request.key, default: []].append(index)
-              }
-              await Task.yield()
-              seen.withState { _ = $0.underWay[request.key]?.popLast() }
-              share.ended(request, wasAsked: true)
-            }
-          }
-        }
-      }
-    }
-    #expect(seen.withState { $0.ids.sorted() } == Array(0..<600))
-    #expect(seen.withState { $0.strays } == 0)
-  }
 }

@@ -4,115 +4,8 @@ import Testing
 
 @testable import DownloadScheduling
 
-@Suite("A key has one owner: equal requests go to the share that has one, or had one a moment ago")
-struct KeyRoutingTests {
-  enum Event: Sendable {
-    /// A lane of a share asks, and is given that request, or is to wait.
-    case take(Int, Int?)
-    case end(Int)
-    /// The host says over which connections it answers; the request is to be asked again.
-    case answering(Int, [Int])
-  }
-
-  struct Row: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    /// Each letter is a key; all are of one host.
-    let list: String
-    var widths = [2, 2]
-    let events: [Event]
-  }
-
-  static let rows = [
-    Row(
-      testDescription: "one is in flight: only there, and others go first",
-      list: "xxy", events: [.take(0, 0), .take(1, 2), .take(0, 1)]),
-    Row(
-      testDescription: "also if the share's lanes are all busy, until it has ended",
-      list: "xx", widths: [1, 2], events: [.take(0, 0), .take(1, nil), .take(1, nil), .end(0), .take(0, 1)]),
-    Row(
-      testDescription: "it has ended, and the share's lanes are all busy: it waits for one of them",
-      list: "xyx", widths: [1, 1],
-      events: [.take(0, 0), .end(0), .take(0, 1), .take(1, nil), .end(1), .take(1, nil), .take(0, 2)]),
-    Row(
-      testDescription: "what waited for the share is its own when the other has ended",
-      list: "xxyz", widths: [1, 2],
-      events: [.take(0, 0), .take(1, 2), .take(1, 3), .end(0), .take(0, 1), .end(1), .end(2)]),
-    Row(
-      testDescription: "it has ended, and the share took something else: it waits all the same",
-      list: "xyx", widths: [1, 2],
-      events: [.take(0, 0), .end(0), .take(0, 1), .take(1, nil), .end(1), .take(0, 2)]),
-    Row(
-      testDescription: "it ended a moment ago: rather there",
-      list: "xxy", events: [.take(0, 0), .end(0), .take(1, 2), .take(0, 1)]),
-    Row(
-      testDescription: "the share has no place at the host: to any",
-      list: "xyx",
-      events: [
-        .take(0, 0), .take(1, 1), .answering(1, [0, 1]), .end(0), .take(1, 1), .end(1), .take(0, nil),
-        .take(1, 2),
-      ]),
-    Row(
-      testDescription: "the share has no place for more, and another file in flight: to any as well",
-      list: "xalbcx", widths: [2, 3],
-      events: [
-        .take(0, 0), .take(1, 1), .take(0, 2), .take(1, 3), .take(1, 4), .answering(4, [0, 2]), .take(1, nil), .end(1),
-        .end(3), .end(0), .take(1, 4), .end(4), .take(1, 5),
-      ]),
-    Row(
-      testDescription: "two of three are equal to what is in flight elsewhere",
-      list: "xyyx", events: [.take(0, 0), .take(1, 1), .take(0, 3), .take(1, 2)]),
-    Row(
-      testDescription: "the second of them is the owner's too",
-      list: "xxx", widths: [3, 3], events: [.take(1, 0), .take(1, 1), .end(0), .take(0, nil), .take(1, 2)]),
-    Row(
-      testDescription: "with one share all is its own",
-      list: "xxy", widths: [3], events: [.take(0, 0), .take(0, 1), .take(0, 2)]),
-  ]
-
-  @Test(arguments: rows) func routing(_ row: Row) throws {
-    var state = RequestQueueState(ceiling: 16, widths: row.widths, retry: RetryPolicy())
-    let list = try row.list.enumerated().map {
-      DownloadRequest(id: $0.offset, address: try Address("http://a/\($0.element)"))
-    }
-    var drawn = list[...]
-    var shares: [Int: Int] = [:]
-    for event in row.events {
-      switch event {
-      case .take(let share, let id):
-        guard case .give(let request) = state.step(for: share, at: .zero, { drawn.popFirst() }) else {
-          #expect(id == nil)
-          continue
-        }
-        #expect(request.id == id)
-        shares[request.id] = share
-      case .end(let id):
-        _ = state.ended(list[id], share: try #require(shares[id]), wasAsked: true)
-      case .answering(let id, let answering):
-        let error = DownloadError(
-          .unanswered, isTransient: true, overtaken: .init(waited: .zero, loop: 0, answering: answering))
-        let share = try #require(shares[id])
-        let next = state.requeue(list[id], share: share, after: error, at: .zero, random: 0)
-        #expect(next != nil)
-      }
-    }
-  }
-
-  /// What waits for an equal one needs no connection: the one under way may have it.
-  @Test func anEqualRequestKeepsNoPermitBack() throws {
-    var state = RequestQueueState(ceiling: 16, widths: [1, 1], retry: RetryPolicy())
-    var list = try ["x", "x"].enumerated().map {
-      DownloadRequest(id: $0.offset, address: try Address("http://a/\($0.element)"))
-    }[...]
-    for share in 0..<2 { _ = state.step(for: share, at: .zero) { list.popFirst() } }
-    #expect(list.isEmpty)
-    let hasPermit = state.acquirePermit(at: "a", share: 0, at: .zero)
-    #expect(hasPermit)
-    // When the other has ended, it needs a connection itself.
-    _ = state.ended(DownloadRequest(id: 0, address: try Address("http://a/x")), share: 0, wasAsked: true)
-    let hasAnother = state.acquirePermit(at: "a", share: 0, at: .zero)
-    #expect(!hasAnother)
-  }
-
+@Suite("What makes two requests one")
+struct RequestKeyTests {
   @Test func whatMakesRequestsEqual() throws {
     let address = try Address("http://a/x")
     let plain = DownloadRequest(id: 0, address: address)
@@ -122,28 +15,6 @@ struct KeyRoutingTests {
     #expect(plain.key == DownloadRequest(id: 1, address: try Address("http://u:p@a/x")).key)
     #expect(plain.key != DownloadRequest(id: 1, address: address, wishes: .init(outputName: "y")).key)
     #expect(plain.key != DownloadRequest(id: 1, address: address, wishes: .init(checksum: digest)).key)
-    let named = DownloadRequest(id: 1, address: address, wishes: .init(outputName: "y", checksum: digest))
-    #expect(KeyHomes.number(of: named) == KeyHomes.number(of: named))
-    #expect(KeyHomes.number(of: named) != KeyHomes.number(of: plain))
-  }
-
-  @Test func homesAreBounded() throws {
-    var homes = KeyHomes(generation: 10)
-    let keys = try (0..<100).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
-    homes.begin(keys[0], at: 3)
-    homes.begin(keys[0], at: 4)
-    for key in keys.dropFirst() {
-      homes.begin(key, at: 1)
-      #expect(homes.home(of: key) == KeyHomes.Home(share: 1, isInFlight: true))
-      homes.end(key)
-      #expect(homes.home(of: key) == KeyHomes.Home(share: 1, isInFlight: false))
-    }
-    #expect(homes.home(of: keys[1]) == nil && homes.home(of: keys[99])?.share == 1)
-    homes.end(keys[0])
-    let first = KeyHomes.Home(share: 3, isInFlight: true)
-    #expect(homes.home(of: keys[0]) == first, "the first is the home, and one is left")
-    homes.end(keys[0])
-    #expect(homes.home(of: keys[0]) == KeyHomes.Home(share: 3, isInFlight: false))
   }
 }
 
@@ -210,7 +81,6 @@ private final class Simulation {
   private let isGroup: Bool
   private let ceiling: Int
   private let list: [DownloadRequest]
-  private let keyCounts: [DownloadRequest.Key: Int]
   private var state: RequestQueueState
   private var random: SplitMix64
   private var now = Duration.zero
@@ -221,7 +91,6 @@ private final class Simulation {
   private var permits: [(host: String, share: Int)] = []
   private var inUse: [String: [Int]] = [:]
   private var quotas: [String: [Int]?] = [:]
-  private var owners: [DownloadRequest.Key: (share: Int, count: Int)] = [:]
   private var out: Set<Int> = []
   private var done: Set<Int> = []
   /// Those that are to be asked over a connection that a certain share has already, whatever its quota.
@@ -246,7 +115,6 @@ private final class Simulation {
         expectedSize: key % 3 == 0 ? nil : Int64(key))
     }
     tap = Tap(list, seed: seed)
-    keyCounts = Dictionary(list.map { ($0.key, 1) }, uniquingKeysWith: +)
     self.widths = widths
     ceiling = Int.random(in: 1...6, using: &random)
     let adaptive = Bool.random(using: &random) ? AdaptiveConcurrency(ceiling: widths.reduce(0, +)) : nil
@@ -303,7 +171,7 @@ private final class Simulation {
     return nil
   }
 
-  /// A request that could begin although a lane waits. Equal ones are left out, which wait for each other.
+  /// A request that could begin although a lane waits.
   private func idlePlace() -> String? {
     if state.run.isFull || readerIsWanted || !isAnyWaiting { return nil }
     let asking = sharesAsking
@@ -319,7 +187,7 @@ private final class Simulation {
     let full = Set(state.hosts.waits(at: now).map(\.host))
     let idle = list.prefix(tap.drawn).first {
       !out.contains($0.id) && !done.contains($0.id) && !full.contains($0.address.hostAndPort)
-        && !overtaken.contains($0.id) && !resting.contains($0.id) && keyCounts[$0.key] == 1
+        && !overtaken.contains($0.id) && !resting.contains($0.id)
     }
     return idle.map { "\($0.id) could begin at \($0.address.hostAndPort), and a lane waits" }
   }
@@ -420,14 +288,9 @@ private final class Simulation {
     var failsFast = false
     if state.refused.advice(on: request).failure != nil { failsFast = true }
     inUse[host, default: Array(repeating: 0, count: widths.count)][share] += 1
-    let owner = owners[request.key] ?? (share, 0)
-    owners[request.key] = (owner.share, owner.count + 1)
     lanes[index].lane = .busy(request, failsFast: failsFast)
     // A reserved one has a connection already, whatever the quota has become.
     if failsFast || reserved.contains(request.id) { return nil }
-    if widths.count > 1, owner.share != share {
-      return "\(request.id) belongs to share \(owner.share), not \(share)"
-    }
     return exceeded(host, share)
   }
 
@@ -474,9 +337,6 @@ private final class Simulation {
     lanes[index].lane = .free
     out.remove(request.id)
     inUse[request.address.hostAndPort]?[share] -= 1
-    if let owner = owners[request.key] {
-      owners[request.key] = owner.count > 1 ? (owner.share, owner.count - 1) : nil
-    }
     if !comesAgain(request, share, failsFast) { done.insert(request.id) }
     return nil
   }

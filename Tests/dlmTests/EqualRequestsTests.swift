@@ -90,5 +90,5 @@ struct EqualRequestsTests {
 }
 
 extension DownloadCache {
-  fileprivate func waiting(for key: DownloadRequest.Key) -> Int { inFlight.count(for: key) }
+  fileprivate func waiting(for key: DownloadRequest.Key) -> Int { resources.inFlight.count(for: key) }
 }

@@ -1,8 +1,10 @@
 import DownloadModel
 import FileReceiving
+import Synchronization
 import SystemPackage
 
-/// One cache actor's access to the index, which writes rows in batches. Isolated state of that actor.
+/// One cache actor's access to the index, where the rows of all actors are written in batches. Isolated state of that
+/// actor.
 final class IndexSession {
   private let resources: CacheResources
   private let configuration: CacheConfiguration
@@ -16,8 +18,6 @@ final class IndexSession {
   /// For lookups on this actor's thread; `nil` until the index has answered once.
   private var reader: IndexReader?
   private var readerWasOpened = false
-  /// Rows of files that this actor finished and that SQLite does not have yet.
-  private var batch = RowBatch()
   /// Whether files that this run finished are requested again, so that an index that was empty is asked, too.
   private var findsOwnRows: Bool
   private var warnings: [CacheWarning] = []
@@ -55,6 +55,9 @@ final class IndexSession {
 
   // MARK: Questions
 
+  /// The row of a file that a loop finished and SQLite does not have yet.
+  private func pending(_ key: RowKey) -> CacheRow? { resources.batch.withLock { $0[key] } }
+
   /// `nil` without an index. A cancelled run does not wait for another process that holds the index.
   nonisolated(nonsending) func ask<Answer: Sendable>(
     _ question: @Sendable (isolated CacheIndex) -> Answer?
@@ -70,7 +73,7 @@ final class IndexSession {
   /// The known files of a request, if they are known without waiting.
   func knownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
     guard let index else { return .nothing }
-    if let pending = batch[asked.key] { return judge([pending], asked) }
+    if let pending = pending(asked.key) { return judge([pending], asked) }
     if resources.claims?.hasCompany == true {
       // A transaction that started before this request was claimed may miss the row of the process that had the claim.
       reader?.endTransaction()
@@ -89,7 +92,7 @@ final class IndexSession {
   /// The request's own file, intact, if the index alone can decide at once; `nil` also if more must be asked. Saves a
   /// quarter of a lookup. Not for use while other processes are alive.
   func ownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
-    guard let reader, batch[asked.key] == nil, let row = reader.own(asked.key), row.isIntact(in: asked.directory)
+    guard let reader, pending(asked.key) == nil, let row = reader.own(asked.key), row.isIntact(in: asked.directory)
     else { return nil }
     return own(row, asked)
   }
@@ -141,7 +144,7 @@ final class IndexSession {
 
   /// The row of the file with that name, or else of the key, intact or not.
   nonisolated(nonsending) func row(_ key: RowKey, named name: String) async -> CacheRow? {
-    if let pending = batch[key] { return pending }
+    if let pending = pending(key) { return pending }
     let rows = await ask { $0.rows(key) } ?? []
     return rows.first { $0.hasName(name, in: key) } ?? rows.first { $0.key == key }
   }
@@ -165,24 +168,16 @@ final class IndexSession {
   }
 
   /// The same for a row whose selection stays as it is: of the store, or of an answer that is not this run's.
-  func addStored(_ row: CacheRow) { if index != nil { batch.add(row) } }
+  func addStored(_ row: CacheRow) { if index != nil { resources.batch.withLock { $0.add(row) } } }
 
   /// Keeps the claim of a download whose row was just added until the row is in the index. A process that waits for the
   /// claim then finds the row.
   func keepClaim(of download: FileDownload) {
-    if index != nil, let claim = download.handOverClaim() { batch.keep(claim: claim) }
+    guard index != nil, let claim = download.handOverClaim() else { return }
+    resources.batch.withLock { $0.keep(claim: claim) }
   }
 
-  var isFull: Bool { batch.isFull }
-
-  /// Renames the row of a request in the batch.
-  /// - Returns: false if the batch does not have the row.
-  func notePending(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
-    guard var row = batch[key], row.name == old else { return false }
-    (row.fields.name, row.changed) = new
-    addStored(row)
-    return true
-  }
+  var isFull: Bool { resources.batch.withLock { $0.isFull } }
 
   nonisolated(nonsending) func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
     guard var row = await row(key, named: old), row.name == old else { return }
@@ -222,11 +217,14 @@ final class IndexSession {
 
   /// Waits until the batch is in the index, so that batches cannot pile up.
   nonisolated(nonsending) func flush() async {
-    guard !batch.rows.isEmpty else { return }
-    let full = batch
-    batch = RowBatch()
-    await ask { $0.write(full.rows) }
-    resources.claims?.release(full.claims)
+    if resources.batch.withLock({ $0.rows.isEmpty }) { return }
+    // Taken on the index's actor, so that of two batches the later one is written later.
+    let claims = await ask { [resources] index in
+      let full = resources.batch.withLock { $0.take() }
+      index.write(full.rows)
+      return full.claims
+    }
+    resources.claims?.release(claims ?? [])
   }
 
   /// The index's connection must be the last one, which moves the log into the database.

@@ -18,6 +18,12 @@ struct RowBatch {
     rows.append(row)
   }
 
+  /// Empties the batch.
+  mutating func take() -> RowBatch {
+    defer { self = RowBatch() }
+    return self
+  }
+
   mutating func keep(claim: Int) { claims.append(claim) }
 
   subscript(key: RowKey) -> CacheRow? {

@@ -14,8 +14,6 @@ struct HeldRequests {
     case refusedFirst
     /// Behind requests that were never sent, so that a file that is always refused delays no other.
     case refused
-    /// For a share that has an equal request in flight, or had one a moment ago.
-    case keyed(Int)
 
     fileprivate var index: Int {
       switch self {
@@ -25,7 +23,6 @@ struct HeldRequests {
       case .refused: 3
       // Unused: those are in `reserved`.
       case .reserved: 4
-      case .keyed(let share): 5 + share
       }
     }
   }
@@ -41,28 +38,20 @@ struct HeldRequests {
   /// An urgent request that is refused more often loses its priority.
   private static let refusalsOfUrgent = 2
 
-  private let shares: Int
   private let ranking: RequestRanking
   private(set) var reserved: [Reserved] = []
   /// By index of place; empty until a request waits.
   private var lists: [Deque<DownloadRequest>] = []
 
-  init(shares: Int, _ ranking: RequestRanking) {
-    self.shares = shares
-    self.ranking = ranking
-  }
+  init(_ ranking: RequestRanking) { self.ranking = ranking }
 
   func isEmpty(_ place: Place) -> Bool { lists.isEmpty || lists[place.index].isEmpty }
 
   /// Whether requests wait that any share may take.
   var isForAny: Bool { !isEmpty(.fresh) || !isEmpty(.refused) || !isEmpty(.refusedFirst) }
-  /// Whether requests wait for room at the host. A request equal to one in flight needs no connection.
-  func isWaitedFor(besides isInFlight: (DownloadRequest) -> Bool) -> Bool {
-    isForAny || !reserved.isEmpty
-      || lists.dropFirst(Place.keyed(0).index).contains { $0.first.map { !isInFlight($0) } ?? false }
-  }
-  /// Without requests that wait for a certain share.
-  var waitingCount: Int { reserved.count + lists.dropFirst().prefix(3).reduce(0) { $0 + $1.count } }
+  /// Whether requests wait for room at the host.
+  var isWaitedFor: Bool { isForAny || !reserved.isEmpty }
+  var waitingCount: Int { reserved.count + lists.dropFirst().reduce(0) { $0 + $1.count } }
   // Closures: a key path into another module is interpreted at each use.
   var isEmpty: Bool { reserved.isEmpty && lists.allSatisfy { $0.isEmpty } }
 
@@ -77,7 +66,7 @@ struct HeldRequests {
   }
 
   mutating func add(_ request: DownloadRequest, to place: Place) {
-    if lists.isEmpty { lists = Array(repeating: Deque(), count: Place.keyed(shares).index) }
+    if lists.isEmpty { lists = Array(repeating: Deque(), count: Place.reserved(0).index) }
     guard case .fresh = place else { return lists[place.index].append(request) }
     let rank = ranking.rank(request)
     let list = place.index

@@ -32,7 +32,7 @@ final class QueuedHost {
     self.name = name
     self.limiter = limiter
     shared = sharing.map { SharedHost($0, name, ceiling: together ?? limiter.ceiling) }
-    requests = HeldRequests(shares: shares, ranking)
+    requests = HeldRequests(ranking)
     inUse = Array(repeating: 0, count: shares)
     ends = inUse
     // Not `hashValue`, which differs from run to run.
@@ -112,28 +112,12 @@ final class QueuedHost {
 
   // MARK: The next request
 
-  /// The place of the next request for this share: among its own, or, if it is its turn, among those for any share.
-  /// - Parameter isInFlight: whether an equal request is in flight: a request that waits for its share is then left to
-  ///   that one.
-  func next(
-    for share: Int, isTurn: Bool, _ isInFlight: (DownloadRequest) -> Bool
-  ) -> HeldRequests.Place? {
-    var first: (place: HeldRequests.Place, rank: RequestRank)?
-    func consider(_ place: HeldRequests.Place) {
-      if let rank = requests.rank(in: place), first.map({ rank < $0.rank }) ?? true { first = (place, rank) }
-    }
-    consider(.keyed(share))
-    guard isTurn else { return first?.place }
-    if !triesAgain || requests.isEmpty(.refused) {
-      let isUrgent = requests.rank(in: .fresh)?.isFirst == true
-      consider(isUrgent || requests.isEmpty(.refusedFirst) ? .fresh : .refusedFirst)
-      for other in inUse.indices {
-        if let request = requests.first(in: .keyed(other)), quota(of: other) == 0, !isInFlight(request) {
-          consider(.keyed(other))
-        }
-      }
-    }
-    return first?.place ?? (requests.isEmpty(.refused) ? nil : .refused)
+  /// The place of the next request; `nil` if none waits.
+  var next: HeldRequests.Place? {
+    if triesAgain, !requests.isEmpty(.refused) { return .refused }
+    let isUrgent = requests.rank(in: .fresh)?.isFirst == true
+    let first = isUrgent || requests.isEmpty(.refusedFirst) ? HeldRequests.Place.fresh : .refusedFirst
+    return [first, .refused].first { !requests.isEmpty($0) }
   }
 
   /// Whether refused requests go first: after every second refusal while the host serves nothing. A host that creates

@@ -23,7 +23,6 @@ struct RequestQueueState {
   /// The lane that has waited longest is first.
   var lanes: [WaitingLane] = []
   var window: RequestWindow
-  private var homes = KeyHomes()
   /// When more files may start although none has ended; `nil` for never.
   private var opens: Duration?
   /// Whether another share may take a request now.
@@ -98,8 +97,7 @@ struct RequestQueueState {
   private mutating func choose(for share: Int, at now: Duration) -> Step {
     if window.isUndecided(besides: hosts.held) { return endOrWait }
     while hosts.heldUrgent < Self.urgentLookahead, let request = window.takeUrgent() {
-      let host = hosts.host(of: request)
-      hold(request, for: home(of: request, at: host), at: host)
+      hold(request, at: hosts.host(of: request))
     }
     if window.letsOthersGo {
       if let request = takeHeld(for: share, at: now, besidesUrgent: true) { return give(request) }
@@ -135,8 +133,6 @@ struct RequestQueueState {
       guard let (host, place, _) = first else { return nil }
       if host.requests.isEmpty(.failFast), !host.mayBegin(at: now, for: share) { continue }
       guard let request = hosts.take(from: place, at: host) else { return nil }
-      // The loop ends: each request is sent on at most once before its key starts or ends again.
-      if isSentOn(request, from: place, by: share, at: host) { continue }
       if case .failFast = place { refused.failFast(request, of: host.name) }
       begin(request, share, host)
       return request
@@ -148,8 +144,7 @@ struct RequestQueueState {
     if !host.requests.isEmpty(.failFast) { return .failFast }
     guard host.hasRoom(at: now, for: share) else { return nil }
     if let index = reserved(at: host, for: share) { return .reserved(index) }
-    guard hasQuota(share, at: host) else { return nil }
-    return host.next(for: share, isTurn: isTurn(of: share, at: host)) { homes.home(of: $0)?.isInFlight == true }
+    return isTurn(of: share, at: host) ? host.next : nil
   }
 
   /// A request reserved for this share, or for one whose lanes are busy.
@@ -165,32 +160,31 @@ struct RequestQueueState {
   /// - Returns: `nil` if the lane should consider the next request.
   private mutating func admit(_ request: DownloadRequest, _ share: Int, at now: Duration) -> Step? {
     let host = hosts.host(of: request)
-    let home = home(of: request, at: host)
     // It must not overtake requests that wait already.
-    if host.requests.isEmpty(.fresh), host.hasRoom(at: now, for: share), isTurn(of: share, home, at: host),
+    if host.requests.isEmpty(.fresh), host.hasRoom(at: now, for: share), isTurn(of: share, at: host),
       host.mayBegin(at: now, for: share)
     {
       begin(request, share, host)
       return give(request)
     }
-    hold(request, for: home, at: host)
+    hold(request, at: host)
     // If the host has room, it is another share's turn.
-    return home == nil && host.hasRoom(at: now, for: share) ? .wait : nil
+    return host.hasRoom(at: now, for: share) ? .wait : nil
   }
 
   private mutating func begin(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
     run.begin(share)
     host.begin(share)
-    if widths.count > 1 { homes.begin(request, at: share) }
   }
 
   // MARK: Turns of the shares
 
-  /// Whether this share, which is within its quota, is next for a file of the host: no other share with a free lane has
-  /// fewer of the run's few files, or else of the host's files. The more of these have ended, the larger a difference
-  /// is allowed. `isRather` goes first, so that no two shares leave a file to each other.
-  private func isTurn(of share: Int, at host: QueuedHost) -> Bool {
+  /// Whether this share is next for a file of the host: it has quota, and no other share with a free lane has fewer of
+  /// the run's few files, or else of the host's files. The more of these have ended, the larger a difference is
+  /// allowed. `isRather` goes first, so that no two shares leave a file to each other.
+  private mutating func isTurn(of share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 { return true }
+    guard hasQuota(share, at: host) else { return false }
     let most = host.inUse[share] - host.ends.reduce(0, +) / 8
     return !widths.indices.contains { other in
       guard host.hasQuota(other), !run.isBusy(other) else { return false }
@@ -198,48 +192,18 @@ struct RequestQueueState {
     }
   }
 
-  private mutating func isTurn(of share: Int, _ home: KeyHomes.Home?, at host: QueuedHost) -> Bool {
-    guard hasQuota(share, at: host) else { return false }
-    return home.map { $0.share == share } ?? isTurn(of: share, at: host)
-  }
-
   /// Whether a share may have one more connection to a host that has room. It takes over a slot if only shares without
   /// a free lane have one to spare.
   private mutating func hasQuota(_ share: Int, at host: QueuedHost) -> Bool {
-    if widths.count == 1 || host.hasQuota(share) { return true }
+    if host.hasQuota(share) { return true }
     guard host.takeOver(for: share, isBusy: { run.isBusy($0) }) else { return false }
     hosts.noteQuotas(of: host)
     return true
   }
 
-  /// The share whose cache has a request's key: another share would download it again. If the equal request has ended,
-  /// the share must have a connection to the host.
-  private func home(of request: DownloadRequest, at host: QueuedHost) -> KeyHomes.Home? {
-    guard widths.count > 1, let home = homes.home(of: request) else { return nil }
-    return home.isInFlight || host.quota(of: home.share) > 0 ? home : nil
-  }
-
-  private mutating func hold(_ request: DownloadRequest, for home: KeyHomes.Home?, at host: QueuedHost) {
+  private mutating func hold(_ request: DownloadRequest, at host: QueuedHost) {
     hasMoved = true
-    hosts.hold(request, home.map { .keyed($0.share) } ?? .fresh, at: host)
-  }
-
-  /// Whether a request that a share took is held for another share instead, where an equal one may have started
-  /// meanwhile.
-  private mutating func isSentOn(
-    _ request: DownloadRequest, from place: HeldRequests.Place, by share: Int, at host: QueuedHost
-  ) -> Bool {
-    guard let home = home(of: request, at: host), home.share != share else { return false }
-    switch place {
-    case .failFast: return false
-    case .fresh: break
-    // The share that it waited for no longer has a connection to the host.
-    case .keyed(home.share): return false
-    // It does not wait again for a key that is only remembered.
-    case .keyed, .refused, .refusedFirst, .reserved: if !home.isInFlight { return false }
-    }
-    hold(request, for: home, at: host)
-    return true
+    hosts.hold(request, .fresh, at: host)
   }
 
   // MARK: Waiting lanes
@@ -315,7 +279,6 @@ struct RequestQueueState {
   private mutating func end(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
     run.end(share)
     host.end(share)
-    if widths.count > 1 { homes.end(request) }
   }
 
   /// Records that a download ended for good, with or without success.
@@ -491,7 +454,7 @@ struct RequestQueueState {
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
     guard let host = hosts[name], host.hasRoom(at: now, for: share),
-      !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true }),
+      !host.requests.isWaitedFor,
       host.mayBegin(at: now, for: share),
       host.mayHaveFurther(share)
     else { return false }

@@ -58,36 +58,58 @@ struct CoalescingTests {
     }
   }
 
+  /// - Parameter waiter: of the same run, on another network loop; `nil` for the same loop.
   private func oneWorksAndOneWaits(
-    _ run: Run, waiterMeter: TransferMeter = TransferMeter()
+    _ run: Run, waiter: Run? = nil, waiterMeter: TransferMeter = TransferMeter()
   ) async throws -> (works: Asker, waits: Asker) {
     let works = slowGet(run)
     try await started.wait()
-    let waits = slowGet(run, meter: waiterMeter)
+    let waits = slowGet(waiter ?? run, meter: waiterMeter)
     try await until(run, waiting: 1)
     return (works, waits)
   }
 
-  @Test func theyShareOneFetch() async throws {
+  @Test(arguments: [false, true]) func theyShareOneFetch(onTwoLoops: Bool) async throws {
     let run = Run(in: folder, server)
+    let other = onTwoLoops ? run.onAnotherLoop() : run
     let meter = TransferMeter()
-    let (first, second) = try await oneWorksAndOneWaits(run, waiterMeter: meter)
+    let (first, second) = try await oneWorksAndOneWaits(run, waiter: other, waiterMeter: meter)
     mayEnd.open()
     #expect(try await first.value.get().kind == .fetched)
     let shared = try await second.value.get()
     #expect(shared.kind == .unchanged && shared.transferred == 0 && shared.size == Int64(Self.body.count))
     #expect(meter.position == shared.size)
     #expect(server.requests.count == 2)
-    _ = await run.cache.close()
+    #expect(try await other.get(Self.address).kind == .unchanged, "from memory, on either loop")
+    #expect(server.requests.count == 2)
+    for run in onTwoLoops ? [run, other] : [run] { _ = await run.cache.close() }
     #expect(try folder.names(in: "out") == ["x"])
   }
 
-  /// The one who did the work is cancelled: the next goes on where it stood.
-  @Test func whoDoesTheWorkIsCancelledAndAnotherGoesOn() async throws {
+  /// Threads race for each file: one of them downloads it, and the others get its answer.
+  @Test func manyAtOnceOnTwoLoops() async throws {
     let run = Run(in: folder, server)
+    let loops = [run, run.onAnotherLoop()]
+    let names = (0..<50).map { "http://host/\($0)" }
+    for name in names { server.put(name, pattern(100)) }
+    let kinds = try await withThrowingTaskGroup(of: DownloadOutcome.Kind.self) { group in
+      for name in names {
+        for number in 0..<6 { group.addTask { try await loops[number % 2].get(name).kind } }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(kinds.count { $0 == .fetched } == names.count && kinds.count == 6 * names.count)
+    #expect(server.requests.count == names.count)
+    for run in loops { _ = await run.cache.close() }
+  }
+
+  /// The one who did the work is cancelled: the next goes on where it stood.
+  @Test(arguments: [false, true]) func whoDoesTheWorkIsCancelledAndAnotherGoesOn(onTwoLoops: Bool) async throws {
+    let run = Run(in: folder, server)
+    let other = onTwoLoops ? run.onAnotherLoop() : run
     let first = slowGet(run)
     try await started.wait()
-    let second = slowGet(run)
+    let second = slowGet(other)
     let third = slowGet(run)
     try await until(run, waiting: 2)
     first.cancel()
@@ -100,7 +122,7 @@ struct CoalescingTests {
     #expect(outcomes.map(\.kind).sorted { "\($0)" < "\($1)" } == [.fetched, .unchanged])
     // Not a byte came twice.
     #expect(outcomes.map(\.transferred).reduce(0, +) == Int64(Self.body.count))
-    _ = await run.cache.close()
+    for run in onTwoLoops ? [run, other] : [run] { _ = await run.cache.close() }
     #expect(try folder.names(in: "out") == ["x"])
   }
 

@@ -1,5 +1,6 @@
 import CSQLite
 import DownloadModel
+import Synchronization
 import SystemPackage
 import TestSupport
 
@@ -11,6 +12,7 @@ struct Run: Sendable {
   let folder: TemporaryFolder
   let server: FakeServer
   private(set) var cache: DownloadCache
+  private let configuration: CacheConfiguration
   /// What `dlm cache` does with the index.
   let administration: CacheAdministration
 
@@ -39,6 +41,7 @@ struct Run: Sendable {
     configuration.claimsFolder = claimsFolder
     configuration.servesManyRuns = servesManyRuns
     configuration.receiving.now = { now }
+    self.configuration = configuration
     cache = DownloadCache(configuration: configuration, executor: BlockingExecutor(label: "test.loop"))
   }
 
@@ -76,7 +79,9 @@ struct Run: Sendable {
   /// The same run on another network loop.
   func onAnotherLoop() -> Run {
     var run = self
-    run.cache = cache.sibling(executor: BlockingExecutor(label: "test.another-loop"))
+    run.cache = DownloadCache(
+      configuration: configuration, resources: cache.resources,
+      executor: BlockingExecutor(label: "test.another-loop"))
     return run
   }
 
@@ -92,8 +97,8 @@ extension DownloadCache {
   var worker: DiskWorker { resources.worker }
   var isBatchFull: Bool { index.isFull }
 
-  func remember(atMost limit: Int) { hits.memory = MemoryCache(limit: limit) }
-  func waiting(for key: DownloadRequest.Key) -> Int { inFlight.count(for: key) }
+  func remember(atMost limit: Int) { resources.memory.withLock { $0 = MemoryCache(limit: limit) } }
+  func waiting(for key: DownloadRequest.Key) -> Int { resources.inFlight.count(for: key) }
 }
 
 extension TemporaryFolder {
