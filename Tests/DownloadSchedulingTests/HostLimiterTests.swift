@@ -350,13 +350,13 @@ struct HostLimiterTests {
     for error in [
       Self.busy, Self.down, Self.asking(1), DownloadError(.resolve, isTransient: true), turnedAway,
     ] {
-      #expect(HostLimiter.isRefusal(error))
+      #expect(error.isRefusal)
     }
     let others = [
       DownloadError(.status, cause: .http(status: 500), isTransient: true),
       DownloadError(.reset, isTransient: true),
       DownloadError(.status, cause: .http(status: 404)), DownloadError(.certificate), .cancelled,
     ]
-    for error in others { #expect(!HostLimiter.isRefusal(error)) }
+    for error in others { #expect(!error.isRefusal) }
   }
 }

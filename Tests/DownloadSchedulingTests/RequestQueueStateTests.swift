@@ -357,16 +357,15 @@ private final class Simulation {
       if answering == nil { reserved.insert(request.id) } else { reserved.remove(request.id) }
       return requeue(request, share, DownloadError(.unanswered, isTransient: true, overtaken: overtaken))
     case 26..<30:
-      state.requeueUnasked(request, share: share)
-      return true
+      return requeue(request, share, Self.busy.coalesced)
     case 30..<32:
       let error = DownloadError(.resources, isTransient: true)
       return state.requeue(request, share: share, after: error, at: now, random: 0) != nil
     case 32..<40:
       let file = BackoffEntry(request, TransferMeter())
       let time = now + .milliseconds(Int.random(in: 1...5000, using: &random))
-      if Bool.random(using: &random), state.rest(file, share: share, until: nil) { return true }
-      return state.rest(file, share: share, until: time)
+      if Bool.random(using: &random), state.retry(file, share: share, until: nil) { return true }
+      return state.retry(file, share: share, until: time)
     default:
       let broke = dice < 44
       if state.ended(request, share: share, wasAsked: !failsFast && dice < 98, brokenAt: broke ? now : nil) {
@@ -446,9 +445,8 @@ struct RestingTests {
     var host = try Host()
     for _ in 0..<3 { _ = host.refuse(Self.busy, 0) }
     var attempts = Attempts()
-    _ = attempts.next(
-      after: DownloadError(.reset, isTransient: true), at: position, elapsed: .zero, RetryPolicy(), random: 0)
-    _ = host.state.rest(BackoffEntry(host.refused, TransferMeter(), attempts), share: 0, until: host.now)
+    attempts.add(DownloadError(.reset, isTransient: true), at: position)
+    _ = host.state.retry(BackoffEntry(host.refused, TransferMeter(), attempts), share: 0, until: host.now)
     #expect(host.state.refused.advice(on: host.refused).count == count)
   }
 

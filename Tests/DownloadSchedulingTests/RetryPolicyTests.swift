@@ -113,9 +113,10 @@ struct RetryPolicyTests {
   @Test(arguments: stories) func attemptsInARowWithoutProgress(_ story: Story) {
     var attempts = Attempts()
     let retries: [Int?] = story.positions.map {
-      let next = attempts.next(
-        after: story.error, at: $0 << 10, elapsed: .zero, RetryPolicy(retries: 2), random: 0.5)
-      guard case .after(let next) = next else { return nil }
+      attempts.add(story.error, at: $0 << 10)
+      let file = RetryDecision.File(attempts: attempts, hasNextSource: false)
+      let decision = RetryDecision.decide(story.error, file, RetryPolicy(retries: 2), random: 0.5)
+      guard case .after(let next) = decision else { return nil }
       #expect((next.retries == nil) == (next.retry == 0))
       return next.retry
     }

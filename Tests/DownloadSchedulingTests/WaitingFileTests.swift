@@ -96,7 +96,7 @@ struct WaitingFileTests {
         #expect(taken == id)
         if let taken { shares[taken] = share }
       case .rest(let id, let time):
-        _ = state.rest(Self.resting(list[id]), share: try #require(shares[id]), until: .milliseconds(time))
+        _ = state.retry(Self.resting(list[id]), share: try #require(shares[id]), until: .milliseconds(time))
       case .end(let id): _ = state.ended(list[id], share: try #require(shares[id]), wasAsked: true)
       case .time(let time): now = .milliseconds(time)
       }
@@ -110,10 +110,10 @@ struct WaitingFileTests {
     var left = list[...]
     func take(_ time: Int) -> Int? { Self.given(state.step(for: 0, at: .milliseconds(time)) { left.popFirst() }) }
     #expect(take(0) == 0 && take(0) == 1)
-    let early = state.rest(Self.resting(list[1]), share: 0, until: nil)
+    let early = state.retry(Self.resting(list[1]), share: 0, until: nil)
     #expect(!early, "nobody rests")
-    _ = state.rest(Self.resting(list[0]), share: 0, until: .milliseconds(500))
-    let along = state.rest(Self.resting(list[1]), share: 0, until: nil)
+    _ = state.retry(Self.resting(list[0]), share: 0, until: .milliseconds(500))
+    let along = state.retry(Self.resting(list[1]), share: 0, until: nil)
     #expect(along && take(499) == nil)
     #expect(take(500) == 0 && take(500) == 1)
   }
@@ -134,13 +134,13 @@ struct WaitingFileTests {
       else { return nil }
       return request
     }
-    while let request = try take(at: .zero) { _ = state.rest(Self.resting(request), share: 0, until: .seconds(1)) }
+    while let request = try take(at: .zero) { _ = state.retry(Self.resting(request), share: 0, until: .seconds(1)) }
     #expect(drawn == 1024 && state.hosts.held == 1024)
     // Each of them, once, and no further one.
     for id in 0..<1024 {
       let request = try #require(try take(at: .seconds(1)))
       #expect(request.id == id)
-      _ = state.rest(Self.resting(request), share: 0, until: .seconds(2))
+      _ = state.retry(Self.resting(request), share: 0, until: .seconds(2))
     }
     let none = try take(at: .seconds(1))
     #expect(none == nil && drawn == 1024)
@@ -153,7 +153,7 @@ struct WaitingFileTests {
     let request = try Self.request(0, at: "a", path: 0)
     #expect(Self.given(state.step(for: 0, at: .zero) { request }) == 0)
     state.window.reader = .isDone
-    _ = state.rest(Self.resting(request), share: 0, until: .milliseconds(500))
+    _ = state.retry(Self.resting(request), share: 0, until: .milliseconds(500))
     state.lanes.append(WaitingLane(ticket: 1, share: 0))
     let early = state.settle(at: .zero, received: { 0 }) { nil }
     #expect(early.isEmpty && state.due(at: .zero) == .milliseconds(500))
@@ -168,7 +168,7 @@ struct WaitingFileTests {
     var state = RequestQueueState(ceiling: 64, widths: [1], retry: RetryPolicy())
     let request = try Self.request(0, at: "a", path: 0)
     _ = state.step(for: 0, at: .zero) { request }
-    _ = state.rest(Self.resting(request), share: 0, until: .milliseconds(500))
+    _ = state.retry(Self.resting(request), share: 0, until: .milliseconds(500))
     let withdrawn = state.withdraw([0])
     #expect(withdrawn.map(\.id) == [0] && state.hosts.held == 0 && state.refused.unfinished.isEmpty)
   }

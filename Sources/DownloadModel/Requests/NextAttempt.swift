@@ -11,7 +11,10 @@ public struct NextAttempt: Sendable, Equatable {
   /// Set if it starts with another source of the file.
   public var source: Address?
 
-  package init(attempt: Int, retry: Int, of retries: Int?, delay: Duration, at source: Address? = nil) {
+  /// Without a number and a delay: no retry is spent, and it starts at once.
+  package init(
+    attempt: Int = 1, retry: Int = 0, of retries: Int? = nil, delay: Duration = .zero, at source: Address? = nil
+  ) {
     self.attempt = attempt
     self.retry = retry
     self.retries = retries

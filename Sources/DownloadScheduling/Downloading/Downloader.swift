@@ -84,23 +84,23 @@ package actor Downloader {
     let meter = feed.start(request, with: advice.file?.meter)
     if let isWanted = news.isWanted, !isWanted(request) { meter.stop(as: .cancelled) }
     advice.file?.meter.keep(0)
-    var resting: BackoffEntry?
+    var failed: BackoffEntry?
     var wasAsked = true
     let result: Result
     do {
-      result = .success(try await outcome(of: request, from: store, meter, &resting, &wasAsked, share, advice))
+      result = .success(try await outcome(of: request, from: store, meter, &failed, &wasAsked, share, advice))
     } catch {
       result = .failure(error.at(request.address))
     }
     if advice.failure != nil { return end(request, result, share, meter, wasAsked: false) }
-    finish(request, result, share, resting, meter, wasAsked: wasAsked)
+    finish(request, result, share, failed, meter, wasAsked: wasAsked)
   }
 
   /// If the host was given up, the file fails with the same error, unless the stored file is a valid answer.
   /// - Parameter wasAsked: set to false if the stored file is the answer, because that says nothing about the host.
   private func outcome(
     of request: DownloadRequest, from store: some DownloadStore, _ meter: TransferMeter,
-    _ resting: inout BackoffEntry?, _ wasAsked: inout Bool, _ share: LoopQueue,
+    _ failed: inout BackoffEntry?, _ wasAsked: inout Bool, _ share: LoopQueue,
     _ advice: RefusedRequests.Record
   ) async throws(DownloadError) -> DownloadOutcome {
     switch try await store.open(request, meter: meter) {
@@ -111,7 +111,7 @@ package actor Downloader {
       do throws(DownloadError) {
         if let failure = advice.failure { throw failure.of(request.address) }
         while true {
-          try await fill(download, for: request, meter, &resting, share, advice)
+          try await fill(download, for: request, meter, &failed, share, advice)
           // `nil`: the file must be downloaded once more.
           if let outcome = try await store.commit(download) { return outcome }
         }
@@ -119,7 +119,7 @@ package actor Downloader {
         guard
           let older = await store.close(
             download, after: error,
-            comesAgain: resting != nil || error.overtaken != nil
+            comesAgain: failed?.decision.next != nil
               || error.isOfSource && request.atNextSource(meter.named) != nil)
         else { throw error }
         wasAsked = false
@@ -131,7 +131,7 @@ package actor Downloader {
   /// Runs transfers until no bytes are missing. A server may send less than requested (RFC 9110 §14.2).
   private func fill(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter,
-    _ resting: inout BackoffEntry?, _ share: LoopQueue, _ advice: RefusedRequests.Record
+    _ failed: inout BackoffEntry?, _ share: LoopQueue, _ advice: RefusedRequests.Record
   ) async throws(DownloadError) {
     var attempts = advice.file?.attempts ?? Attempts()
     let stopwatch = advice.file?.stopwatch ?? startStopwatch()
@@ -144,10 +144,8 @@ package actor Downloader {
         }
         return
       } catch {
-        // If the host refused the file, its stopwatch must continue after the requeue.
-        if let stopwatch { share.goOn(with: BackoffEntry(request, meter, attempts, stopwatch)) }
-        resting = try pause(after: error, &attempts, stopwatch, request, meter)
-        if resting != nil { throw error }
+        failed = try retry(after: error, &attempts, stopwatch, request, meter)
+        if failed != nil { throw error }
       }
     }
   }
@@ -170,25 +168,26 @@ package actor Downloader {
   }
 
   /// - Returns: `nil` to retry at once.
-  /// - Throws: the error, if the file is not retried.
   @inline(never)
-  private func pause(
+  private func retry(
     after error: DownloadError, _ attempts: inout Attempts, _ stopwatch: Stopwatch?,
     _ request: DownloadRequest, _ meter: TransferMeter
   ) throws(DownloadError) -> BackoffEntry? {
-    let elapsed = stopwatch?.elapsed() ?? .zero
-    switch attempts.next(after: error, at: meter.position, elapsed: elapsed, retry, random: random()) {
-    case .leaveToQueue: throw error
-    case .atOnce: return nil
+    attempts.add(error, at: meter.position)
+    let file = RetryDecision.File(
+      attempts: attempts, elapsed: stopwatch?.elapsed() ?? .zero, isReceiving: meter.phase == .receiving,
+      hasNextSource: request.atNextSource(meter.named) != nil)
+    let decision = RetryDecision.decide(error, file, retry, random: random())
+    switch decision {
+    case .now: return nil
     case .after(let next):
-      // A source that sent bytes may continue with them; a slow source would only be slow again.
-      let mayContinue = meter.phase == .receiving && error.code != .tooSlow
-      if error.isOfSource, !mayContinue, request.atNextSource(meter.named) != nil { throw error }
       feed.retry(request, next, error: error.at(request.address))
       news.onRetry(request, next, error)
       if Task.isCancelled || meter.isStopped { throw .cancelled }
-      return next.delay > .zero ? BackoffEntry(request, meter, attempts, stopwatch, delay: next.delay) : nil
+      if next.delay == .zero { return nil }
+    default: break
     }
+    return BackoffEntry(request, meter, attempts, stopwatch, decision)
   }
 
   /// - Returns: `nil` if no bytes are missing.
@@ -225,37 +224,29 @@ package actor Downloader {
 
   @inline(never)
   private func finish(
-    _ request: DownloadRequest, _ result: Result, _ share: LoopQueue, _ resting: BackoffEntry?,
+    _ request: DownloadRequest, _ result: Result, _ share: LoopQueue, _ failed: BackoffEntry?,
     _ meter: TransferMeter, wasAsked: Bool
   ) {
     var result = result
     if case .failure = result, let reason = meter.stopReason, !Task.isCancelled {
       result = .failure(reason.at(request.address))
     } else if case .failure(let error) = result {
-      if HostLimiter.isRefusal(error) || error.code == .resources {
-        return requeue(request, error, share, meter)
-      }
+      let file = failed ?? BackoffEntry(request, meter)
+      if error.isForQueue { return requeue(file, error, share) }
       // A file that shared the failure of an equal file waits for as long as that one.
-      if resting != nil || error.isCoalesced,
-        share.rest(resting ?? BackoffEntry(request, meter), alongEqual: resting == nil)
-      {
-        return meter.enter(.idle)
-      }
+      if file.decision.next != nil || error.isCoalesced, share.retry(file) { return meter.enter(.idle) }
     }
     end(request, result, share, meter, wasAsked: wasAsked)
   }
 
-  private func requeue(
-    _ request: DownloadRequest, _ error: DownloadError, _ share: LoopQueue, _ meter: TransferMeter
-  ) {
+  private func requeue(_ file: BackoffEntry, _ error: DownloadError, _ share: LoopQueue) {
+    let request = file.request
     feed.requeue(request)
-    // The file was coalesced with an equal request, which has reported the refusal; this one was never sent.
-    if error.isCoalesced { return share.requeueUnasked(request) }
-    // The bytes it received in this run stay counted.
-    let next = error.overtaken == nil ? next(of: request, after: error, meter) : BackoffEntry(request, meter)
-    guard let again = share.requeue(request, after: error, next: next) else {
-      return tellEnd(request, .failure(error), meter, next)
+    let next = next(of: request, after: error, file.meter)
+    guard let again = share.requeue(file, after: error, next: next).next else {
+      return tellEnd(request, .failure(error), file.meter, next)
     }
+    if error.isCoalesced { return }
     if again.delay > .zero { feed.retry(request, again, error: error) }
     news.onRetry(request, again, error)
   }
@@ -296,7 +287,7 @@ package actor Downloader {
     var result = result
     if case .failure(let error) = result {
       if let source = next?.request.source {
-        let attempt = NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero, at: source)
+        let attempt = NextAttempt(at: source)
         feed.retry(request, attempt, error: error)
         return news.onRetry(request, attempt, error)
       }

@@ -121,14 +121,14 @@ struct SegmentedDownload {
         share.releasePermit(at: host, after: id == OpenSegment.first ? nil : error)
       }
       guard let error else { return }
-      if id == OpenSegment.first || !HostLimiter.isRefusal(error) { failed(error, &state) }
+      if id == OpenSegment.first || !error.isRefusal { failed(error, &state) }
       if !group.isCancelled { pause(after: error, gain: position - begun, &state, &group) }
     }
   }
 
   private func learn(_ error: DownloadError?, _ state: inout State) {
     guard let error else { return state.failures = 0 }
-    if error.code == .range || HostLimiter.isRefusal(error) { state.planner.stop(at: state.running.count) }
+    if error.code == .range || error.isRefusal { state.planner.stop(at: state.running.count) }
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {
@@ -147,7 +147,7 @@ struct SegmentedDownload {
     after error: DownloadError, gain: Int64, _ state: inout State, _ group: inout TaskGroup<Event>
   ) {
     // A file that is not split fails without a pause here.
-    guard error.isTransient, !HostLimiter.isRefusal(error), state.planner.wanted > 1 else { return }
+    guard error.isTransient, !error.isRefusal, state.planner.wanted > 1 else { return }
     state.failures = gain < Attempts.progress ? state.failures + 1 : 0
     guard let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random()) else {
       return state.planner.stop(at: state.running.count)

@@ -221,7 +221,7 @@ struct HostLimiter: Sendable, Equatable {
     // too high by one.
     let most = lesson.isExact && served >= lesson.limit ? lesson.limit : .max
     slowDown()
-    let isOfHost = Self.isOfHost(error)
+    let isOfHost = error.isOfHost
     lower(isDown: isOfHost, most: most)
     // A refusal of a download that was in flight when the cooldown started says nothing new.
     let isNews = now >= cooldownUntil
@@ -284,19 +284,5 @@ struct HostLimiter: Sendable, Equatable {
       lesson.limit = max(1, (current.width > 1 ? current.width : current.limit) / 2)
       lesson.isExact = false
     }
-  }
-
-  /// Whether no connection could be made. That concerns all files: those in flight may only not have noticed yet.
-  static func isOfHost(_ error: DownloadError) -> Bool {
-    switch error.code {
-    case .connect, .resolve, .timeout: error.isTransient
-    default: false
-    }
-  }
-
-  /// Whether a failure is about the host and not about the file.
-  static func isRefusal(_ error: DownloadError) -> Bool {
-    if case .http(let status)? = error.cause, HTTPStatus.isRefusal(status) { return true }
-    return error.wasTurnedAway || error.overtaken != nil || isOfHost(error)
   }
 }

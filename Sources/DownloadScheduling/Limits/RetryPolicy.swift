@@ -32,7 +32,7 @@ package struct RetryPolicy: Sendable, Equatable {
   ///   - elapsed: since the first attempt started.
   package func delay(after error: DownloadError, failures: Int, elapsed: Duration, random: Double) -> Duration? {
     guard error.isTransient, failures <= retries, retries > 0 else { return nil }
-    let isBusy = error.code == .status && HostLimiter.isRefusal(error)
+    let isBusy = error.code == .status && error.isRefusal
     let base = isBusy ? Self.busyBase : Self.base
     let ceiling = failures == 0 ? base / 8 : base * (1 << min(failures - 1, 16))
     let jittered = min(ceiling, Self.cap) * (1 + random) / 2

@@ -7,6 +7,8 @@ import DownloadModel
 final class QueuedHost {
   let name: String
   var limiter: HostLimiter
+  /// The last failure for which it was given up.
+  var failure: DownloadError?
   /// `nil` without a channel to other processes.
   private var shared: SharedHost?
   var requests: HeldRequests

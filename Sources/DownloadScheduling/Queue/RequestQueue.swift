@@ -276,17 +276,11 @@ package struct LoopQueue: RequestSource {
     }
   }
 
-  func requeue(_ request: DownloadRequest, after error: DownloadError, next: BackoffEntry? = nil) -> NextAttempt? {
-    queue.change { [queue, index] state, now in
-      let again = state.requeue(
-        request, share: index, after: error, hasMirror: next != nil, at: now, random: queue.random())
-      if again == nil { state.goOn(with: next) }
-      if error.overtaken != nil { state.refused.note(request) { $0.file = $0.file ?? next } }
-      return again
+  func requeue(_ file: BackoffEntry, after error: DownloadError, next: BackoffEntry?) -> RetryDecision {
+    queue.change { [queue, index] in
+      $0.requeue(file, share: index, after: error, next: next, at: $1, random: queue.random())
     }
   }
-
-  func goOn(with file: BackoffEntry) { queue.change { state, _ in state.refused.goOn(with: file) } }
 
   /// - Parameter allowance: how many more requests the host accepts; `nil` if it did not say.
   func answered(_ allowance: RequestAllowance?, at host: String) {
@@ -297,12 +291,10 @@ package struct LoopQueue: RequestSource {
     }
   }
 
-  func rest(_ file: BackoffEntry, alongEqual: Bool) -> Bool {
-    queue.change { [index] in $0.rest(file, share: index, until: alongEqual ? nil : $1 + file.delay) }
-  }
-
-  func requeueUnasked(_ request: DownloadRequest) {
-    queue.change { [index] in $0.requeueUnasked(request, share: index) }
+  func retry(_ file: BackoffEntry) -> Bool {
+    queue.change { [index] state, now in
+      state.retry(file, share: index, until: file.decision.next.map { now + $0.delay })
+    }
   }
 
   func acquirePermit(at host: String) -> Bool {

@@ -8,10 +8,6 @@ struct RequestQueueState {
   /// The most requests, and urgent requests, that wait for their hosts; further ones wait in the window or the list.
   private static let lookahead = 1024
   private static let urgentLookahead = 4096
-  /// Refusals after which a file is given up while its host serves others, unless `retries` is more.
-  private static let refusalsOfOneFile = 10
-  /// A file's first refusal causes no wait. Later ones cause a backoff in which at most this many failures count.
-  private static let failuresOfRest = 3
   /// Longer than the transport keeps idle connections when descriptors are short.
   private static let roomPause = Duration.seconds(2.2)
 
@@ -133,7 +129,7 @@ struct RequestQueueState {
       guard let (host, place, _) = first else { return nil }
       if host.requests.isEmpty(.failFast), !host.mayBegin(at: now, for: share) { continue }
       guard let request = hosts.take(from: place, at: host) else { return nil }
-      if case .failFast = place { refused.failFast(request, of: host.name) }
+      if case .failFast = place { refused.note(request) { $0.failure = host.failure } }
       begin(request, share, host)
       return request
     }
@@ -291,7 +287,7 @@ struct RequestQueueState {
   ) -> Bool {
     let measures = run.learn(wasAsked, brokenAt: brokenAt, hasMore: hosts.held > 0 || window.hasMore)
     refused.forget(request.id)
-    goOn(with: next)
+    start(next)
     // A host with a request in flight is never forgotten.
     guard let host = hosts.known(request) else { return measures }
     end(request, share, host)
@@ -307,9 +303,9 @@ struct RequestQueueState {
     return measures
   }
 
-  mutating func goOn(with next: BackoffEntry?) {
+  private mutating func start(_ next: BackoffEntry?) {
     guard let next else { return }
-    refused.goOn(with: next)
+    refused.note(next.request) { $0.file = next }
     holdAgain(next.request, 0, at: hosts.host(of: next.request))
   }
 
@@ -317,108 +313,92 @@ struct RequestQueueState {
     run.measure(at: now, received: received, left: left.map { $0 + hosts.held + window.count })
   }
 
-  /// Requeues a request that its host refused or left unanswered, or for which this machine had no resources.
-  /// - Returns: `nil` if the request is not sent again, except to its next source.
-  mutating func requeue(
-    _ request: DownloadRequest, share: Int, after error: DownloadError, hasMirror: Bool = false, at now: Duration,
-    random: Double
-  ) -> NextAttempt? {
-    guard let host = hosts.known(request) else { return nil }
-    end(request, share, host)
-    if error.code == .resources { return requeueForRoom(request, at: now, host) }
-    if let overtaken = error.overtaken {
-      _ = refuse(host, error, at: now, random)
-      return requeue(request, overtaken, host)
-    }
-    let record = refused.count(request)
-    let most = max(Self.refusalsOfOneFile, retry.retries)
-    // Without retries each request is sent once, whatever the host answered to others.
-    if retry.retries == 0 {
-      host.limiter.drop()
-      return nil
-    }
-    // Without a connection, only the host's refusals decide how often it is retried, and another source is tried at
-    // once.
-    guard let time = refuse(host, error, at: now, random, mayGiveUp: true),
-      HostLimiter.isOfHost(error) ? !hasMirror : record.count <= most
-    else { return nil }
-    let failures = min(record.count - 1, Self.failuresOfRest, retry.retries)
-    let pause = retry.delay(after: error, failures: max(1, failures), elapsed: .zero, random: random) ?? .zero
-    let rest = failures > 0 && time <= now ? pause : .zero
-    comeAgain(request, record, at: host, after: rest > .zero ? now + rest : nil)
-    // Consecutive refusals by the host count as retries; a file's own refusals, while its host serves others, do not.
-    let row = host.limiter.refusals
-    return NextAttempt(
-      attempt: record.count + 1, retry: row > 0 ? row : record.count, of: row > 0 ? retry.retries : nil,
-      delay: max(rest, time - now))
-  }
-
-  /// The request was unanswered, and is still in its first attempt.
-  private mutating func requeue(
-    _ request: DownloadRequest, _ overtaken: DownloadError.Overtaken, _ host: QueuedHost
-  ) -> NextAttempt {
-    refused.note(request) { $0.waited = overtaken.waited }
-    if overtaken.answering == nil, widths.indices.contains(overtaken.loop) {
-      let ends = host.ends[overtaken.loop] + (overtaken.isIdle ? 0 : 1)
-      host.requests.reserve(request, for: overtaken.loop, afterEnds: ends)
-      hosts.count(request)
-    } else {
-      hosts.hold(request, .fresh, at: host)
-    }
-    return NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero)
-  }
-
   /// A file that waits for its next attempt holds no slot (HTTP rule 12): others start meanwhile.
   /// - Parameter time: `nil` to wait as long as the equal file whose failure this one shares.
   /// - Returns: false if no equal file waits.
-  mutating func rest(_ file: BackoffEntry, share: Int, until time: Duration?) -> Bool {
-    let key = file.request.key
-    guard let time = time ?? refused.resting.first(where: { $0.request.key == key })?.until else { return false }
-    let host = hosts.host(of: file.request)
-    end(file.request, share, host)
-    host.limiter.drop()
-    refused.rest(file, until: time)
-    hosts.count(file.request)
-    needsTime = true
-    return true
-  }
-
-  /// The request was never sent: it starts once the host has room.
-  mutating func requeueUnasked(_ request: DownloadRequest, share: Int) {
+  mutating func retry(_ file: BackoffEntry, share: Int, until time: Duration?) -> Bool {
+    let request = file.request
+    guard let time = time ?? refused.resting.first(where: { $0.request.key == request.key })?.until else {
+      return false
+    }
     let host = hosts.host(of: request)
     end(request, share, host)
     host.limiter.drop()
-    holdAgain(request, 1, at: host)
-  }
-
-  /// From now on, no more files are in flight at a time than are without this one, whatever `--jobs` says.
-  /// - Returns: `nil` if no other file is in flight whose end could help, and waiting did not help either.
-  private mutating func requeueForRoom(
-    _ request: DownloadRequest, at now: Duration, _ host: QueuedHost
-  ) -> NextAttempt? {
-    host.limiter.drop()
-    let record = refused.count(request)
-    // With others in flight this ends, because the limit falls each time.
-    let isAlone = run.total == 0
-    guard !isAlone || record.count <= retry.retries else { return nil }
-    run.limitRoom()
-    if isAlone {
-      host.limiter.coolDown(until: now + Self.roomPause, from: now, isDown: true)
-      needsTime = true
+    refused.note(request) {
+      $0.file = file
+      if file.attempts.hasProgressed { $0.count = 0 }
     }
-    comeAgain(request, record, at: host)
-    return NextAttempt(
-      attempt: record.count + 1, retry: record.count, of: isAlone ? retry.retries : nil,
-      delay: isAlone ? Self.roomPause : .zero)
+    rest(request, 0, until: time)
+    return true
   }
 
-  private mutating func comeAgain(
-    _ request: DownloadRequest, _ record: RefusedRequests.Record, at host: QueuedHost, after time: Duration? = nil
-  ) {
-    refused.keep(record, of: request, until: time)
-    if time == nil { return holdAgain(request, record.count, at: host) }
-    needsTime = true
+  private mutating func rest(_ request: DownloadRequest, _ count: Int, until time: Duration) {
+    refused.resting.append((time, request, count))
     hosts.count(request)
+    needsTime = true
+  }
+
+  /// Requeues a request that its host refused or left unanswered, or for which this machine had no resources.
+  /// - Parameter next: the file with its next source, which is tried if the request is not sent again.
+  mutating func requeue(
+    _ file: BackoffEntry, share: Int, after error: DownloadError, next: BackoffEntry?, at now: Duration,
+    random: Double
+  ) -> RetryDecision {
+    let request = file.request
+    let host = hosts.host(of: request)
+    end(request, share, host)
+    let count = error.isCoalesced ? 1 : refused.advice(on: request).count + 1
+    let state = RetryDecision.File(refusals: count, hasNextSource: next != nil)
+    let answer = notify(host, error, count, at: now, random)
+    let decision = RetryDecision.decide(error, state, retry, answer, random: random)
+    if decision.next == nil {
+      refused.forget(request.id)
+      start(next)
+      return decision
+    }
+    let overtaken = error.isCoalesced ? nil : error.overtaken
+    refused.note(request) {
+      if let overtaken {
+        $0.waited = overtaken.waited
+        $0.file = $0.file ?? file
+      } else if !error.isCoalesced {
+        $0.count = count
+      }
+      if file.stopwatch != nil { $0.file = file }
+    }
+    if error.code == .resources, !error.isCoalesced { limitRoom(host, answer.pause, at: now) }
+    switch decision {
+    case .after(let next): rest(request, count, until: now + next.delay)
+    case .onLoop(let loop, let ends) where widths.indices.contains(loop):
+      host.requests.reserve(request, for: loop, afterEnds: host.ends[loop] + ends)
+      hosts.count(request)
+    // The request was unanswered, and is still in its first attempt.
+    case _ where overtaken != nil: hosts.hold(request, .fresh, at: host)
+    default: holdAgain(request, count, at: host)
+    }
+    return decision
+  }
+
+  /// Tells the host how an attempt failed.
+  private mutating func notify(
+    _ host: QueuedHost, _ error: DownloadError, _ count: Int, at now: Duration, _ random: Double
+  ) -> RetryDecision.Host {
+    // Without retries, what it answered to one request says nothing about others.
+    guard error.isRefusal, !error.isCoalesced, retry.retries > 0 || error.overtaken != nil else {
+      host.limiter.drop()
+      let isAlone = run.total == 0
+      return RetryDecision.Host(pause: isAlone ? Self.roomPause : .zero, failures: isAlone ? count : 0)
+    }
+    let time = refuse(host, error, at: now, random, mayGiveUp: true)
+    return RetryDecision.Host(pause: time.map { $0 - now }, failures: host.limiter.refusals)
+  }
+
+  /// From now on, no more files are in flight at a time than are without the one that failed, whatever `--jobs` says.
+  private mutating func limitRoom(_ host: QueuedHost, _ pause: Duration?, at now: Duration) {
+    run.limitRoom()
+    guard let pause, pause > .zero else { return }
+    host.limiter.coolDown(until: now + pause, from: now, isDown: true)
+    needsTime = true
   }
 
   private mutating func holdAgain(_ request: DownloadRequest, _ count: Int, at host: QueuedHost) {
@@ -434,7 +414,7 @@ struct RequestQueueState {
     let time = host.refuse(error, at: now, retry, random: random)
     if host.limiter.cooldownUntil > .zero || host.limiter.lesson.isExact { needsTime = true }
     if time == nil, mayGiveUp, host.limiter.inUse == 0 {
-      refused.giveUp(host.name, because: error)
+      host.failure = error
       host.requests.failFast()
       host.limiter.giveUp(retry)
     }
@@ -471,7 +451,7 @@ struct RequestQueueState {
     guard let host = hosts[name] else { return }
     host.release(share)
     run.change(further: -1)
-    if let error, HostLimiter.isRefusal(error) {
+    if let error, error.isRefusal {
       _ = refuse(host, error, at: now, random)
     } else {
       host.limiter.drop()
