@@ -11,7 +11,7 @@ package final class TransportGroup: Sendable {
 
   private struct State {
     var agents: [CurlAgent] = []
-    var trials: [String: OvertakenRule.Trials] = [:]
+    var trials: [String: HostHealth.Trials] = [:]
   }
 
   package init() {}
@@ -26,9 +26,9 @@ package final class TransportGroup: Sendable {
 
   func leave(_ agent: CurlAgent) { state.withLock { $0.agents.removeAll { $0 === agent } } }
 
-  func trials(at host: String) -> OvertakenRule.Trials { state.withLock { $0.trials[host] ?? OvertakenRule.Trials() } }
+  func trials(at host: String) -> HostHealth.Trials { state.withLock { $0.trials[host] ?? HostHealth.Trials() } }
 
-  func change(_ host: String, _ body: (inout OvertakenRule.Trials) -> Void) {
-    state.withLock { body(&$0.trials[host, default: OvertakenRule.Trials()]) }
+  func change(_ host: String, _ body: (inout HostHealth.Trials) -> Void) {
+    state.withLock { body(&$0.trials[host, default: HostHealth.Trials()]) }
   }
 }

@@ -74,8 +74,8 @@ struct HostPaceTests {
   }
 
   @Test func theSystemKnowsTheAddresses() async {
-    #expect(await HostPace.addresses(of: "127.0.0.1") == ["127.0.0.1"])
-    #expect(await HostPace.addresses(of: "localhost").contains("127.0.0.1"))
-    #expect(await HostPace.addresses(of: "no-such-host.invalid").isEmpty)
+    #expect(await systemAddresses(of: "127.0.0.1") == ["127.0.0.1"])
+    #expect(await systemAddresses(of: "localhost").contains("127.0.0.1"))
+    #expect(await systemAddresses(of: "no-such-host.invalid").isEmpty)
   }
 }

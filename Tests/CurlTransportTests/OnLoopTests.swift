@@ -220,7 +220,7 @@ struct OnLoopTests {
       task(on: transport) { await lane.fetch(silent, into: CollectingSink()).map { _ in } },
       task(on: transport) { await lane.start(silent, into: Self.splittable()).map { _ in } },
     ]
-    // First: what is asked for after another answer may count as overtaken on a slow machine (HTTP rule 38).
+    // First: on a slow machine, a request after another answer may be requeued as unanswered (HTTP rule 38).
     try await origin.wait(for: "the silent requests") { $0.inFlight == 2 }
     tasks.append(
       task(on: transport) {

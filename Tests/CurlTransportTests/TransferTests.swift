@@ -61,7 +61,9 @@ struct TransferTests {
       let left = Lock<[Int?]>([])
       for path in ["/a", "/b", "/c"] {
         var request = TransferRequest(address: try origin.address(path))
-        request.onAnswer = { allowance in left.withLock { $0.append(allowance?.left) } }
+        request.onNews = { news in
+          if case .answered(let allowance) = news { left.withLock { $0.append(allowance?.left) } }
+        }
         _ = try await transport.fetch(request, into: CollectingSink())
       }
       #expect(left.withLock { $0 } == [nil, 5, nil])

@@ -176,15 +176,14 @@ struct DownloaderTests {
     #expect(clock.requestedSleeps.isEmpty)
   }
 
-  private let overtaken = DownloadError(
-    .unanswered, isTransient: true, overtaken: .init(waited: .milliseconds(60), loop: 0, isIdle: true))
+  private let unanswered = DownloadError(.unanswered, isTransient: true, isRequeued: true)
 
   /// Found by reading: a request that a loop gave back ended with the file of an earlier run, as if its server had
   /// failed (stale-if-error), and was not asked again.
   @Test func whatIsGivenBackHasNotFailed() async throws {
     let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
-    transport.answer(request.address, .failure(overtaken), .ok([1, 2, 3]))
+    transport.answer(request.address, .failure(unanswered), .ok([1, 2, 3]))
     let older = DownloadOutcome(kind: .unchanged, path: "old", size: 1, transferred: 0)
     let result = await last(downloader(transport, feed, clock, older: older), queue(clock, request))
     #expect(result == .success(DownloadOutcome(kind: .fetched, path: "f", size: 3, transferred: 3)))
@@ -213,9 +212,9 @@ struct DownloaderTests {
   @Test func timeGoesOnWhereAFileIsGivenBack() async throws {
     let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
-    transport.answer(request.address) { [overtaken, reset] _, attempt in
+    transport.answer(request.address) { [unanswered, reset] _, attempt in
       clock.advance(by: .seconds(4))
-      return .failure(attempt == 1 ? overtaken : reset)
+      return .failure(attempt == 1 ? unanswered : reset)
     }
     let result = await last(downloader(transport, feed, clock, maxTime: .seconds(6)), queue(clock, request))
     #expect(result == .failure(reset.at(request.address)))

@@ -275,9 +275,10 @@ struct HostLimiterTests {
   @Test func asManyAsAnswer() {
     var limiter = HostLimiter(ceiling: 64)
     for _ in 0..<24 { limiter.begin() }
-    let error = DownloadError(
-      .unanswered, isTransient: true, overtaken: .init(waited: .milliseconds(40), loop: 1, answering: [1, 2]))
-    for _ in 0..<21 { #expect(limiter.refuse(error, at: .zero, policy, random: 0.5) == .zero) }
+    for _ in 0..<21 {
+      limiter.heard(.unanswered(for: .milliseconds(40), .limit(to: [1, 2])))
+      limiter.drop()
+    }
     #expect(limiter.limit == 3 && limiter.inUse == 3 && limiter.refusals == 0)
     for _ in 0..<3 { limiter.end() }
     for _ in 0..<60 {
@@ -285,11 +286,8 @@ struct HostLimiterTests {
       limiter.end()
     }
     #expect(limiter.limit == 3)
-    let trial = DownloadError(
-      .unanswered, isTransient: true, overtaken: .init(waited: .milliseconds(40), loop: 0, isIdle: true))
-    limiter.begin()
-    #expect(limiter.refuse(trial, at: .zero, policy, random: 0.5) == .zero)
-    #expect(limiter.limit == 3 && limiter.inUse == 0)
+    limiter.heard(.unanswered(for: .milliseconds(40), .retry(loop: 0, isIdle: true)))
+    #expect(limiter.limit == 3 && limiter.cooldownUntil == .zero)
   }
 
   /// Where a host brings as little to half as many, its address is the cause, which is left (HTTP rule 39).
@@ -297,19 +295,17 @@ struct HostLimiterTests {
     var limiter = HostLimiter(ceiling: 64)
     for _ in 0..<16 { limiter.begin() }
     let before = limiter.limit
-    func collapse(_ answering: [Int]?) -> DownloadError {
-      DownloadError(
-        .tooSlow, isTransient: true, overtaken: .init(waited: .zero, loop: 0, isIdle: true, answering: answering))
-    }
-    for _ in 0..<8 { _ = limiter.refuse(collapse([4, 4]), at: .zero, policy, random: 0.5) }
+    let moved = HostNews.collapsed(.retry(loop: 0, isIdle: true))
+    for _ in 0..<8 { limiter.heard(.collapsed(.limit(to: [4, 4]))) }
     #expect(limiter.limit == 8)
-    for _ in 0..<4 { _ = limiter.refuse(collapse(nil), at: .zero, policy, random: 0.5) }
+    for _ in 0..<4 { limiter.heard(moved) }
     #expect(limiter.limit == before)
     // What it taught since is not forgotten.
-    _ = limiter.refuse(collapse([2, 2]), at: .zero, policy, random: 0.5)
+    for _ in 0..<12 { limiter.drop() }
+    limiter.heard(.collapsed(.limit(to: [2, 2])))
     _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5)
     let learnt = limiter.lesson
-    _ = limiter.refuse(collapse(nil), at: .zero, policy, random: 0.5)
+    limiter.heard(moved)
     #expect(limiter.lesson == learnt && limiter.limit < 4)
   }
 

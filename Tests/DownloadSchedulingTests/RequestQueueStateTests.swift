@@ -96,7 +96,7 @@ private final class Simulation {
   /// Those that are to be asked over a connection that a certain share has already, whatever its quota.
   private var reserved: Set<Int> = []
   /// Those that were left unanswered, and may have to wait for a connection.
-  private var overtaken: Set<Int> = []
+  private var requeued: Set<Int> = []
   private var lastTicket = 0
   private var moves = 0
 
@@ -187,7 +187,7 @@ private final class Simulation {
     let full = Set(state.hosts.waits(at: now).map(\.host))
     let idle = list.prefix(tap.drawn).first {
       !out.contains($0.id) && !done.contains($0.id) && !full.contains($0.address.hostAndPort)
-        && !overtaken.contains($0.id) && !resting.contains($0.id)
+        && !requeued.contains($0.id) && !resting.contains($0.id)
     }
     return idle.map { "\($0.id) could begin at \($0.address.hostAndPort), and a lane waits" }
   }
@@ -348,14 +348,19 @@ private final class Simulation {
     case 0..<12: return requeue(request, share, Self.busy)
     case 12..<18: return requeue(request, share, Self.down)
     case 18..<26:
-      let answering =
-        Bool.random(using: &random) ? widths.map { Int.random(in: 0...$0, using: &random) } : nil
-      let overtaken = DownloadError.Overtaken(
-        waited: .milliseconds(5), loop: Int.random(in: 0..<widths.count, using: &random),
-        isIdle: Bool.random(using: &random), answering: answering)
-      self.overtaken.insert(request.id)
-      if answering == nil { reserved.insert(request.id) } else { reserved.remove(request.id) }
-      return requeue(request, share, DownloadError(.unanswered, isTransient: true, overtaken: overtaken))
+      let remedy: HostNews.Remedy
+      if Bool.random(using: &random) {
+        remedy = .limit(to: widths.map { Int.random(in: 0...$0, using: &random) })
+        reserved.remove(request.id)
+      } else {
+        let loop = Int.random(in: 0..<widths.count, using: &random)
+        remedy = .retry(loop: loop, isIdle: Bool.random(using: &random))
+        reserved.insert(request.id)
+      }
+      requeued.insert(request.id)
+      let host = request.address.hostAndPort
+      state.heard(.unanswered(for: .milliseconds(5), remedy), of: host, about: request.id, at: now)
+      return requeue(request, share, DownloadError(.unanswered, isTransient: true, isRequeued: true))
     case 26..<30:
       return requeue(request, share, Self.busy.coalesced)
     case 30..<32:
@@ -510,12 +515,12 @@ struct HostWaitTests {
     #expect(waits == [HostWait(host: "a", limit: 1, isLearnt: true, waiting: 6, pause: .seconds(4))])
     #expect(state.hosts.waits(at: .seconds(7)).isEmpty, "it can be asked again")
     // As it says itself, without a refusal; a pause that a Retry-After would not get is left to its refusals.
-    state.allow((left: 0, time: .seconds(5)), at: "a", now: .seconds(7))
+    state.heard(.answered((left: 0, time: .seconds(5))), of: "a", about: nil, at: .seconds(7))
     let spent = state.hosts.waits(at: .seconds(9))
     #expect(spent.first?.isSpent == true && spent.first?.pause == .seconds(3))
     #expect(state.hosts.nextCooldownEnd(after: .seconds(9)) == .seconds(12))
     #expect(take(at: .seconds(11)) == nil && take(at: .seconds(12)) != nil)
-    state.allow((left: 0, time: .seconds(3600)), at: "a", now: .seconds(12))
+    state.heard(.answered((left: 0, time: .seconds(3600))), of: "a", about: nil, at: .seconds(12))
     #expect(state.hosts.all.first?.limiter.opensAt == .seconds(12))
   }
 }

@@ -35,13 +35,12 @@ struct RetryDecisionTests {
     return DownloadError(code, cause: .proxy(refusal), isTransient: code == .connect)
   }
 
-  private static func unanswered(
-    isIdle: Bool = false, answering: [Int]? = nil, _ code: DownloadError.Code = .unanswered
-  ) -> DownloadError {
-    DownloadError(
-      code, isTransient: true,
-      overtaken: .init(waited: .milliseconds(60), loop: 2, isIdle: isIdle, answering: answering))
+  /// The transport requeues it, and has told the queue what to do.
+  private static func requeued(_ code: DownloadError.Code = .unanswered) -> DownloadError {
+    DownloadError(code, isTransient: true, isRequeued: true)
   }
+
+  private static func told(_ remedy: HostNews.Remedy) -> RetryDecision.Host { RetryDecision.Host(remedy: remedy) }
 
   private static func transient(_ code: DownloadError.Code) -> DownloadError { DownloadError(code, isTransient: true) }
 
@@ -197,23 +196,23 @@ struct RetryDecisionTests {
 
   private static let rules38And39 = [
     Row(
-      testDescription: "38: one of those unanswered goes over an idle connection", error: unanswered(isIdle: true),
-      decision: .onLoop(2, afterEnds: 0)),
+      testDescription: "38: one of those unanswered goes over an idle connection", error: requeued(),
+      host: told(.retry(loop: 2, isIdle: true)), decision: .onLoop(2, afterEnds: 0)),
     Row(
-      testDescription: "38: or over the next that becomes idle", error: unanswered(),
-      decision: .onLoop(2, afterEnds: 1)),
+      testDescription: "38: or over the next that becomes idle", error: requeued(),
+      host: told(.retry(loop: 2, isIdle: false)), decision: .onLoop(2, afterEnds: 1)),
     Row(
-      testDescription: "38: it was faster: all go when there is room", error: unanswered(answering: [1, 2]),
-      decision: .whenReady(NextAttempt())),
+      testDescription: "38: it was faster: all go when there is room", error: requeued(),
+      host: told(.limit(to: [1, 2])), decision: .whenReady(NextAttempt())),
     Row(
-      testDescription: "38: no retry is spent", error: unanswered(answering: [1, 2]), refusals: 20,
-      hasNextSource: true, policy: RetryPolicy(retries: 0), decision: .whenReady(NextAttempt())),
+      testDescription: "38: no retry is spent", error: requeued(), refusals: 20, hasNextSource: true,
+      host: told(.limit(to: [1, 2])), policy: RetryPolicy(retries: 0), decision: .whenReady(NextAttempt())),
     Row(
-      testDescription: "38: it waited for an equal one, which was unanswered", error: unanswered().coalesced,
+      testDescription: "38: it waited for an equal one, which was unanswered", error: requeued().coalesced,
       decision: .whenReady(NextAttempt())),
     Row(
       testDescription: "39: a host that collapsed gets half as many requests",
-      error: unanswered(answering: [4], .tooSlow), isReceiving: true, hasNextSource: true, host: serving,
+      error: requeued(.tooSlow), isReceiving: true, hasNextSource: true, host: told(.limit(to: [4])),
       decision: .whenReady(NextAttempt())),
   ]
 
@@ -267,6 +266,6 @@ struct RetryDecisionTests {
   @Test func aRefusalIsFinalUntilItsHostKnows() {
     let file = RetryDecision.File(hasNextSource: false)
     #expect(RetryDecision.decide(Self.busy, file, RetryPolicy(), random: 0) == .fail)
-    #expect(RetryDecision.decide(Self.unanswered(), file, RetryPolicy(), random: 0).next != nil)
+    #expect(RetryDecision.decide(Self.requeued(), file, RetryPolicy(), random: 0).next != nil)
   }
 }

@@ -142,6 +142,23 @@ struct SharedHostTests {
     #expect(hosts.map(\.limiter.limit) == [8, 8])
   }
 
+  /// A trial of one request lowered the limit of every other process by one, as if the host had refused it.
+  @Test func aRequeuedRequestIsNoRefusalToOthers() {
+    let board = Board()
+    let hosts = (0..<2).map {
+      QueuedHost(
+        HostLimiter(ceiling: 64), shares: 1, "a", sharing: HostSharing(board.member($0), isBackground: false))
+    }
+    func tell(_ remedy: HostNews.Remedy) -> [Int] {
+      hosts[0].heard(.unanswered(for: .milliseconds(60), remedy), at: .zero)
+      for host in hosts { host.tellOthers(lanes: 0) }
+      _ = hosts[1].mayBegin(at: .zero, for: 0)
+      return hosts.map(\.limiter.limit)
+    }
+    #expect(tell(.retry(loop: 0, isIdle: true)) == [64, 64])
+    #expect(tell(.limit(to: [3])) == [3, 3])
+  }
+
   /// The story: a process told of its idle connections only once the host's limit was known. So the first refusals
   /// taught ten processes a limit of three, where the host took eight connections.
   @Test func idleConnectionsCountBeforeTheFirstRefusal() {

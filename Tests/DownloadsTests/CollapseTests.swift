@@ -76,7 +76,7 @@ struct CollapseTests {
     while reader.take().active.first?.meter.position != 400_000 { await Task.yield() }
     for _ in 0..<6 { await look() }
     try await asks.wait(for: "the addresses") { $0 == 1 }
-    if row.addresses.count > 1 { while await agent.hosts.detours.isEmpty { await Task.yield() } }
+    if row.addresses.count > 1 { while await agent.health.detours.isEmpty { await Task.yield() } }
     ends.open()
     _ = await width
     _ = await loops.close()

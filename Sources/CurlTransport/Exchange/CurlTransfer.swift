@@ -93,9 +93,13 @@ final class CurlTransfer {
       exchange: consume exchange, completion: completion,
       begin: settings.options.onTransfer == nil ? 0 : CurlLoop.now,
       answerWait: AnswerWait(after: request.waited))
+    expectAnswer()
+  }
+
+  private func expectAnswer() {
     errorBuffer[0] = 0
     assembler.reset()
-    request.meter?.enter(.lookingUp)
+    run?.exchange.request.meter?.enter(.lookingUp)
   }
 
   private func firstLogin(_ request: TransferRequest, at address: Address) throws(CurlFailure) -> LoginStage? {
@@ -135,9 +139,7 @@ final class CurlTransfer {
     run?.answerWait = AnswerWait(after: request.waited, isTrial: false)
     run?.quiet = StallWatch.Quiet()
     run?.isBehind = false
-    errorBuffer[0] = 0
-    assembler.reset()
-    request.meter?.enter(.lookingUp)
+    expectAnswer()
   }
 
   /// Makes libcurl forget every challenge. Connections and cookies stay.
@@ -181,7 +183,7 @@ final class CurlTransfer {
   }
 
   /// Whether the host has not accepted the connection that was opened for it, so that no request was sent on it.
-  var isUntaken: Bool {
+  var isUnaccepted: Bool {
     guard let socket = answerWait.socket, easy.offset(CURLINFO_CONNECT_TIME_T) == 0 else { return false }
     return !isUp(socket)
   }
@@ -190,7 +192,7 @@ final class CurlTransfer {
   func passTime(_ nanoseconds: UInt64) -> Bool {
     guard let wait, let socket = answerWait.socket else { return false }
     // A short wait decides nothing, so thousands of sockets need no check.
-    if wait + nanoseconds >= OvertakenRule.leastWait, hasSomethingToRead(socket) { return false }
+    if wait + nanoseconds >= HostHealth.leastWait, hasSomethingToRead(socket) { return false }
     run?.answerWait.time += nanoseconds
     return true
   }
@@ -323,6 +325,8 @@ final class CurlTransfer {
     onTransfer(times)
   }
 
+  func tell(_ news: HostNews) { run?.exchange.request.onNews?(news) }
+
   /// - Returns: whether the sink keeps the cancelled transfer; if not, it must be removed.
   func isKept(after reason: Cancellation.Reason) -> Bool {
     guard let sink = run?.exchange.sink, let address = run?.exchange.request.address else { return false }
@@ -394,7 +398,7 @@ final class CurlTransfer {
       proxy.letThrough(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
     }
     // An answer after a redirect describes another host.
-    if run?.exchange.effectiveURL == nil { run?.exchange.request.onAnswer?(head.allowance) }
+    if run?.exchange.effectiveURL == nil { tell(.answered(head.allowance)) }
     if head["set-cookie"] != nil { settings.options.cookieJar?.serverDidSetOne() }
     run?.exchange.serverDidAnswer()
   }

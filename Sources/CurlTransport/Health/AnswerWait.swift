@@ -4,8 +4,8 @@ struct AnswerWait {
   /// How long the request was unanswered before it was requeued (`TransferRequest.waited`); `nil` for its first
   /// attempt.
   let before: UInt64?
-  /// Whether it was requeued unanswered and is now retried on an open connection.
-  private(set) var isTrial: Bool
+  /// The same while it is retried on an open connection; else `nil`.
+  private(set) var trial: UInt64?
   /// The socket of the connection that was opened for it; `nil` while it has none, or if it reused one.
   private(set) var socket: Int32?
   /// Without the time in which there were bytes to read; zero without a connection of its own.
@@ -13,8 +13,8 @@ struct AnswerWait {
 
   /// - Parameter isTrial: false for a request after an answer, which has ended the trial.
   init(after waited: Duration? = nil, isTrial: Bool = true) {
-    before = waited.map { UInt64($0 / .nanoseconds(1)) }
-    self.isTrial = isTrial && waited ?? .zero > .zero
+    before = waited?.nanoseconds
+    trial = isTrial ? before : nil
   }
 
   /// Each wait must be longer than the last one.
@@ -25,8 +25,8 @@ struct AnswerWait {
   /// Called for each connection that is tried; the last one counts.
   /// - Returns: whether that ends a trial: a new connection gives no result.
   mutating func didOpen(_ socket: Int32) -> Bool {
-    defer { isTrial = false }
+    defer { trial = nil }
     self.socket = socket
-    return isTrial
+    return trial != nil
   }
 }

@@ -17,7 +17,7 @@ struct Pace {
       return nil
     }
     self.time += time
-    guard self.time >= UInt64(window.milliseconds) * 1_000_000 else { return nil }
+    guard self.time >= window.nanoseconds else { return nil }
     let rate = Int64(Double(bytes - start) / (Double(self.time) / 1e9))
     self.start = bytes
     self.time = 0

@@ -9,7 +9,7 @@ struct StallWatch {
   let interval: UInt64
 
   init(_ timeout: Duration) {
-    limit = UInt64(max(1, timeout.milliseconds)) * 1_000_000
+    limit = max(1_000_000, timeout.nanoseconds)
     interval = min(max(limit / 8, 10_000_000), 1_000_000_000)
   }
 

@@ -18,10 +18,8 @@ actor CurlAgent {
   /// How many connections to a host this loop may have; most hosts have no entry.
   private var permits: [String: Int] = [:]
   private var crowded: Set<String> = []
-  /// The throughput of hosts; for CURLOPT_RESOLVE, other address orders of hosts whose first address has collapsed.
-  private(set) var hosts: (paces: [String: HostPace], detours: [String: String]) = ([:], [:])
+  private(set) var health = HostHealth()
   private let group: TransportGroup
-  private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
@@ -58,7 +56,7 @@ actor CurlAgent {
         try transfer.begin(
           request, into: sink, completion, running: transfers.count - idle.count,
           connections: loop.poll.connectionCount)
-        if !hosts.detours.isEmpty { try transfer.take(Array(hosts.detours.values)) }
+        if !health.detours.isEmpty { try transfer.take(Array(health.detours.values)) }
         // Closes connections that were idle for over a second when libcurl looks for a connection.
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
         try loop.add(transfer.easy)
@@ -149,26 +147,25 @@ actor CurlAgent {
     return goesOn
   }
 
-  // MARK: Hosts whose throughput has collapsed
+  // MARK: Hosts whose rate has collapsed (HTTP rule 39)
 
   private func lookForCollapses(after time: UInt64) {
     let all = Dictionary(grouping: transfers.filter(\.isRunning), by: { $0.host ?? "" })
-    hosts.paces = hosts.paces.filter { all[$0.key] != nil }
-    hosts.detours = hosts.detours.filter { all[$0.key] != nil }
-    let patience = UInt64(settings.options.collapseTime.milliseconds) * 1_000_000
+    health.keepRates(of: all.keys)
+    let patience = settings.options.collapseTime.nanoseconds
     for (host, transfers) in all {
       let coming = transfers.filter { $0.gain != nil }
       let bytes = coming.reduce(0) { $0 + ($1.gain ?? 0) }
-      let step = hosts.paces[host, default: HostPace()].look(bytes, by: coming.count, after: time, patience)
+      let step = health.paces[host, default: HostPace()].look(bytes, by: coming.count, after: time, patience)
       // Bytes that arrived and are not read wait for this machine's disk.
       if step == .goOn || coming.count(where: { $0.easy.hasUnread }) * 2 > coming.count { continue }
       if case .move(let count) = step {
         // Unstructured: no task waits for it. It looks up the host's addresses, and ends.
         Task { await move(host, count) }
       } else {
-        let answering = Array(repeating: (transfers.count + 1) / 2, count: group.agents.count)
+        let connections = Array(repeating: (transfers.count + 1) / 2, count: group.agents.count)
         let slow = coming.filter { $0.isAtHome && $0.mayBeContinued }
-        giveBack(slow.suffix(coming.count / 2), of: host, answering)
+        requeue(slow.suffix(coming.count / 2), of: host, .limit(to: connections))
       }
     }
   }
@@ -180,24 +177,27 @@ actor CurlAgent {
     let known = await settings.options.lookUp(place.host)
     let all = transfers.filter { $0.host == host }
     let used = Set(all.compactMap { $0.easy.text(CURLINFO_PRIMARY_IP) })
-    guard !isClosed, count <= known.count, !used.isSuperset(of: known) else { return hosts.paces[host] = HostPace() }
-    let next = (known.lastIndex(where: used.contains) ?? -1) + 1
-    let order = (known[next...] + known[..<next]).map { $0.contains(":") ? "[\($0)]" : $0 }
-    hosts.detours[host] = "+\(place.host):\(place.port):" + order.joined(separator: ",")
+    guard !isClosed, health.move(place, among: known, besides: used, count: count) else { return }
     // Transfers that cannot continue elsewhere finish where they are; their connections close afterwards.
     do {
       for transfer in all where !transfer.mayBeContinued { try transfer.easy.set(CURLOPT_FORBID_REUSE, 1) }
     } catch { assertionFailure("CURLOPT_FORBID_REUSE takes any number: \(error.message)") }
-    giveBack(all.filter(\.mayBeContinued)[...], of: host)
+    let own = group.agents.firstIndex { $0 === self } ?? 0
+    requeue(all.filter(\.mayBeContinued)[...], of: host, .retry(loop: own, isIdle: true))
     for socket in loop.poll.idleConnections(to: host) { loop.end(idleConnection: socket) }
   }
 
-  private func giveBack(_ slow: ArraySlice<CurlTransfer>, of host: String, _ answering: [Int]? = nil) {
-    let own = group.agents.firstIndex { $0 === self } ?? 0
+  private func requeue(_ slow: ArraySlice<CurlTransfer>, of host: String, _ remedy: HostNews.Remedy) {
     let error = DownloadError(
-      .tooSlow, cause: .detail(hosts.paces[host]?.words ?? ""), activity: "receiving", isTransient: true,
-      overtaken: DownloadError.Overtaken(waited: .zero, loop: own, isIdle: true, answering: answering))
-    for transfer in slow { letGo(transfer, with: transfer.result(error)) }
+      .tooSlow, cause: .detail(health.paces[host]?.words ?? ""), activity: "receiving", isTransient: true,
+      isRequeued: true)
+    for transfer in slow { requeue(transfer, .collapsed(remedy), error) }
+  }
+
+  /// Ends a request that has not failed. The queue hears the reason first.
+  private func requeue(_ transfer: CurlTransfer, _ news: HostNews, _ error: DownloadError) {
+    transfer.tell(news)
+    letGo(transfer, with: transfer.result(error))
   }
 
   /// The loop itself has failed (out of memory, out of descriptors), and no task may wait forever.
@@ -212,8 +212,8 @@ actor CurlAgent {
   func close() {
     isClosed = true
     endAll(.cancelled)
-    if watch.isOn { group.watch(false) }
-    watch = UnansweredWatch()
+    if health.isWatching { group.watch(false) }
+    health = HostHealth()
     group.leave(self)
     idle = []
     transfers = []
@@ -232,7 +232,7 @@ actor CurlAgent {
     let completion = transfer.release()
     do {
       try loop.remove(transfer.easy)
-      if !hosts.detours.isEmpty { try transfer.easy.set(CURLOPT_FORBID_REUSE, 0) }
+      if !health.detours.isEmpty { try transfer.easy.set(CURLOPT_FORBID_REUSE, 0) }
       idle.append(transfer)
       if case .failure = result, let socket { loop.poll.forgetIfClosed(socket) }
       if !permits.isEmpty { crowded.insert(host) }
@@ -265,15 +265,17 @@ actor CurlAgent {
     }
   }
 
+  // MARK: Requests that a host leaves unanswered (HTTP rule 38)
+
   private func note(_ transfer: CurlTransfer, of host: String, hasAnswer: Bool) {
-    if transfer.answerWait.isTrial, let waited = transfer.answerWait.before {
+    if let waited = transfer.answerWait.trial {
       group.change(host) { $0.ended(waited: waited, answered: hasAnswer ? transfer.answerTime : nil) }
     }
     guard hasAnswer else { return }
     if !transfer.easy.reusedConnection {
-      watch.answered(host, after: transfer.answerTime, connect: transfer.connectTime)
+      health.answered(host, after: transfer.answerTime, connect: transfer.connectTime)
     }
-    if group.isWatched { watch.count(host) }
+    if group.isWatched { health.count(host) }
   }
 
   /// Finds requests that a host leaves unanswered while it answers others.
@@ -281,79 +283,74 @@ actor CurlAgent {
   func watchUnanswered(after time: UInt64) -> Bool {
     // Under a rate limit, an answer may have arrived but not been read yet.
     if settings.options.usesHTTP2 || settings.options.rateLimit != nil { return false }
-    var waits: [String: OvertakenRule.Waits] = [:]
+    var waits: [String: HostHealth.Waits] = [:]
     var isWaiting = false
     for transfer in transfers where transfer.wait != nil {
       isWaiting = true
-      guard transfer.passTime(time), let wait = transfer.wait, wait >= OvertakenRule.leastWait, transfer.isAtHome,
+      guard transfer.passTime(time), let wait = transfer.wait, wait >= HostHealth.leastWait, transfer.isAtHome,
         let host = transfer.host
       else { continue }
-      let isUntaken = transfer.isUntaken
-      if isUntaken, transfer.isFurther || !transfer.answerWait.mayConnectAgain { continue }
-      waits[host, default: OvertakenRule.Waits()].add(wait, isUntaken: isUntaken)
+      let isUnaccepted = transfer.isUnaccepted
+      if isUnaccepted, transfer.isFurther || !transfer.answerWait.mayConnectAgain { continue }
+      waits[host, default: HostHealth.Waits()].add(wait, isUnaccepted: isUnaccepted)
     }
-    if watch.isOn != isWaiting { group.watch(isWaiting) }
-    watch.set(isOn: isWaiting, hosts: Set(waits.keys))
-    if !waits.isEmpty, !watch.isJudging {
-      watch.isJudging = true
+    if health.isWatching != isWaiting { group.watch(isWaiting) }
+    health.watch(isWaiting, waits.keys)
+    if !waits.isEmpty, !health.isJudging {
+      health.isJudging = true
       // Unstructured: no task waits for it. It asks the other loops, each on its own thread, and ends.
       Task { [waits] in await judge(waits) }
     }
     return isWaiting
   }
 
-  private func judge(_ waits: [String: OvertakenRule.Waits]) async {
+  private func judge(_ waits: [String: HostHealth.Waits]) async {
     for (host, waits) in waits {
-      var facts: [OvertakenRule.Facts] = []
+      var facts: [HostHealth.Facts] = []
       for agent in group.agents { facts.append(await agent.facts(of: host)) }
-      switch OvertakenRule.judge(
-        waits, longest: settings.longestWait, facts, since: watch.marks[host], group.trials(at: host))
-      {
-      case .wait: break
-      case .tryOne(let loop, let isIdle, let isUntaken): tryOne(host, on: loop, isIdle: isIdle, isUntaken: isUntaken)
-      case .giveBack(let places, let isUntaken):
-        for agent in group.agents { await agent.giveBack(host, places, on: facts.bestLoop, isUntaken: isUntaken) }
+      guard let verdict = health.judge(host, waits, longest: settings.longestWait, facts, group.trials(at: host))
+      else { continue }
+      switch verdict.remedy {
+      case .retry: tryOne(host, verdict)
+      case .limit: for agent in group.agents { await agent.requeueAll(host, verdict) }
       }
-      watch.see(host, facts)
     }
-    watch.isJudging = false
+    health.isJudging = false
   }
 
-  private func facts(of host: String) -> OvertakenRule.Facts {
+  private func facts(of host: String) -> HostHealth.Facts {
     let idle = loop.poll.idleConnections(to: host).count
     let all = transfers.filter { $0.host == host }
-    return watch.facts(
-      of: host, busy: all.count(where: \.isAnswered), idle: idle, taken: idle + all.count { !$0.isUntaken },
-      all: idle + all.count)
+    return HostHealth.Facts(
+      busy: all.count(where: \.isAnswered), idle: idle, accepted: idle + all.count { !$0.isUnaccepted },
+      all: idle + all.count, answers: health.answers[host] ?? 0, first: health.firstAnswers[host])
   }
 
   /// Requeues the request that has waited longest, to be retried on a loop that has a connection for it.
-  private func tryOne(_ host: String, on loop: Int, isIdle: Bool, isUntaken: Bool) {
-    let meant = returnable(host, isUntaken).filter {
+  private func tryOne(_ host: String, _ verdict: HostHealth.Verdict) {
+    let meant = unanswered(host, verdict).filter {
       // A cancelled further segment is not requeued.
-      !$0.isFurther && $0.answerWait.mayReturn && ($0.answerWait.mayConnectAgain || !$0.isUntaken)
+      !$0.isFurther && $0.answerWait.mayReturn && ($0.answerWait.mayConnectAgain || !$0.isUnaccepted)
     }
     guard let longest = meant.max(by: { $0.answerWait.time < $1.answerWait.time }) else { return }
     group.change(host) { $0.pending += 1 }
-    giveBack(longest, on: loop, isIdle: isIdle)
+    requeue(longest, verdict)
   }
 
-  private func giveBack(_ host: String, _ places: [Int], on loop: Int, isUntaken: Bool) {
-    for transfer in returnable(host, isUntaken) { giveBack(transfer, on: loop, answering: places) }
+  private func requeueAll(_ host: String, _ verdict: HostHealth.Verdict) {
+    for transfer in unanswered(host, verdict) { requeue(transfer, verdict) }
   }
 
-  private func giveBack(_ transfer: CurlTransfer, on loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
-    let waited = Duration.nanoseconds(transfer.answerWait.time)
-    let overtaken = DownloadError.Overtaken(waited: waited, loop: loop, isIdle: isIdle, answering: answering)
-    let activity = transfer.isUntaken ? "connecting" : "waiting for the answer"
-    let error = DownloadError(.unanswered, activity: activity, isTransient: true, overtaken: overtaken)
-    letGo(transfer, with: transfer.result(error))
+  private func requeue(_ transfer: CurlTransfer, _ verdict: HostHealth.Verdict) {
+    let activity = transfer.isUnaccepted ? "connecting" : "waiting for the answer"
+    let error = DownloadError(.unanswered, activity: activity, isTransient: true, isRequeued: true)
+    requeue(transfer, .unanswered(for: .nanoseconds(transfer.answerWait.time), verdict.remedy), error)
   }
 
-  private func returnable(_ host: String, _ isUntaken: Bool) -> [CurlTransfer] {
+  private func unanswered(_ host: String, _ verdict: HostHealth.Verdict) -> [CurlTransfer] {
     transfers.filter {
-      $0.host == host && $0.isAtHome && $0.wait ?? 0 >= OvertakenRule.leastWait
-        && (isUntaken ? $0.isUntaken && $0.answerWait.mayConnectAgain : $0.answerWait.mayReturn)
+      $0.host == host && $0.isAtHome && $0.wait ?? 0 >= HostHealth.leastWait
+        && (verdict.isUnaccepted ? $0.isUnaccepted && $0.answerWait.mayConnectAgain : $0.answerWait.mayReturn)
     }
   }
 }

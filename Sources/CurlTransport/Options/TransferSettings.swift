@@ -27,10 +27,11 @@ final class TransferSettings {
     self.otherLines = otherLines
   }
 
-  var connectTimeout: Int { options.connectTimeout.milliseconds }
+  /// In milliseconds, rounded up: 0 would mean libcurl's own default.
+  var connectTimeout: Int { Int((options.connectTimeout.nanoseconds + 999_999) / 1_000_000) }
 
   /// Half the stall timeout: how many nanoseconds a request may wait while its host is busy with others.
-  var longestWait: UInt64 { UInt64(max(1, options.stallTimeout.milliseconds)) * 500_000 }
+  var longestWait: UInt64 { options.stallTimeout.nanoseconds / 2 }
 
   /// Whether several transfers to that URL may turn out to use one connection (HTTP/2).
   func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }

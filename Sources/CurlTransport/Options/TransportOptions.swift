@@ -30,16 +30,12 @@ package struct TransportOptions: Sendable {
   /// How long a host's rate must be too low to have collapsed (`HostPace`), and the lookup of its addresses; variable
   /// for tests.
   var collapseTime: Duration = .seconds(5)
-  var lookUp: @Sendable (_ host: String) async -> [String] = HostPace.addresses
+  var lookUp: @Sendable (_ host: String) async -> [String] = systemAddresses
 
   package init(userAgent: String) { trust = Trust(userAgent: userAgent) }
 }
 
 extension Duration {
-  /// Whole milliseconds, at least one for any time above zero.
-  var milliseconds: Int {
-    let (seconds, attoseconds) = components
-    let value = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
-    return value == 0 && self > .zero ? 1 : value
-  }
+  /// The unit of the loop's clock.
+  var nanoseconds: UInt64 { UInt64((self / .nanoseconds(1)).rounded()) }
 }

@@ -59,29 +59,12 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     let isTransient: Bool
     let isStaleConnection: Bool
     let wasTurnedAway: Bool
-    let overtaken: Overtaken?
+    let isRequeued: Bool
     let retryAfter: Duration?
     let neededBytes: Int64?
     var isCoalesced = false
     var wishes: DownloadRequest.Wishes?
     var tried: [DownloadError] = []
-  }
-
-  /// A request that stayed unanswered over its own connection while the host answered others over theirs.
-  package struct Overtaken: Sendable, Equatable {
-    package var waited: Duration
-    /// The network loop that has a connection on which the host answers.
-    package var loop: Int
-    package var isIdle: Bool
-    /// How many connections the host answers, or accepts, at a time, by loop; `nil` until that is known.
-    package var answering: [Int]?
-
-    package init(waited: Duration, loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
-      self.waited = waited
-      self.loop = loop
-      self.isIdle = isIdle
-      self.answering = answering
-    }
   }
 
   /// Behind a reference: by value, each async function that can throw an error would reserve its size for each file.
@@ -95,12 +78,12 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   package init(
     _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
     activity: String = "", isTransient: Bool = false, isStaleConnection: Bool = false,
-    wasTurnedAway: Bool = false, overtaken: Overtaken? = nil, retryAfter: Duration? = nil, neededBytes: Int64? = nil
+    wasTurnedAway: Bool = false, isRequeued: Bool = false, retryAfter: Duration? = nil, neededBytes: Int64? = nil
   ) {
     box = Box(
       Fields(
         code: code, cause: cause, address: address, path: path, activity: activity, isTransient: isTransient,
-        isStaleConnection: isStaleConnection, wasTurnedAway: wasTurnedAway, overtaken: overtaken,
+        isStaleConnection: isStaleConnection, wasTurnedAway: wasTurnedAway, isRequeued: isRequeued,
         retryAfter: retryAfter, neededBytes: neededBytes))
   }
 
@@ -135,8 +118,9 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   /// Whether a connection that was opened for this request ended before any answer, or the answer's status throttles.
   /// If the host serves other requests meanwhile, it accepts no more connections (HTTP rule 37).
   package var wasTurnedAway: Bool { box.fields.wasTurnedAway }
-  /// Set when a request was requeued unanswered because the host answered others meanwhile (HTTP rule 38).
-  package var overtaken: Overtaken? { box.fields.overtaken }
+  /// Whether the transport ended a request that has not failed, because of its host's health (`HostNews`): it is
+  /// requeued, and no retry is spent (HTTP rules 38 and 39).
+  package var isRequeued: Bool { box.fields.isRequeued }
   /// Whether an equal request, for which this one waited, had the failure, and counted it.
   package var isCoalesced: Bool { box.fields.isCoalesced }
   /// The request's options beside the URL, so that a list of failures can repeat them.

@@ -9,13 +9,12 @@ package struct TransferRequest: Sendable {
   package var rangeEnd: Int64?
   /// Further header lines (`If-Range: "v1"`), in addition to those of every request.
   package var headerLines: [String]
-  /// How long it stayed unanswered before it was requeued (`DownloadError.overtaken`); `nil` for its first attempt.
+  /// How long it stayed unanswered before it was requeued (`HostNews`); `nil` for its first attempt.
   package var waited: Duration?
   /// Receives the phases of the transfer.
   package var meter: TransferMeter?
-  /// Called for each answer of the URL's own host, with the number of further requests that the host allows; `nil` if
-  /// the answer gives none.
-  package var onAnswer: (@Sendable (RequestAllowance?) -> Void)?
+  /// Called for each answer of the URL's own host, and before the error of a request that is requeued.
+  package var onNews: (@Sendable (HostNews) -> Void)?
   /// For a further segment: the meter of its file.
   package var segmentOf: TransferMeter?
   /// The meter of its file.

@@ -139,7 +139,7 @@ package actor Downloader {
     defer { alarm?.cancel() }
     while true {
       do {
-        while let receipt = try await transfer(download, for: request, meter, share, advice.waited) {
+        while let receipt = try await transfer(download, for: request, meter, share, advice.news?.waited) {
           if try download.finish(receipt) { return }
         }
         return
@@ -200,7 +200,7 @@ package actor Downloader {
     }
     guard var next = try download.nextTransfer() else { return nil }
     next.waited = waited
-    next.onAnswer = { [host = request.source.hostAndPort] in share.answered($0, at: host) }
+    next.onNews = { [host = request.source.hostAndPort, id = request.id] in share.heard($0, of: host, about: id) }
     switch try await transport.run(next, into: download) {
     case .ended(let receipt): return receipt
     case .underWay(let running): return try await rest(of: running, download, for: request, meter, share)

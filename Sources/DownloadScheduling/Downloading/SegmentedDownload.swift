@@ -239,7 +239,7 @@ struct SegmentedDownload {
   private func fetch(_ target: any SegmentTarget) async -> DownloadError? {
     do {
       while var next = try target.nextTransfer() {
-        next.onAnswer = { share.answered($0, at: host) }
+        next.onNews = { share.heard($0, of: host) }
         // A server may send less than requested (RFC 9110 §14.2).
         if try target.finish(try await transport.fetch(next, into: target)) { return nil }
       }

@@ -201,22 +201,24 @@ struct HostLimiter: Sendable, Equatable {
     allowed.answered = max(0, allowed.answered - 1)
   }
 
-  /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request unanswered.
+  /// The transport has judged the host's health. No request was refused, so no pause is useful.
+  mutating func heard(_ news: HostNews) {
+    switch news {
+    case .answered, .unanswered(_, .retry): break
+    case .unanswered(_, .limit(let connections)): take(connections.reduce(elsewhere, +))
+    case .collapsed(.limit(let connections)):
+      if lesson != narrow { wide = lesson }
+      take(connections.reduce(elsewhere, +))
+      narrow = lesson
+    case .collapsed(.retry):
+      // The slow address was the cause, not the number of requests.
+      if let wide, lesson == narrow { lesson = wide }
+    }
+  }
+
+  /// The host refused (429, 503, no connection, or one that it closed before any answer).
   /// - Returns: the earliest time for the next attempt; `nil` if the host is given up.
   mutating func refuse(_ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double) -> Duration? {
-    if let overtaken = error.overtaken {
-      // The request was unanswered and not refused, so waiting is useless.
-      drop()
-      if let answering = overtaken.answering {
-        if error.code == .tooSlow, lesson != narrow { wide = lesson }
-        take(answering.reduce(elsewhere, +))
-        if error.code == .tooSlow { narrow = lesson }
-      } else if error.code == .tooSlow, let wide, lesson == narrow {
-        // The slow address was the cause, not the number of requests.
-        lesson = wide
-      }
-      return max(now, cooldownUntil)
-    }
     // As many files have ended under this exact limit as it allows, so every request in flight started under it: it is
     // too high by one.
     let most = lesson.isExact && served >= lesson.limit ? lesson.limit : .max

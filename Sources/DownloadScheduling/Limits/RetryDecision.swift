@@ -32,6 +32,8 @@ enum RetryDecision: Sendable, Equatable {
     /// Consecutive failures that count as retries: refusals while it serves nothing, or shortages while no other file
     /// is in flight.
     var failures = 0
+    /// Why the transport requeued the request; `nil` if it did not.
+    var remedy: HostNews.Remedy?
   }
 
   /// Refusals after which a file is given up while its host serves others, unless `retries` is more.
@@ -55,9 +57,9 @@ enum RetryDecision: Sendable, Equatable {
     let end: RetryDecision = error.isOfSource && file.hasNextSource ? .nextSource : .fail
     // An equal request, for which this one waited, has reported the failure; this one was never sent.
     if error.isCoalesced, error.isForQueue { return .whenReady(NextAttempt()) }
-    if let overtaken = error.overtaken {
-      if overtaken.answering != nil { return .whenReady(NextAttempt()) }
-      return .onLoop(overtaken.loop, afterEnds: overtaken.isIdle ? 0 : 1)
+    if error.isRequeued {
+      guard case .retry(let loop, let isIdle)? = host.remedy else { return .whenReady(NextAttempt()) }
+      return .onLoop(loop, afterEnds: isIdle ? 0 : 1)
     }
     if error.isForQueue { return requeue(error, file, host, policy, random) ?? end }
     // Once for each file: a server that closes every connection at once is a failing server.
@@ -111,7 +113,7 @@ extension DownloadError {
   /// Whether a failure is about the host and not about the file.
   var isRefusal: Bool {
     if case .http(let status)? = cause, HTTPStatus.isRefusal(status) { return true }
-    return wasTurnedAway || overtaken != nil || isOfHost
+    return wasTurnedAway || isRequeued || isOfHost
   }
 
   /// Whether the queue has to know: the whole host waits, or fewer files run at a time.

@@ -112,6 +112,12 @@ final class QueuedHost {
     return limiter.refuse(error, at: now, policy, random: random)
   }
 
+  /// `HostLimiter.heard`, for all processes.
+  func heard(_ news: HostNews, at now: Duration) {
+    shared?.look(&limiter, at: now)
+    limiter.heard(news)
+  }
+
   // MARK: The next request
 
   /// The place of the next request; `nil` if none waits.

@@ -4,8 +4,8 @@ import DownloadModel
 struct RefusedRequests {
   struct Record {
     var count = 0
-    /// How long it was unanswered before it was requeued; `nil` if it was not.
-    var waited: Duration?
+    /// Why its transport requeued it; `nil` if it did not.
+    var news: HostNews?
     /// Its host was given up with this error: the request fails without being sent.
     var failure: DownloadError?
     /// `nil` if it never waited for a retry.
@@ -26,8 +26,8 @@ struct RefusedRequests {
   var unfinished: [BackoffEntry] { records.values.compactMap(\.file) }
 
   /// Records how a request is to be sent next time.
-  mutating func note(_ request: DownloadRequest, _ advice: (inout Record) -> Void) {
-    advice(&records[request.id, default: Record()])
+  mutating func note(_ id: Int, _ advice: (inout Record) -> Void) {
+    advice(&records[id, default: Record()])
     hasAdvice = true
   }
 

@@ -282,13 +282,10 @@ package struct LoopQueue: RequestSource {
     }
   }
 
-  /// - Parameter allowance: how many more requests the host accepts; `nil` if it did not say.
-  func answered(_ allowance: RequestAllowance?, at host: String) {
-    guard allowance != nil || queue.hasUnknownHost.load(ordering: .relaxed) else { return }
-    queue.change { state, now in
-      state.hosts.answered(at: host)
-      if let allowance { state.allow(allowance, at: host, now: now) }
-    }
+  /// - Parameter request: the id of the file's request; `nil` for a further segment.
+  func heard(_ news: HostNews, of host: String, about request: Int? = nil) {
+    if case .answered(nil) = news, !queue.hasUnknownHost.load(ordering: .relaxed) { return }
+    queue.change { state, now in state.heard(news, of: host, about: request, at: now) }
   }
 
   func retry(_ file: BackoffEntry) -> Bool {

@@ -129,7 +129,7 @@ struct RequestQueueState {
       guard let (host, place, _) = first else { return nil }
       if host.requests.isEmpty(.failFast), !host.mayBegin(at: now, for: share) { continue }
       guard let request = hosts.take(from: place, at: host) else { return nil }
-      if case .failFast = place { refused.note(request) { $0.failure = host.failure } }
+      if case .failFast = place { refused.note(request.id) { $0.failure = host.failure } }
       begin(request, share, host)
       return request
     }
@@ -305,7 +305,7 @@ struct RequestQueueState {
 
   private mutating func start(_ next: BackoffEntry?) {
     guard let next else { return }
-    refused.note(next.request) { $0.file = next }
+    refused.note(next.request.id) { $0.file = next }
     holdAgain(next.request, 0, at: hosts.host(of: next.request))
   }
 
@@ -324,7 +324,7 @@ struct RequestQueueState {
     let host = hosts.host(of: request)
     end(request, share, host)
     host.limiter.drop()
-    refused.note(request) {
+    refused.note(request.id) {
       $0.file = file
       if file.attempts.hasProgressed { $0.count = 0 }
     }
@@ -347,19 +347,20 @@ struct RequestQueueState {
     let request = file.request
     let host = hosts.host(of: request)
     end(request, share, host)
-    let count = error.isCoalesced ? 1 : refused.advice(on: request).count + 1
+    let record = refused.advice(on: request)
+    let count = error.isCoalesced ? 1 : record.count + 1
     let state = RetryDecision.File(refusals: count, hasNextSource: next != nil)
-    let answer = notify(host, error, count, at: now, random)
+    var answer = notify(host, error, count, at: now, random)
+    answer.remedy = record.news?.remedy
     let decision = RetryDecision.decide(error, state, retry, answer, random: random)
     if decision.next == nil {
       refused.forget(request.id)
       start(next)
       return decision
     }
-    let overtaken = error.isCoalesced ? nil : error.overtaken
-    refused.note(request) {
-      if let overtaken {
-        $0.waited = overtaken.waited
+    let isRequeued = error.isRequeued && !error.isCoalesced
+    refused.note(request.id) {
+      if isRequeued {
         $0.file = $0.file ?? file
       } else if !error.isCoalesced {
         $0.count = count
@@ -373,7 +374,7 @@ struct RequestQueueState {
       host.requests.reserve(request, for: loop, afterEnds: host.ends[loop] + ends)
       hosts.count(request)
     // The request was unanswered, and is still in its first attempt.
-    case _ where overtaken != nil: hosts.hold(request, .fresh, at: host)
+    case _ where isRequeued: hosts.hold(request, .fresh, at: host)
     default: holdAgain(request, count, at: host)
     }
     return decision
@@ -383,8 +384,9 @@ struct RequestQueueState {
   private mutating func notify(
     _ host: QueuedHost, _ error: DownloadError, _ count: Int, at now: Duration, _ random: Double
   ) -> RetryDecision.Host {
-    // Without retries, what it answered to one request says nothing about others.
-    guard error.isRefusal, !error.isCoalesced, retry.retries > 0 || error.overtaken != nil else {
+    // The transport has told why it requeued a request (`heard`). Without retries, what the host answered to one
+    // request says nothing about others.
+    guard error.isRefusal, !error.isRequeued, !error.isCoalesced, retry.retries > 0 else {
       host.limiter.drop()
       let isAlone = run.total == 0
       return RetryDecision.Host(pause: isAlone ? Self.roomPause : .zero, failures: isAlone ? count : 0)
@@ -418,15 +420,24 @@ struct RequestQueueState {
       host.requests.failFast()
       host.limiter.giveUp(retry)
     }
-    hosts.noteQuotas(of: host, answering: error.overtaken?.answering)
+    hosts.noteQuotas(of: host)
     return time
   }
 
-  /// A host announced how many more requests it accepts: the wait is limited like that of a Retry-After.
-  mutating func allow(_ allowance: RequestAllowance, at name: String, now: Duration) {
-    guard let host = hosts[name], retry.allows(pause: allowance.time, elapsed: .zero) else { return }
-    host.limiter.allow(allowance, at: now)
-    needsTime = true
+  mutating func heard(_ news: HostNews, of name: String, about request: Int?, at now: Duration) {
+    guard let host = hosts[name] else { return }
+    if case .answered(let allowance) = news {
+      hosts.answered(at: name)
+      // The wait for further requests is limited like that of a Retry-After.
+      guard let allowance, retry.allows(pause: allowance.time, elapsed: .zero) else { return }
+      host.limiter.allow(allowance, at: now)
+      needsTime = true
+    } else {
+      host.heard(news, at: now)
+      if host.limiter.lesson.isExact { needsTime = true }
+      if let request { refused.note(request) { $0.news = news } }
+      if case .limit(let connections)? = news.remedy { hosts.noteQuotas(of: host, answering: connections) }
+    }
   }
 
   // MARK: Further connections of a file: each counts as one download towards its host's limit
@@ -451,7 +462,7 @@ struct RequestQueueState {
     guard let host = hosts[name] else { return }
     host.release(share)
     run.change(further: -1)
-    if let error, error.isRefusal {
+    if let error, error.isRefusal, !error.isRequeued {
       _ = refuse(host, error, at: now, random)
     } else {
       host.limiter.drop()

@@ -50,7 +50,7 @@ struct WaitLines {
 
     /// Whether a failure comes from a host that answers but accepts no more for now; `nil` if it is the file's.
     private static func isBusy(_ error: DownloadError) -> Bool? {
-      if error.wasTurnedAway || error.overtaken != nil { return true }
+      if error.wasTurnedAway || error.isRequeued { return true }
       return switch error.code {
       case .status: true
       case .connect, .resolve, .timeout: false
