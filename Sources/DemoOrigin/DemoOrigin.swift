@@ -25,14 +25,14 @@ package actor DemoOrigin {
     conduct = DemoServer.Conduct(
       files: Dictionary(catalogue.files.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }),
       latency: latency,
-      schedule: PacingSchedule(bytesPerSecond: bytesPerSecondPerConnection, loss: loss, roundTrip: latency),
+      schedule: DemoServer.PacingSchedule(bytesPerSecond: bytesPerSecondPerConnection, loss: loss, roundTrip: latency),
       workers: workers)
   }
 
   /// Listens on 127.0.0.1 until `stop()`.
   /// - Returns: the port, open for connections.
   @discardableResult
-  package func start() throws(DemoOriginError) -> UInt16 {
+  package func start() throws(Failure) -> UInt16 {
     if let server { return server.port }
     let server = try DemoServer(port: port, conduct)
     queue.async { server.run() }
@@ -68,10 +68,10 @@ package actor DemoOrigin {
     guard let server else { return [] }
     return catalogue.files.map { "http://127.0.0.1:\(server.port)\($0.path)" }
   }
-}
 
-/// Why an origin cannot start.
-package enum DemoOriginError: Error, Equatable, Sendable {
-  /// No socket on the loopback interface is available; with the system's reason.
-  case cannotListen(String)
+  /// Why an origin cannot start.
+  package enum Failure: Error, Equatable, Sendable {
+    /// No socket on the loopback interface is available; with the system's reason.
+    case cannotListen(String)
+  }
 }

@@ -19,9 +19,9 @@ final class DemoServer: Sendable {
   fileprivate let wakeUp: (read: Int32, write: Int32)
 
   /// Listens on 127.0.0.1; port 0 means any free port.
-  init(port: UInt16, _ conduct: Conduct) throws(DemoOriginError) {
+  init(port: UInt16, _ conduct: Conduct) throws(DemoOrigin.Failure) {
     self.conduct = conduct
-    func failure() -> DemoOriginError { .cannotListen(String(cString: strerror(errno))) }
+    func failure() -> DemoOrigin.Failure { .cannotListen(String(cString: strerror(errno))) }
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw failure() }
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -75,6 +75,40 @@ final class DemoServer: Sendable {
   func run() {
     var connections = DemoConnections(server: self)
     connections.run()
+  }
+
+  /// When the bytes of one body are due on a connection of limited bandwidth. Deadlines count from the start of the
+  /// body, so a late wake-up delays one chunk but not the whole body.
+  struct PacingSchedule: Equatable {
+    /// `nil`: as fast as the socket accepts them.
+    let bytesPerSecond: Int?
+    /// The fraction of packets that are lost, 0 to 1; each delays its body by a round trip, like a fast retransmit
+    /// (RFC 5681 §3.2).
+    let loss: Double
+    let roundTrip: Duration
+
+    /// - Parameter bytesPerSecond: less than 1 counts as 1.
+    init(bytesPerSecond: Int?, loss: Double = 0, roundTrip: Duration = .zero) {
+      self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
+      self.loss = min(1, max(0, loss))
+      self.roundTrip = roundTrip
+    }
+
+    /// Payload bytes of a packet on Ethernet, with its options (RFC 7323).
+    private static let packet = 1448
+    private static let largestChunk = 64 << 10
+
+    /// Bytes sent at a time: those of a hundredth of a second look like a stream, and need few wake-ups.
+    var chunkSize: Int { bytesPerSecond.map { min(max(1, $0 / 100), Self.largestChunk) } ?? Self.largestChunk }
+
+    /// Time from the body's start until the first `count` bytes are sent; `nil` if at once.
+    func due(after count: Int) -> Duration? {
+      // Evenly, and equal for each run: a comparison must not depend on luck.
+      let lost = (Double(count) / Double(Self.packet) * loss).rounded(.down)
+      let waited = roundTrip * Int(lost)
+      guard let bytesPerSecond else { return lost > 0 ? waited : nil }
+      return .seconds(Double(count) / Double(bytesPerSecond)) + waited
+    }
   }
 }
 
@@ -239,39 +273,5 @@ private struct DemoConnections {
     guard connection.reply?.start != nil else { return }
     busy -= 1
     if !waiting.isEmpty { take(waiting.removeFirst()) }
-  }
-}
-
-/// When the bytes of one body are due on a connection of limited bandwidth. Deadlines count from the start of the body,
-/// so a late wake-up delays one chunk but not the whole body.
-struct PacingSchedule: Equatable {
-  /// `nil`: as fast as the socket accepts them.
-  let bytesPerSecond: Int?
-  /// The fraction of packets that are lost, 0 to 1; each delays its body by a round trip, like a fast retransmit
-  /// (RFC 5681 §3.2).
-  let loss: Double
-  let roundTrip: Duration
-
-  /// - Parameter bytesPerSecond: less than 1 counts as 1.
-  init(bytesPerSecond: Int?, loss: Double = 0, roundTrip: Duration = .zero) {
-    self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
-    self.loss = min(1, max(0, loss))
-    self.roundTrip = roundTrip
-  }
-
-  /// Payload bytes of a packet on Ethernet, with its options (RFC 7323).
-  private static let packet = 1448
-  private static let largestChunk = 64 << 10
-
-  /// Bytes sent at a time: those of a hundredth of a second look like a stream, and need few wake-ups.
-  var chunkSize: Int { bytesPerSecond.map { min(max(1, $0 / 100), Self.largestChunk) } ?? Self.largestChunk }
-
-  /// Time from the body's start until the first `count` bytes are sent; `nil` if at once.
-  func due(after count: Int) -> Duration? {
-    // Evenly, and equal for each run: a comparison must not depend on luck.
-    let lost = (Double(count) / Double(Self.packet) * loss).rounded(.down)
-    let waited = roundTrip * Int(lost)
-    guard let bytesPerSecond else { return lost > 0 ? waited : nil }
-    return .seconds(Double(count) / Double(bytesPerSecond)) + waited
   }
 }

@@ -142,55 +142,57 @@ package struct RunningDownloads: Sendable, Equatable, Codable {
   }
 }
 
-/// Keeps the snapshot file of this process, on a thread that may wait for the disk.
-package actor RunningDownloadsFile {
-  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+extension RunningDownloads {
+  /// Keeps the snapshot file of this process, on a thread that may wait for the disk.
+  package actor SnapshotFile {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-  private let thread = BlockingExecutor(label: "dlm.running")
-  private let path: FilePath
-  private let name = RunningDownloads.name(of: getpid())
-  private var draft: String { name + ".new" }
-  /// The current snapshot, open and locked.
-  private var standing = Descriptor.closed
+    private let thread = BlockingExecutor(label: "dlm.running")
+    private let path: FilePath
+    private let name = RunningDownloads.name(of: getpid())
+    private var draft: String { name + ".new" }
+    /// The current snapshot, open and locked.
+    private var standing = Descriptor.closed
 
-  /// - Parameter path: the folder, created with the first snapshot.
-  package init(in path: FilePath) { self.path = path }
+    /// - Parameter path: the folder, created with the first snapshot.
+    package init(in path: FilePath) { self.path = path }
 
-  package func write(_ running: RunningDownloads) {
-    do {
-      let folder = try Folder(own: path)
-      // A killed process with the same number, or a failed write, may have left a file of that name.
-      guard try folder.removeOwn(draft) else { return }
-      let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-      guard file.lock() else { return }
-      // Strings and integers always encode.
-      try file.write((try? JSONEncoder().encode(running)).map(Array.init) ?? [])
-      // A killed process with the same number may have left an inbox. This process is not published yet.
-      if !standing.isOpen { try folder.remove(RunningDownloads.inbox(of: getpid())) }
-      try folder.rename(draft, replacing: name)
-      standing = file
-    } catch {
-      // The next write tries again.
-      if let folder = try? Folder(own: path) { try? folder.remove(draft) }
+    package func write(_ running: RunningDownloads) {
+      do {
+        let folder = try Folder(own: path)
+        // A killed process with the same number, or a failed write, may have left a file of that name.
+        guard try folder.removeOwn(draft) else { return }
+        let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        guard file.lock() else { return }
+        // Strings and integers always encode.
+        try file.write((try? JSONEncoder().encode(running)).map(Array.init) ?? [])
+        // A killed process with the same number may have left an inbox. This process is not published yet.
+        if !standing.isOpen { try folder.remove(RunningDownloads.inbox(of: getpid())) }
+        try folder.rename(draft, replacing: name)
+        standing = file
+      } catch {
+        // The next write tries again.
+        if let folder = try? Folder(own: path) { try? folder.remove(draft) }
+      }
     }
-  }
 
-  /// Takes the URLs that another process adds to this process's run (`RunningDownloads.add`).
-  /// - Parameter add: returns the number of new URLs and of known ones; `nil` if the run has ended.
-  package func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
-    let inbox = RunningDownloads.inbox(of: getpid())
-    guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.openOwn(inbox, O_RDWR),
-      let text = (try? file.read(Int(file.identity().size))).map({ String(utf8: $0) }),
-      text.hasSuffix(RunningDownloads.end)
-    else { return }
-    let counts = await add(text.split(separator: "\n").map(String.init))
-    try? file.write(Array((counts.map { "\($0.added) \($0.known)" } ?? RunningDownloads.over).utf8 + [0x0A]))
-    try? folder.remove(inbox)
-  }
+    /// Takes the URLs that another process adds to this process's run (`RunningDownloads.add`).
+    /// - Parameter add: returns the number of new URLs and of known ones; `nil` if the run has ended.
+    package func takeAdded(_ add: ([String]) async -> (added: Int, known: Int)?) async {
+      let inbox = RunningDownloads.inbox(of: getpid())
+      guard standing.isOpen, let folder = try? Folder(own: path), let file = try? folder.openOwn(inbox, O_RDWR),
+        let text = (try? file.read(Int(file.identity().size))).map({ String(utf8: $0) }),
+        text.hasSuffix(RunningDownloads.end)
+      else { return }
+      let counts = await add(text.split(separator: "\n").map(String.init))
+      try? file.write(Array((counts.map { "\($0.added) \($0.known)" } ?? RunningDownloads.over).utf8 + [0x0A]))
+      try? folder.remove(inbox)
+    }
 
-  package func remove() {
-    guard standing.isOpen, let folder = try? Folder(own: path) else { return }
-    for name in [draft, name, RunningDownloads.inbox(of: getpid())] { try? folder.remove(name) }
-    standing = .closed
+    package func remove() {
+      guard standing.isOpen, let folder = try? Folder(own: path) else { return }
+      for name in [draft, name, RunningDownloads.inbox(of: getpid())] { try? folder.remove(name) }
+      standing = .closed
+    }
   }
 }

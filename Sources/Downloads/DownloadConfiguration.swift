@@ -166,7 +166,7 @@ public struct DownloadConfiguration: Sendable {
 }
 
 extension DownloadConfiguration {
-  func plan(_ schedule: DownloadSchedule, loops: Int) -> RunPlan {
+  func plan(_ schedule: Downloads.Schedule, loops: Int) -> RunPlan {
     let width = schedule.width ?? max(1, jobs)
     let concurrency = RunConcurrency(
       schedule.mode, jobs: width, segments: segments, loops: schedule.isWhole ? 1 : loops)

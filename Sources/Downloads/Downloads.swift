@@ -116,7 +116,7 @@ public final class Downloads: Sendable {
   ///   - strategy: in which order, and how many at a time.
   ///   - progressInterval: the interval of progress events; `nil` for outcomes only.
   public func download(
-    _ items: some Sequence<DownloadItem> & Sendable, strategy: DownloadSchedule = .taskGroup(),
+    _ items: some Sequence<DownloadItem> & Sendable, strategy: Schedule = .taskGroup(),
     progressInterval: Duration? = .milliseconds(100)
   ) -> DownloadEvents {
     DownloadEvents { [self] in
@@ -127,7 +127,7 @@ public final class Downloads: Sendable {
 
   /// The same for URLs.
   public func download(
-    _ addresses: some Sequence<String> & Sendable, strategy: DownloadSchedule = .taskGroup(),
+    _ addresses: some Sequence<String> & Sendable, strategy: Schedule = .taskGroup(),
     progressInterval: Duration? = .milliseconds(100)
   ) -> DownloadEvents {
     DownloadEvents { [self] in
@@ -136,7 +136,7 @@ public final class Downloads: Sendable {
   }
 
   private func begin(
-    _ items: sending AnyIterator<DownloadItem>, _ schedule: DownloadSchedule, _ interval: Duration?,
+    _ items: sending AnyIterator<DownloadItem>, _ schedule: Schedule, _ interval: Duration?,
     looksAhead: Bool = false
   ) -> (ListCall, Task<Void, Never>?) {
     let call = ListCall(items, names: names)
@@ -153,7 +153,7 @@ public final class Downloads: Sendable {
   }
 
   private func run(
-    _ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?, looksAhead: Bool
+    _ call: ListCall, _ schedule: Schedule, _ interval: Duration?, looksAhead: Bool
   ) async {
     await askAnew()
     let feed = ProgressFeed()
@@ -204,7 +204,7 @@ public final class Downloads: Sendable {
   /// Ends downloads in flight, writes the index of finished files, and closes the connections, once.
   /// - Returns: problems with the cache that failed no download.
   @discardableResult
-  public func close() async -> [DownloadWarning] {
+  public func close() async -> [Warning] {
     let calls = state.withLock { state -> [Close]? in
       defer { state.isClosed = true }
       return state.isClosed ? nil : Array(state.calls.values)
@@ -213,7 +213,7 @@ public final class Downloads: Sendable {
     await withDiscardingTaskGroup { group in
       for close in calls { group.addTask(operation: close) }
     }
-    return await loops.close().map { DownloadWarning($0) }
+    return await loops.close().map { Warning($0) }
   }
 
   /// Starts work that the session's `close` ends and waits for.
@@ -236,6 +236,94 @@ public final class Downloads: Sendable {
         _ = await task.value
       }
       return task
+    }
+  }
+
+  /// A problem with the cache that failed no download.
+  public struct Warning: Sendable, Equatable {
+    /// A word for programs, such as `unusable`.
+    public let kind: String
+    /// The folder or file of the cache.
+    public let path: String
+    /// The cause; empty if there is nothing to add.
+    public let detail: String
+
+    init(_ warning: CacheWarning) {
+      (kind, path, detail) = (warning.kind.rawValue, warning.path.string, warning.detail)
+    }
+  }
+}
+
+extension Downloads {
+  /// A strategy, and how many files it may download at a time.
+  public struct Schedule: Sendable {
+    let strategy: any DownloadStrategy
+    /// `nil` for as many as help, at most `DownloadConfiguration.jobs`.
+    let width: Int?
+    /// Whether the strategy is run once, over all of the list.
+    let isWhole: Bool
+    let mode: DownloadMode
+
+    private init(_ strategy: any DownloadStrategy, _ width: Int?, isWhole: Bool = false, mode: DownloadMode = .parallel)
+    {
+      self.strategy = strategy
+      self.isWhole = isWhole
+      self.mode = mode
+      self.width = width.map { max(1, $0) }
+    }
+
+    /// One file after the other over one connection, never in segments.
+    public static let sequential = Schedule(SequentialStrategy(), 1, mode: .sequential)
+
+    /// `width` lanes, at least 1, made with `async let`; `nil` for as many as help (`DownloadConfiguration.jobs`).
+    public static func asyncLet(width: Int? = nil) -> Self { Self(AsyncLetStrategy(), width) }
+
+    /// One task for each file, `width` at a time, at least 1; `nil` for as many as help (`DownloadConfiguration.jobs`).
+    public static func taskGroup(width: Int? = nil) -> Self { Self(TaskGroupStrategy(), width) }
+
+    /// A program's own strategy, run once over the whole list, on one loop; it must not exceed `width` files at a time.
+    ///
+    /// It must download each request that it takes, once, before `run` returns: the list ends only when all requests
+    /// that it took have ended. A request that was not downloaded fails as `skipped`; requests left in the source have
+    /// no outcome.
+    public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self {
+      Self(strategy, width, isWhole: true)
+    }
+  }
+}
+
+extension Downloads {
+  /// Limits the parallel single downloads of a session, in total and for each host; a list has its own queue.
+  final class CallLimit: Sendable {
+    private struct State {
+      var free: Int
+      var underWay: [String: Int] = [:]
+    }
+
+    private let state: Waiters<State>
+    private let perHost: Int
+
+    init(_ count: Int, perHost: Int?) {
+      state = Waiters(State(free: max(1, count)))
+      self.perHost = max(1, perHost ?? count)
+    }
+
+    /// Suspends until a download from a host may start.
+    /// - Returns: false if the task was cancelled meanwhile; otherwise `leave` must be called.
+    func enter(_ host: String) async -> Bool {
+      await state.wait { [perHost] state in
+        guard state.free > 0, state.underWay[host, default: 0] < perHost else { return nil }
+        state.free -= 1
+        state.underWay[host, default: 0] += 1
+        return true
+      } ?? false
+    }
+
+    func leave(_ host: String) {
+      state.withLock { state in
+        state.free += 1
+        state.underWay[host] = state.underWay[host].flatMap { $0 > 1 ? $0 - 1 : nil }
+      }
     }
   }
 }

@@ -140,7 +140,7 @@ final class ListCall: RequestSource {
     }
   }
 
-  func look(_ reader: ProgressReader) {
+  func look(_ reader: ProgressFeed.Reader) {
     state.withLock { state in
       // Under the lock: a file that has ended is not in the sample, and one in the sample has not ended.
       for active in reader.take().active {

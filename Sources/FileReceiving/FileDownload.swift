@@ -64,7 +64,7 @@ package final class FileDownload: DownloadTarget, FilledSegment {
   // MARK: For the cache
 
   /// How the last transfer ended; `nil` unless it has ended.
-  package var finished: FinishedTransfer? {
+  package var finished: FileDownloadState.Finished? {
     look { if case .finished(let finished) = $0.phase { finished } else { nil } }
   }
 

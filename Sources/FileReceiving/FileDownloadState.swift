@@ -8,13 +8,23 @@ package import DownloadModel
 ///       │                 └─answer──► answered ──end──► finished│
 ///       └───────────── another request is needed ◄──────────────┘          closed: from everywhere, for good
 package struct FileDownloadState: Equatable {
+  package enum Finished: Equatable {
+    /// The file is complete, as far as this proof goes, and waits for its final name.
+    case whole(Proof)
+    /// Another request must follow: after a range shorter than requested (RFC 9110 §14.2 allows it), after a 304 that
+    /// was not about the known file, or to check an end without a length.
+    case partly
+    case unchanged
+    case skipped
+  }
+
   package enum Phase: Equatable {
     case idle
     case asked(TransferPlan.Asked)
     case receiving(Body)
     /// The answer has no body to write; the end of the transfer completes it.
     case answered(Answer)
-    case finished(FinishedTransfer)
+    case finished(Finished)
     /// The file is committed or given up: its files must not be touched any more.
     case closed
   }
@@ -130,8 +140,8 @@ package struct FileDownloadState: Equatable {
   /// - Throws: `.cancelled` if closed; `.badResponse` without an answer; `.shortBody`; the error of a rejected answer.
   mutating func end(
     length: Int64, total: Int64?, proof: Proof, isSplit: Bool, mayAskBehind: Bool
-  ) throws(DownloadError) -> FinishedTransfer {
-    var finished: FinishedTransfer
+  ) throws(DownloadError) -> Finished {
+    var finished: Finished
     switch phase {
     case .closed: throw .cancelled
     case .finished(let finished): return finished
@@ -154,7 +164,7 @@ package struct FileDownloadState: Equatable {
 
   private static func end(
     of body: Body, length: Int64, total: Int64?, proof: Proof, isSplit: Bool
-  ) throws(DownloadError) -> FinishedTransfer {
+  ) throws(DownloadError) -> Finished {
     let hasGrown = length > body.heldBefore
     if isSplit {
       if length == total { return .whole(.length) }

@@ -290,3 +290,96 @@ struct PartWriter: ~Copyable {
     }
   }
 }
+
+extension PartWriter {
+  /// Buffers received bytes, because a long write costs half as much per byte. libcurl delivers at most 16 KiB at a
+  /// time.
+  struct BlockBuffer {
+    /// Blocks end at multiples of this in the file. A SIGKILL loses at most one block of a segment.
+    static let length = 256 * 1024
+
+    private var bytes: [UInt8] = []
+
+    var count: Int { bytes.count }
+
+    /// Buffers as many bytes as fit before the block's end, and returns their number.
+    /// - Parameter offset: of the first of these bytes in the file, directly after the buffered ones.
+    mutating func take(_ piece: UnsafeRawBufferPointer, at offset: Int64) -> Int {
+      let taken = min(Self.length - Int(offset % Int64(Self.length)), piece.count)
+      if bytes.isEmpty { bytes.reserveCapacity(Self.length) }
+      bytes.append(contentsOf: piece.prefix(taken))
+      return taken
+    }
+
+    static func ends(at offset: Int64) -> Bool { offset % Int64(length) == 0 }
+
+    /// Passes the buffered bytes to `body` without a copy. The buffer is empty afterwards, also if `body` throws.
+    mutating func drain<Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
+      defer { bytes.removeAll(keepingCapacity: true) }
+      try bytes.span.bytes.withUnsafeBytes(body)
+    }
+  }
+}
+
+extension PartWriter {
+  /// Decides when the metadata of a split file must be written again, so that a SIGKILL loses little. Pure.
+  struct MetadataPace: Equatable {
+    // Since the last write of the metadata: bytes written to the file, by segment; bytes received for further segments.
+    private var written: [Int: Int64] = [:]
+    private var arrived: Int64 = 0
+
+    /// Bytes of one segment that the metadata may lack. With a buffered block, a SIGKILL loses less than 1 MiB of a
+    /// segment.
+    private static let most: Int64 = (1 << 20) - 2 * Int64(BlockBuffer.length)
+
+    /// - Returns: whether the metadata is due.
+    mutating func wrote(_ bytes: Int64, of id: Int) -> Bool {
+      written[id, default: 0] += bytes
+      return written[id, default: 0] >= Self.most
+    }
+
+    /// Counts received bytes of further segments: many slow ones fill no block for a long time. A large file may lose 8
+    /// MiB.
+    /// - Returns: whether to flush every segment's buffer and write the metadata.
+    mutating func received(_ bytes: Int64, ofFileOf total: Int64) -> Bool {
+      arrived += bytes
+      return arrived >= max(1 << 20, min(8 << 20, total / 256))
+    }
+
+    /// - Parameter waiting: bytes of further segments that are still in buffers.
+    mutating func metadataWritten(waiting: Int64) {
+      written = [:]
+      arrived = waiting
+    }
+  }
+}
+
+extension PartWriter {
+  /// The comparison of one file with its expected checksum, if it has one.
+  struct DigestCheck: ~Copyable, Sendable {
+    let expected: ContentDigest?
+    private var hasher: ContentHasher?
+    /// The number of bytes hashed so far, from the start of the file.
+    private var hashed: Int64 = 0
+
+    init(_ expected: ContentDigest?) {
+      self.expected = expected
+      if let expected { hasher = ContentHasher(expected.algorithm) }
+    }
+
+    /// Hashes bytes only if they follow those hashed so far. Bytes that an earlier run left are not hashed here.
+    mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+      guard offset == hashed, hasher != nil else { return }
+      hasher?.update(bytes)
+      hashed += Int64(bytes.count)
+    }
+
+    func verdict(of length: Int64) -> DigestVerdict? {
+      guard let expected else { return nil }
+      switch hasher {
+      case .some(let hasher) where hashed == length: return DigestVerdict(expected: expected, found: hasher.finish())
+      default: return .unread(expected)
+      }
+    }
+  }
+}

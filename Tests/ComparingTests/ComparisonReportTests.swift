@@ -134,7 +134,7 @@ struct ComparisonReportTests {
 struct ModeResultTests {
   struct Row: Sendable {
     let milliseconds: [Int]
-    let warnings: [MeasurementWarning]
+    let warnings: [ModeResult.Warning]
     var unevenIn: Int?
   }
 
@@ -157,7 +157,7 @@ struct ModeResultTests {
   func warnsOfWhatMakesTheNumbersDoubtful(row: Row) throws {
     let result = try #require(
       ModeResult(mode: .parallel, runs: measured(.parallel, milliseconds: row.milliseconds)))
-    let uneven = row.unevenIn.map { [MeasurementWarning.uneven(result.times, round: $0)] } ?? []
+    let uneven = row.unevenIn.map { [ModeResult.Warning.uneven(result.times, round: $0)] } ?? []
     #expect(result.warnings == row.warnings + uneven)
   }
 

@@ -39,7 +39,7 @@ struct ComparisonRunnerTests {
 
   struct Row: Sendable {
     let step: ComparisonPlan.Step
-    let observation: RunObservation
+    let observation: ComparisonRunner.Observation
     let reason: ComparisonError.Objection
   }
 
@@ -188,9 +188,10 @@ struct ComparisonRunnerTests {
 /// Answers each step of a plan from a script, and remembers which were asked for.
 final class ScriptedRuns: Sendable {
   private let steps = Lock<[ComparisonPlan.Step]>([])
-  private let answer: @Sendable (ComparisonPlan.Step) async throws(DownloadError) -> RunObservation
+  private let answer: @Sendable (ComparisonPlan.Step) async throws(DownloadError) -> ComparisonRunner.Observation
 
-  init(_ answer: @escaping @Sendable (ComparisonPlan.Step) async throws(DownloadError) -> RunObservation) {
+  init(_ answer: @escaping @Sendable (ComparisonPlan.Step) async throws(DownloadError) -> ComparisonRunner.Observation)
+  {
     self.answer = answer
   }
 
@@ -198,11 +199,11 @@ final class ScriptedRuns: Sendable {
 
   func run(
     _ step: ComparisonPlan.Step, _ leftOut: Set<String> = []
-  ) async throws(DownloadError) -> RunObservation {
+  ) async throws(DownloadError) -> ComparisonRunner.Observation {
     steps.withLock { $0.append(step) }
     let answer = try await answer(step)
     let some = answer.measurement
-    return RunObservation(
+    return ComparisonRunner.Observation(
       RunMeasurement(mode: step.mode, round: step.round, wall: some.wall, files: some.files, bytes: some.bytes),
       failures: answer.failures, manifest: answer.manifest)
   }
@@ -211,8 +212,8 @@ final class ScriptedRuns: Sendable {
   static func observation(
     milliseconds: Int = 100, files: Int = 2, failures: [DownloadError] = [], digest: String = "same",
     names: String = "a b"
-  ) -> RunObservation {
-    RunObservation(
+  ) -> ComparisonRunner.Observation {
+    ComparisonRunner.Observation(
       RunMeasurement(mode: .sequential, round: 0, wall: .milliseconds(milliseconds), files: files, bytes: 1000),
       failures: failures,
       manifest: ContentManifest(

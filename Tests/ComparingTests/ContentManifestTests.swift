@@ -8,7 +8,7 @@ struct ContentManifestTests {
     /// Positions in the list with digests: "1a 2b".
     let run: String
     let reference: String
-    let difference: ContentDifference?
+    let difference: ContentManifest.Difference?
   }
 
   private func manifest(_ text: String) -> ContentManifest {

@@ -50,7 +50,7 @@ struct DemoCatalogueTests {
 
 @Suite("Any slice of a file can be made by itself")
 struct DemoContentTests {
-  private let content = DemoContent(seed: 7)
+  private let content = DemoFile.Content(seed: 7)
 
   @Test(arguments: [0..<0, 0..<1, 0..<8, 3..<5, 5..<11, 7..<9, 8..<16, 1..<64, 63..<64, 40..<40])
   func sliceIsThatOfTheWhole(range: Range<Int>) {
@@ -65,12 +65,12 @@ struct DemoContentTests {
   // A client's checksum list stays right only while the bytes of a seed stay the same.
   @Test func bytesOfASeedNeverChange() {
     let expected: [UInt8] = [0x7D, 0x3A, 0x36, 0x0F, 0x09, 0x0E, 0xB4, 0x7A, 0x72, 0xD7]
-    #expect(DemoContent(seed: 1).bytes(in: 0..<10) == expected)
+    #expect(DemoFile.Content(seed: 1).bytes(in: 0..<10) == expected)
   }
 
   @Test func seedsGiveDifferentBytesEvenShifted() {
-    let one = DemoContent(seed: 1).bytes(in: 0..<4096)
-    let two = DemoContent(seed: 2).bytes(in: 0..<8)
+    let one = DemoFile.Content(seed: 1).bytes(in: 0..<4096)
+    let two = DemoFile.Content(seed: 2).bytes(in: 0..<8)
     #expect(!stride(from: 0, to: 4088, by: 8).contains { Array(one[$0..<($0 + 8)]) == two })
   }
 }

@@ -59,9 +59,9 @@ struct PacingScheduleTests {
       (10 * 1448, 2, 10), (10 * 1448, -1, 0),
     ])
   func loss(count: Int, loss: Double, roundTrips: Int) {
-    let schedule = PacingSchedule(bytesPerSecond: 1448, loss: loss, roundTrip: .milliseconds(40))
+    let schedule = DemoServer.PacingSchedule(bytesPerSecond: 1448, loss: loss, roundTrip: .milliseconds(40))
     #expect(schedule.due(after: count) == .seconds(count / 1448) + .milliseconds(40 * roundTrips))
-    let unpaced = PacingSchedule(bytesPerSecond: nil, loss: loss, roundTrip: .milliseconds(40))
+    let unpaced = DemoServer.PacingSchedule(bytesPerSecond: nil, loss: loss, roundTrip: .milliseconds(40))
     #expect(unpaced.due(after: count) == (roundTrips > 0 ? .milliseconds(40 * roundTrips) : nil))
   }
 
@@ -73,17 +73,17 @@ struct PacingScheduleTests {
     (0, 5, .seconds(5)),
   ])
   func bytesAreDueAtTheRate(rate: Int, count: Int, due: Duration) {
-    #expect(PacingSchedule(bytesPerSecond: rate).due(after: count) == due)
+    #expect(DemoServer.PacingSchedule(bytesPerSecond: rate).due(after: count) == due)
   }
 
   @Test func withoutALimitNothingWaits() {
-    #expect(PacingSchedule(bytesPerSecond: nil).due(after: 1 << 30) == nil)
+    #expect(DemoServer.PacingSchedule(bytesPerSecond: nil).due(after: 1 << 30) == nil)
   }
 
   @Test(
     arguments: [(nil, 65_536), (4_000_000, 40_000), (1_000_000_000, 65_536), (50, 1), (-3, 1)]
       as [(Int?, Int)])
   func chunksAreAHundredthOfASecond(rate: Int?, size: Int) {
-    #expect(PacingSchedule(bytesPerSecond: rate).chunkSize == size)
+    #expect(DemoServer.PacingSchedule(bytesPerSecond: rate).chunkSize == size)
   }
 }

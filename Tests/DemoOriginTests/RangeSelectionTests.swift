@@ -7,7 +7,7 @@ struct RangeSelectionTests {
   struct Row: Sendable {
     let field: String?
     var size = 100
-    let selection: RangeSelection
+    let selection: DemoAnswer.RangeSelection
   }
 
   @Test(arguments: [
@@ -36,6 +36,6 @@ struct RangeSelectionTests {
     Row(field: "", selection: .whole),
   ])
   func selects(row: Row) {
-    #expect(RangeSelection(field: row.field, size: row.size) == row.selection)
+    #expect(DemoAnswer.RangeSelection(field: row.field, size: row.size) == row.selection)
   }
 }

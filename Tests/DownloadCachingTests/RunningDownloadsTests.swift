@@ -45,7 +45,7 @@ struct RunningDownloadsTests {
   @Test func isReadWhileItsProcessLives() async throws {
     #expect(RunningDownloads.all(in: path).isEmpty)
     #expect(!FileManager.default.fileExists(atPath: path.string))
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     await file.remove()
     for done in 1...3 {
       let snapshot = try running(done: done)
@@ -64,7 +64,7 @@ struct RunningDownloadsTests {
 
   /// Its number may be a living process's by now: only the lock says whose the file is.
   @Test func whatAKilledProcessLeftIsRemoved() async throws {
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     let snapshot = try running()
     await file.write(snapshot)
     let json = try folder.read("running/\(getpid()).json")
@@ -79,7 +79,7 @@ struct RunningDownloadsTests {
 
   @Test func aDraftThatAKilledProcessLeftIsInNobodysWay() async throws {
     _ = try folder.write([1], to: "running/\(getpid()).json.new")
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     await file.write(try running())
     #expect(RunningDownloads.all(in: path).count == 1)
     await file.remove()
@@ -88,7 +88,7 @@ struct RunningDownloadsTests {
 
   /// One that was replaced while another process looked is not taken for a dead one's.
   @Test func manyLooksDuringManyReplacements() async throws {
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     let snapshot = try running()
     await file.write(snapshot)
     await withTaskGroup { group in
@@ -105,7 +105,7 @@ struct RunningDownloadsTests {
 
   /// Two processes at once wait for one another; both are answered.
   @Test func addressesAreAdded() async throws {
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     let snapshot = try running()
     await file.write(snapshot)
     async let one = snapshot.add(["http://h/1", "http://h/2"], in: path)
@@ -126,7 +126,7 @@ struct RunningDownloadsTests {
 
   /// The story: a `dlm add` that was killed before it had written its URLs held up each later one until the run ended.
   @Test(arguments: ["", "http://h/dead\n"]) func aKilledAddHoldsUpNoOther(left: String) async throws {
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     let snapshot = try running()
     await file.write(snapshot)
     _ = try folder.write(Array(left.utf8), to: "running/\(getpid()).add")
@@ -146,7 +146,7 @@ struct RunningDownloadsTests {
 
   /// All that a command line can hold; of the first mebibyte alone the run took nothing.
   @Test func manyAddressesAreAdded() async throws {
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     let snapshot = try running()
     await file.write(snapshot)
     let many = (0..<30_000).map { "http://h/\(String(repeating: "x", count: 60))\($0)" }
@@ -166,7 +166,7 @@ struct RunningDownloadsTests {
 
   /// Whoever adds at the end learns that nothing was taken.
   @Test(arguments: [true, false]) func aRunThatEndsTakesNone(looks: Bool) async throws {
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     let snapshot = try running()
     await file.write(snapshot)
     async let answer = snapshot.add(["http://h/1"], in: path)
@@ -182,7 +182,7 @@ struct RunningDownloadsTests {
   @Test func whatIsNoInboxIsNotTaken() async throws {
     let (inbox, text) = ("running/\(getpid()).add", Array("http://h/1\n\n".utf8))
     _ = try folder.write(text, to: inbox)
-    let file = RunningDownloadsFile(in: path)
+    let file = RunningDownloads.SnapshotFile(in: path)
     await file.takeAdded { _ in (9, 9) }
     await file.write(try running())
     #expect(try folder.names(in: "running") == ["\(getpid()).json"])

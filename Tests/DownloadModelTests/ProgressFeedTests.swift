@@ -125,7 +125,7 @@ struct ProgressFeedTests {
     }
   }
 
-  private func words(_ reader: ProgressReader) -> [String] { reader.take().events.map(Self.word) }
+  private func words(_ reader: ProgressFeed.Reader) -> [String] { reader.take().events.map(Self.word) }
 
   private func post(_ ids: Range<Int>, to feed: ProgressFeed) throws {
     for id in ids {
@@ -201,7 +201,7 @@ struct ProgressFeedTests {
     _ = alone.take()
     #expect(try post(one: 100, to: feed).wishes == nil)
     let quick = feed.reader(of: .events)
-    var slow: ProgressReader? = feed.reader(of: .events)
+    var slow: ProgressFeed.Reader? = feed.reader(of: .events)
     let event = try post(one: 101, to: feed)
     #expect(event.wishes != nil)
     _ = quick.take()
@@ -232,7 +232,7 @@ struct ProgressFeedTests {
   }
 
   /// Collects a reader's events until its task is cancelled, and then what is left.
-  private static func collect(_ reader: ProgressReader, every interval: Duration) async -> [String] {
+  private static func collect(_ reader: ProgressFeed.Reader, every interval: Duration) async -> [String] {
     var all: [String] = []
     while !Task.isCancelled {
       try? await Task.sleep(for: interval)  // ends early only for a cancelled task

@@ -38,13 +38,13 @@ struct ConfigurationTests {
     #expect(throws: DownloadError.self) { try configuration.cache(names: .init()) }
   }
 
-  static let plans: [(DownloadSchedule, widths: [Int], segments: Int)] = [
+  static let plans: [(Downloads.Schedule, widths: [Int], segments: Int)] = [
     (.sequential, [1], 1), (.asyncLet(width: 5), [3, 2], 4), (.taskGroup(width: 16), [8, 8], 4),
     (.taskGroup(width: 0), [1], 4), (.taskGroup(), [5, 5], 4), (.own(SequentialStrategy(), width: 6), [6], 4),
   ]
 
   @Test(arguments: plans)
-  func whatAScheduleComesTo(schedule: DownloadSchedule, widths: [Int], segments: Int) {
+  func whatAScheduleComesTo(schedule: Downloads.Schedule, widths: [Int], segments: Int) {
     var configuration = DownloadConfiguration(directory: "files")
     (configuration.jobs, configuration.segments, configuration.loops) = (10, 4, 2)
     let plan = configuration.plan(schedule, loops: 2)

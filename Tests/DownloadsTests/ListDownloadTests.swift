@@ -8,12 +8,12 @@ import Testing
 
 @Suite("A list is downloaded by a strategy, and each of its files has one outcome", .timeLimit(.minutes(5)))
 struct ListDownloadTests {
-  static let schedules: [DownloadSchedule] = [
+  static let schedules: [Downloads.Schedule] = [
     .sequential, .asyncLet(width: 4), .taskGroup(width: 4), .taskGroup(), .own(Backwards(), width: 4),
   ]
 
   @Test(arguments: schedules, [1, 2])
-  func eachFileHasOneOutcome(schedule: DownloadSchedule, loops: Int) async throws {
+  func eachFileHasOneOutcome(schedule: Downloads.Schedule, loops: Int) async throws {
     let place = try Place()
     let addresses = place.serve(20)
     try await withDownloads(place.configuration { $0.loops = loops }) { downloads in

@@ -246,7 +246,7 @@ struct SingleDownloadTests {
   }
 
   @Test func aWaitForATurnEndsWithItsTask() async throws {
-    let limit = CallLimit(1, perHost: nil)
+    let limit = Downloads.CallLimit(1, perHost: nil)
     #expect(await limit.enter("a"))
     let waiting = Task { await limit.enter("b") }
     let cancelled = Task { await limit.enter("a") }

@@ -1,7 +1,7 @@
 import Downloads
 
 func compare(_ addresses: [String], into folder: String) async throws {
-  let strategies: [(name: String, DownloadSchedule)] = [
+  let strategies: [(name: String, Downloads.Schedule)] = [
     ("sequential", .sequential), ("async-let", .asyncLet(width: 8)), ("task-group", .taskGroup(width: 8)),
     ("slow-start", .own(SlowStart(), width: 8)),
   ]

@@ -8,7 +8,7 @@ import Testing
 struct ActiveRowsTests {
   private var rows = ActiveRows(glyphs: .unicode)
 
-  private mutating func names(_ active: [ActiveDownload], at seconds: Double, lines: Int = 10) -> [Int] {
+  private mutating func names(_ active: [ProgressSample.ActiveDownload], at seconds: Double, lines: Int = 10) -> [Int] {
     rows.update(active, retries: [:], at: .seconds(seconds), lines: lines)
     return rows.shown.map(\.id)
   }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Only cells that changed are sent")
 struct CellLineTests {
   private static func change(_ old: String, _ new: String) -> String {
-    var pen = CellPen()
+    var pen = FrameWriter.Pen()
     pen.change(row: 0, from: CellLine(old).trimmed, to: CellLine(new).trimmed)
     return String(decoding: pen.bytes, as: UTF8.self)
   }
@@ -60,7 +60,7 @@ struct CellLineTests {
       (true, "\r\u{1B}7\r\u{1B}[Bnew\r\u{1B}[3Bnew\u{1B}8"), (false, "\r\nnew\r\n\r\n\r\nnew\r\u{1B}[4A"),
     ])
   func rowsBelowOneAnother(savesCursor: Bool, bytes: String) {
-    var pen = CellPen(savesCursor: savesCursor)
+    var pen = FrameWriter.Pen(savesCursor: savesCursor)
     let (old, new) = (CellLine("old"), CellLine("new"))
     pen.change(row: 1, from: old, to: new)
     pen.change(row: 4, from: old, to: new)

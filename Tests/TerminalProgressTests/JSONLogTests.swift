@@ -40,7 +40,7 @@ struct JSONLogTests {
     meters[0].add(4)
     var tally = ProgressTally()
     (tally.listed, tally.listIsComplete) = (4, true)
-    let active = zip(requests, meters).map { ActiveDownload(id: $0.id, address: $0.address, meter: $1) }
+    let active = zip(requests, meters).map { ProgressSample.ActiveDownload(id: $0.id, address: $0.address, meter: $1) }
     var bytes = log.draw(
       ProgressSample(tally: tally, received: 4, active: active, events: requests.map { .began($0) }),
       at: .seconds(1))
@@ -89,7 +89,7 @@ struct JSONLogTests {
     meter.add(position)
     var tally = ProgressTally()
     (tally.listed, tally.listIsComplete, tally.fetched, tally.finishedBytes) = (2, true, 1, 100)
-    let active = [ActiveDownload(id: 1, address: try Scene.address("https://h/x"), meter: meter)]
+    let active = [ProgressSample.ActiveDownload(id: 1, address: try Scene.address("https://h/x"), meter: meter)]
     let bytes = log.draw(
       ProgressSample(tally: tally, received: 500, active: active, events: []), at: .seconds(1))
     let line = try #require(String(decoding: bytes, as: UTF8.self).split(separator: "\n").last)

@@ -35,11 +35,11 @@ enum Scene {
 
   static func active(
     _ id: Int, _ name: String? = nil, at position: Int64 = 0, from start: Int64 = 0, of total: Int64? = nil
-  ) throws -> ActiveDownload {
+  ) throws -> ProgressSample.ActiveDownload {
     let meter = TransferMeter()
     meter.begin(at: start, total: total)
     meter.add(Int(position - start))
-    return ActiveDownload(id: id, address: try request(id, name).address, meter: meter)
+    return ProgressSample.ActiveDownload(id: id, address: try request(id, name).address, meter: meter)
   }
 
   static func done(_ id: Int, _ name: String? = nil, size: Int64 = 4096) throws -> ProgressEvent {
@@ -55,7 +55,8 @@ enum Scene {
   }
 
   static func sample(
-    _ active: [ActiveDownload] = [], _ events: [ProgressEvent] = [], received: Int64 = 0, listed: Int = 0,
+    _ active: [ProgressSample.ActiveDownload] = [], _ events: [ProgressEvent] = [], received: Int64 = 0,
+    listed: Int = 0,
     complete: Bool = true, fetched: Int = 0, failed: Int = 0, finishedBytes: Int64 = 0
   ) -> ProgressSample {
     var tally = ProgressTally()

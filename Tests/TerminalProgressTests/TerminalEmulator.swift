@@ -204,7 +204,7 @@ struct TerminalEmulator {
 }
 
 /// A terminal in memory: counts the writes and keeps what stands on the screen.
-final class MemoryTerminal: ProgressOutput {
+final class MemoryTerminal: ProgressRenderer.Output {
   struct State {
     var emulator: TerminalEmulator
     var text = ""
@@ -244,9 +244,9 @@ final class MemoryTerminal: ProgressOutput {
     }
   }
 
-  func write(_ bytes: [UInt8]) throws(OutputLost) {
+  func write(_ bytes: [UInt8]) throws(TerminalOutput.Lost) {
     let (isLost, duringWrite) = with { ($0.isLost, $0.duringWrite) }
-    if isLost { throw OutputLost(errno: 5) }
+    if isLost { throw TerminalOutput.Lost(errno: 5) }
     duringWrite?()
     take(bytes)
   }

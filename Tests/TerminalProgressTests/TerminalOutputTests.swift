@@ -67,7 +67,7 @@ struct TerminalOutputTests {
     func fails() throws {
       let full = open("/dev/full", O_WRONLY)
       try #require(full >= 0)
-      #expect(throws: OutputLost(errno: ENOSPC)) { try TerminalOutput(descriptor: full).write([1]) }
+      #expect(throws: TerminalOutput.Lost(errno: ENOSPC)) { try TerminalOutput(descriptor: full).write([1]) }
       close(full)
     }
   #endif

@@ -70,7 +70,7 @@ struct ListAtAddressTests {
     #expect(ListMessages.reading(address, after: nil) == "reading https://h/list")
     #expect(
       ListMessages.reading(address, after: (DownloadError(.resolve), .seconds(1.2)))
-        == "reading https://h/list: \(DisplayWords.all.cause(DownloadError(.resolve))), retrying in 2 s")
+        == "reading https://h/list: \(ProgressMessages.forDisplay.cause(DownloadError(.resolve))), retrying in 2 s")
     #expect(ListMessages.waiting(for: .standardInput) == "waiting for standard input")
     #expect(ListMessages.waiting(for: .list(path: "pipe")) == "waiting for pipe")
   }

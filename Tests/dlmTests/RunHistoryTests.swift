@@ -18,7 +18,7 @@ struct RunHistoryTests {
       seconds: seconds, endedAt: time, directory: directory, isOfAll: isOfAll)
   }
 
-  private static func command(_ sources: String..., withheld: [Withheld] = []) -> RememberedCommand {
+  private static func command(_ sources: String..., withheld: [RememberedCommand.Withheld] = []) -> RememberedCommand {
     RememberedCommand(sources: sources, options: ["--jobs=4"], withheld: withheld)
   }
 

@@ -184,7 +184,7 @@ struct HostsByLineTests {
     if order == 1 { lines.reverse() }
     // Every seventh first, then the one behind each of these.
     if order == 2 { lines = (0..<7).flatMap { start in stride(from: start, to: lines.count, by: 7).map { lines[$0] } } }
-    var counts = HostCounts(shards: row.shards)
+    var counts = Shard.HostCounts(shards: row.shards)
     for line in lines { counts.add(line.isEmpty ? nil : line) }
     // What is too much by a little is found where there is room for all hosts.
     let isExact = row.others == 0 || row.shards > 100

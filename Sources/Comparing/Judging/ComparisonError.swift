@@ -12,6 +12,6 @@ package enum ComparisonError: Error, Sendable, Equatable {
     /// No file was downloaded, and none failed.
     case nothingDownloaded
     /// Files differ from those of the plan's first run; which of the two is wrong is unknown.
-    case differs(ContentDifference, from: ComparisonPlan.Step)
+    case differs(ContentManifest.Difference, from: ComparisonPlan.Step)
   }
 }

@@ -6,11 +6,11 @@ package struct ComparisonRunner: Sendable {
   /// run profits from another. It throws if the run could not be made; files that fail are in the observation.
   /// - Parameter leftOut: the URLs to skip, without credentials.
   package typealias Execute =
-    @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> RunObservation
+    @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> Observation
 
   package enum News: Sendable {
     /// A valid run has ended, a warm-up included; with the measurements so far.
-    case ran(ComparisonPlan.Step, RunObservation, measured: [RunMeasurement])
+    case ran(ComparisonPlan.Step, Observation, measured: [RunMeasurement])
     /// These files failed. The comparison starts over without them.
     case leftOut([DownloadError])
   }
@@ -52,7 +52,7 @@ package struct ComparisonRunner: Sendable {
     let addresses = Set(leftOut.compactMap(\.address))
     for step in plan.steps {
       if Task.isCancelled { throw .cancelled(measurements) }
-      let run: RunObservation
+      let run: Observation
       do { run = try await execute(step, addresses) } catch {
         throw error.code == .cancelled ? .cancelled(measurements) : .broken(step, error)
       }
@@ -68,20 +68,25 @@ package struct ComparisonRunner: Sendable {
   }
 
   private static func objection(
-    to run: RunObservation, _ first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
+    to run: Observation, _ first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
   ) -> ComparisonError.Objection? {
     if !run.failures.isEmpty { return .failed(run.failures) }
     if run.measurement.files == 0 { return .nothingDownloaded }
     guard let first else { return nil }
     return run.manifest.firstDifference(from: first.manifest).map { .differs($0, from: first.step) }
   }
-}
 
-/// A difference between the files of two runs.
-package enum ContentDifference: Sendable, Equatable {
-  case bytes(address: String)
-  /// Only the other run had it.
-  case missing(address: String)
-  /// The other run did not have it.
-  case unexpected(address: String)
+  package struct Observation: Sendable {
+    /// Its time is from before the first request until the last file has its name, without hashing and cleaning up.
+    package let measurement: RunMeasurement
+    /// Each with its URL.
+    package let failures: [DownloadError]
+    package let manifest: ContentManifest
+
+    package init(_ measurement: RunMeasurement, failures: [DownloadError] = [], manifest: ContentManifest) {
+      self.measurement = measurement
+      self.failures = failures
+      self.manifest = manifest
+    }
+  }
 }

@@ -56,7 +56,7 @@ package struct Conclusion: Sendable, Equatable {
     winner = best.mode
     self.reference = reference.mode
     self.speed = speed
-    let isShort = first.times.median < MeasurementWarning.shortestRun
+    let isShort = first.times.median < ModeResult.Warning.shortestRun
     self.certainty = isShort ? .tooShort : Certainty(speed, best.times, against: reference.times)
     equals = others.filter { $0.mode != reference.mode && certainty(of: best, $0)?.hasNoWinner == true }.map(\.mode)
   }

@@ -7,7 +7,7 @@ package struct ContentManifest: Sendable {
   package init(files: [Int: (address: String, digest: String)]) { self.files = files }
 
   /// The first file, in the list's order, in which this manifest differs from another.
-  func firstDifference(from reference: ContentManifest) -> ContentDifference? {
+  func firstDifference(from reference: ContentManifest) -> Difference? {
     for id in Set(files.keys).union(reference.files.keys).sorted() {
       switch (files[id], reference.files[id]) {
       case (let file?, nil): return .unexpected(address: file.address)
@@ -17,5 +17,14 @@ package struct ContentManifest: Sendable {
       }
     }
     return nil
+  }
+
+  /// A difference between the files of two runs.
+  package enum Difference: Sendable, Equatable {
+    case bytes(address: String)
+    /// Only the other run had it.
+    case missing(address: String)
+    /// The other run did not have it.
+    case unexpected(address: String)
   }
 }

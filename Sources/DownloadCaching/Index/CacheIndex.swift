@@ -10,7 +10,7 @@ actor CacheIndex {
   /// Whether it was empty when this process started. It is then not read, and not even opened before the first batch is
   /// full.
   nonisolated let wasEmpty: Bool
-  private nonisolated let patience = IndexPatience()
+  private nonisolated let patience = IndexDatabase.Patience()
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   let database: IndexDatabase
@@ -100,12 +100,12 @@ actor CacheIndex {
       return (total, try connection.rows(CacheSchema.storedByUse, [.number(Int64(Self.evictedAtOnce))]))
     }
     var evicted = Evicted(rest: total)
-    let victims = oldest.prefix(StoreBound.evicted(oldest.lazy.map(\.identity.size), total: total, bound: bound))
+    let victims = oldest.prefix(StoreKeeper.Bound.evicted(oldest.lazy.map(\.identity.size), total: total, bound: bound))
     guard !victims.isEmpty else { return evicted }
     evicted.bytes = try remove(victims, from: store, connection)
     evicted.entries = victims.count
-    evicted.rest -= victims.reduce(0) { $0 + StoreBound.cost(of: $1.identity.size) }
-    evicted.isDone = evicted.rest <= StoreBound.rest(of: bound) || oldest.count < Self.evictedAtOnce
+    evicted.rest -= victims.reduce(0) { $0 + StoreKeeper.Bound.cost(of: $1.identity.size) }
+    evicted.isDone = evicted.rest <= StoreKeeper.Bound.rest(of: bound) || oldest.count < Self.evictedAtOnce
     return evicted
   }
 

@@ -83,7 +83,7 @@ enum CacheSchema {
 
   static let storedNames = "SELECT name FROM file WHERE \(isStored)"
 
-  /// As `StoreBound.cost` counts.
+  /// As `StoreKeeper.Bound.cost` counts.
   static let storedTotal = "SELECT COALESCE(SUM((\(size) + 4095) / 4096 * 4096), 0) FROM file WHERE \(isStored)"
 
   static let storedByUse = "\(select) WHERE \(isStored) ORDER BY usedAt LIMIT ?"

@@ -1,30 +1,30 @@
 import CSQLite
 
-struct DatabaseError: Error, CustomStringConvertible {
-  /// SQLite's primary result code.
-  var code: CInt
-  var message: String
-
-  var description: String { "SQLite error \(code): \(message)" }
-
-  static let damaged = SQLITE_CORRUPT
-  static let unusable = SQLITE_CANTOPEN
-
-  var isBusy: Bool { code == SQLITE_BUSY }
-
-  /// Damaged pages, another kind of file, or a table that this version did not make.
-  var isDamage: Bool {
-    switch code {
-    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH: true
-    case SQLITE_ERROR:
-      ["no such", "malformed", "table ", "index ", "duplicate column"].contains { message.hasPrefix($0) }
-    default: false
-    }
-  }
-}
-
 /// A connection to an SQLite database, and its prepared statements. For one thread at a time.
 final class Connection {
+  struct Failure: Error, CustomStringConvertible {
+    /// SQLite's primary result code.
+    var code: CInt
+    var message: String
+
+    var description: String { "SQLite error \(code): \(message)" }
+
+    static let damaged = SQLITE_CORRUPT
+    static let unusable = SQLITE_CANTOPEN
+
+    var isBusy: Bool { code == SQLITE_BUSY }
+
+    /// Damaged pages, another kind of file, or a table that this version did not make.
+    var isDamage: Bool {
+      switch code {
+      case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH: true
+      case SQLITE_ERROR:
+        ["no such", "malformed", "table ", "index ", "duplicate column"].contains { message.hasPrefix($0) }
+      default: false
+      }
+    }
+  }
+
   /// `nil` once it is closed.
   private var handle: OpaquePointer?
   private var statements: [String: Statement] = [:]
@@ -36,7 +36,7 @@ final class Connection {
 
   /// - Parameter waits: called with the number of tries while another connection has the database; returns whether to
   ///   try again.
-  init(_ path: String, writes: Bool, waits: @escaping (_ tries: Int) -> Bool = { _ in false }) throws(DatabaseError) {
+  init(_ path: String, writes: Bool, waits: @escaping (_ tries: Int) -> Bool = { _ in false }) throws(Failure) {
     _ = Self.countsNoMemory
     self.waits = waits
     let flags = writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
@@ -53,12 +53,12 @@ final class Connection {
     handle = nil
   }
 
-  fileprivate func error(_ code: CInt) -> DatabaseError {
-    DatabaseError(code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
+  fileprivate func error(_ code: CInt) -> Failure {
+    Failure(code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
   }
 
   /// Prepared once per text.
-  func statement(_ sql: String) throws(DatabaseError) -> Statement {
+  func statement(_ sql: String) throws(Failure) -> Statement {
     if let known = statements[sql] { return known }
     var prepared: OpaquePointer?
     var tries = 0
@@ -81,7 +81,7 @@ final class Connection {
   var changes: Int { Int(sqlite3_changes(handle)) }
 
   /// Executes statements whose rows do not matter, separated by semicolons.
-  func execute(_ sql: String) throws(DatabaseError) {
+  func execute(_ sql: String) throws(Failure) {
     for one in sql.split(separator: ";") where one.contains(where: { !$0.isWhitespace }) {
       try statement(String(one)).execute()
     }
@@ -126,11 +126,11 @@ final class Statement {
 
   fileprivate func finalize() { sqlite3_finalize(handle) }
 
-  private func check(_ code: CInt) throws(DatabaseError) { if code != SQLITE_OK { throw connection.error(code) } }
+  private func check(_ code: CInt) throws(Connection.Failure) { if code != SQLITE_OK { throw connection.error(code) } }
 
   // MARK: All at once
 
-  func execute(_ values: [Value] = []) throws(DatabaseError) {
+  func execute(_ values: [Value] = []) throws(Connection.Failure) {
     defer { reset() }
     try bind(values)
     while try step() {}
@@ -144,7 +144,7 @@ final class Statement {
     return rows
   }
 
-  private func bind(_ values: [Value]) throws(DatabaseError) {
+  private func bind(_ values: [Value]) throws(Connection.Failure) {
     for (index, value) in zip(1..., values) {
       switch value {
       case .number(let number): try bind(number, CInt(index))
@@ -156,7 +156,7 @@ final class Statement {
   // MARK: Step by step
 
   /// Binds bytes that stay where they are until `reset`.
-  func bindInPlace(_ text: UnsafeRawBufferPointer, _ index: CInt) throws(DatabaseError) {
+  func bindInPlace(_ text: UnsafeRawBufferPointer, _ index: CInt) throws(Connection.Failure) {
     guard let start = text.baseAddress else {
       // A null pointer would mean NULL, which is not the empty text.
       return try check(dlm_sqlite_bind_copy(handle, index, "", 0))
@@ -164,16 +164,16 @@ final class Statement {
     try check(sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil))
   }
 
-  func bind(_ text: String, _ index: CInt) throws(DatabaseError) {
+  func bind(_ text: String, _ index: CInt) throws(Connection.Failure) {
     try check(dlm_sqlite_bind_copy(handle, index, text, CInt(text.utf8.count)))
   }
 
-  func bind(_ number: Int64, _ index: CInt) throws(DatabaseError) {
+  func bind(_ number: Int64, _ index: CInt) throws(Connection.Failure) {
     try check(sqlite3_bind_int64(handle, index, number))
   }
 
   /// - Returns: false after the last row.
-  func step() throws(DatabaseError) -> Bool {
+  func step() throws(Connection.Failure) -> Bool {
     var tries = 0
     while true {
       switch sqlite3_step(handle) {

@@ -1,3 +1,4 @@
+import Synchronization
 import FileReceiving
 import Glibc
 import SystemPackage
@@ -16,7 +17,7 @@ final class IndexDatabase {
   private let folder: Folder
   private let secret: UserSecret
   private let now: @Sendable () -> Int64
-  private let patience: IndexPatience
+  private let patience: Patience
   private(set) var connection: Connection?
   /// The file on which the connection was, or was being, opened.
   private var openedFile: FileIdentity?
@@ -26,7 +27,7 @@ final class IndexDatabase {
   private var isUnusable = false
   private(set) var warnings: [CacheWarning] = []
 
-  init(in folder: Folder, _ secret: UserSecret, _ patience: IndexPatience, now: @escaping @Sendable () -> Int64) {
+  init(in folder: Folder, _ secret: UserSecret, _ patience: Patience, now: @escaping @Sendable () -> Int64) {
     self.folder = folder
     self.secret = secret
     self.patience = patience
@@ -61,16 +62,16 @@ final class IndexDatabase {
     do { return try use(body) } catch {
       warn(error)
       // Otherwise each further query would fail in the same way, after the same wait.
-      isUnusable = connection == nil || (error as? DatabaseError)?.isBusy == true
+      isUnusable = connection == nil || (error as? Connection.Failure)?.isBusy == true
       return nil
     }
   }
 
   /// Runs `body`. If the database is damaged or of another version, runs `body` again on a new one.
   func use<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
-    do { return try body(opened()) } catch let error as DatabaseError where error.isDamage {
+    do { return try body(opened()) } catch let error as Connection.Failure where error.isDamage {
       try setAside(.damagedIndexSetAside, detail: error.message)
-    } catch is NoRow {
+    } catch is RowReader.NoRow {
       try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
     } catch is OtherVersion {
       try setAside(.otherVersion, detail: "")
@@ -91,7 +92,7 @@ final class IndexDatabase {
         for ending in [Self.log, Self.memory] { try folder.remove(Self.fileName + ending) }
       } else if standing?.size == 0, try folder.standing(Self.fileName + Self.log) != nil {
         openedFile = standing
-        throw DatabaseError(code: DatabaseError.damaged, message: "it is empty, and its log is not")
+        throw Connection.Failure(code: Connection.Failure.damaged, message: "it is empty, and its log is not")
       }
       for ending in ["", Self.log, Self.memory] {
         try folder.makePrivate(Self.fileName + ending, creating: ending.isEmpty)
@@ -110,8 +111,8 @@ final class IndexDatabase {
     // For `giveBackPages`; must precede the first table.
     if isNew { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
     guard try connection.statement("PRAGMA journal_mode = WAL").rows([], { $0.text(0) }) == ["wal"] else {
-      throw DatabaseError(
-        code: DatabaseError.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
+      throw Connection.Failure(
+        code: Connection.Failure.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
     }
     // With SQLite's own 1,000 pages, a run of ten thousand files would move each page from the log four times, with two
     // syncs each time. The log takes at most 16 MiB until the last process closes.
@@ -197,4 +198,20 @@ final class IndexDatabase {
 
   /// Leaves the database alone for about as long as a step held it: a waiting process tries every 20 ms.
   static func leaveAlone() { usleep(5000) }
+
+  /// How long to wait for another process that holds the index: a stopped one (SIGSTOP) may hold it forever.
+  final class Patience: Sendable {
+    private let isOver = Atomic<Bool>(false)
+    private static let pause: UInt32 = 20_000  // microseconds
+    private static let tries = 250
+
+    func end() { isOver.store(true, ordering: .relaxed) }
+
+    /// Pauses for a moment. Returns false if the caller should give up.
+    func waits(try number: Int) -> Bool {
+      guard number < Self.tries, !isOver.load(ordering: .relaxed) else { return false }
+      usleep(Self.pause)
+      return true
+    }
+  }
 }

@@ -75,7 +75,7 @@ final class IndexReader {
       }
     } catch {
       // An unreadable row affects only this lookup; an unreadable database is not read again.
-      if let error = error as? DatabaseError, !error.isBusy { isUsable = false }
+      if let error = error as? Connection.Failure, !error.isBusy { isUsable = false }
       return nil
     }
   }

@@ -1,9 +1,6 @@
 import DownloadModel
 import FileReceiving
 
-/// A value of another type than its column's. dlm never wrote it.
-struct NoRow: Error {}
-
 extension CacheRow.Fields {
   /// The values of all columns but `changed`.
   @inline(__always)
@@ -40,16 +37,16 @@ extension CacheRow.Fields {
 
 extension CacheRow {
   /// - Parameter key: the row's, if it is known.
-  init(from source: inout RowReader, key: RowKey? = nil) throws(NoRow) {
-    func text(_ column: RowColumn) throws(NoRow) -> String {
-      guard let text = try source.text(column) else { throw NoRow() }
+  init(from source: inout RowReader, key: RowKey? = nil) throws(RowReader.NoRow) {
+    func text(_ column: RowColumn) throws(RowReader.NoRow) -> String {
+      guard let text = try source.text(column) else { throw RowReader.NoRow() }
       return text
     }
-    func number(_ column: RowColumn) throws(NoRow) -> Int64 {
-      guard let number = try source.number(column) else { throw NoRow() }
+    func number(_ column: RowColumn) throws(RowReader.NoRow) -> Int64 {
+      guard let number = try source.number(column) else { throw RowReader.NoRow() }
       return number
     }
-    func readKey() throws(NoRow) -> RowKey {
+    func readKey() throws(RowReader.NoRow) -> RowKey {
       try RowKey(address: text(.address), directory: text(.directory), requested: text(.requested))
     }
     let rowKey = if let key { key } else { try readKey() }
@@ -83,10 +80,10 @@ extension Connection {
 
 extension Statement {
   /// Stores a row by `CacheSchema.insert`.
-  func insert(_ row: CacheRow) throws(DatabaseError) {
+  func insert(_ row: CacheRow) throws(Connection.Failure) {
     // After a reset, a parameter without a value is NULL.
     defer { reset() }
-    try row.read { fields throws(DatabaseError) in
+    try row.read { fields throws(Connection.Failure) in
       for column in RowColumn.all.dropLast() {
         switch fields.value(column) {
         case .text(nil), .number(nil): break

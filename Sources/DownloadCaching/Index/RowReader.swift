@@ -3,6 +3,9 @@ import FileReceiving
 
 /// Reads the columns of a row; `nil` for NULL.
 struct RowReader {
+  /// A value of another type than its column's. dlm never wrote it.
+  struct NoRow: Error {}
+
   private let statement: Statement
   /// The last text of each column, because rows often repeat a text of the row before.
   private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)

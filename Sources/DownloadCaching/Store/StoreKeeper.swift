@@ -39,7 +39,7 @@ actor StoreKeeper {
     self.claims = claims
     self.kind = kind
     store = FileStore(in: folder, secret)
-    bound = maxBytes ?? StoreBound.usual(disk: folder.diskBytes())
+    bound = maxBytes ?? Bound.usual(disk: folder.diskBytes())
     state = Lock(State(isUsable: kind == .auto ? nil : true))
   }
 
@@ -51,7 +51,7 @@ actor StoreKeeper {
   ) -> Bool {
     // The entry that the lookup found.
     if isConfirmed, let entry = plan.elsewhere, entry.key.isStored, entry.isEntry(of: row) { return false }
-    guard isUsable(tryingWith: row), Self.isWorthKeeping(row), StoreBound.cost(of: row.identity.size) <= bound
+    guard isUsable(tryingWith: row), Self.isWorthKeeping(row), Bound.cost(of: row.identity.size) <= bound
     else { return false }
     var row = index.fingerprint.selected(row)
     // A name that the user chose for this request does not apply to the next one.
@@ -148,7 +148,7 @@ actor StoreKeeper {
   private nonisolated func isFull(with rows: [CacheRow]) -> Bool {
     state.withLock { state in
       guard let total = state.total, claims?.hasCompany != true else { return !rows.isEmpty }
-      let sum = rows.reduce(total) { $0 + StoreBound.cost(of: $1.identity.size) }
+      let sum = rows.reduce(total) { $0 + Bound.cost(of: $1.identity.size) }
       state.total = sum
       return sum > bound
     }
@@ -158,6 +158,35 @@ actor StoreKeeper {
     while let evicted = await index.ask({ $0.evict(from: self.store, to: self.bound) }) {
       state.withLock { $0.total = evicted.rest }
       if evicted.isDone { return }
+    }
+  }
+}
+
+extension StoreKeeper {
+  /// How much of the disk the store may take, and which entries it evicts.
+  enum Bound {
+    /// 10 GiB, or a tenth of the disk if that is less.
+    /// - Parameter disk: size of the file system in bytes; `nil` if unknown.
+    static func usual(disk: Int64?) -> Int64 { min(10 << 30, disk.map { $0 / 10 } ?? .max) }
+
+    /// The counted bytes of an entry: blocks of 4 KiB, as in `du` and `CacheSchema.storedTotal`. A clone counts too,
+    /// because the user's file may be removed at any time.
+    static func cost(of length: Int64) -> Int64 { (max(0, length) + 4095) / 4096 * 4096 }
+
+    /// A tenth below the bound, so that entries are evicted in batches.
+    static func rest(of bound: Int64) -> Int64 { bound - bound / 10 }
+
+    /// The number of entries to evict, the least recently used first.
+    /// - Parameter lengths: of the entries, the least recently used first.
+    static func evicted(_ lengths: some Sequence<Int64>, total: Int64, bound: Int64) -> Int {
+      guard total > bound else { return 0 }
+      var count = 0
+      var left = total
+      for length in lengths where left > rest(of: bound) {
+        left -= cost(of: length)
+        count += 1
+      }
+      return count
     }
   }
 }

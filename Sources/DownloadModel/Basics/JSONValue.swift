@@ -46,36 +46,36 @@ package enum JSONValue: Sendable, Equatable {
     }
     return quoted + "\""
   }
+
+  /// A value that may be a field of an object. Swift's own values are used directly; `nil` becomes null.
+  package protocol Representable: Sendable {
+    var json: JSONValue { get }
+  }
 }
 
-/// A value that may be a field of an object. Swift's own values are used directly; `nil` becomes null.
-package protocol JSONRepresentable: Sendable {
-  var json: JSONValue { get }
-}
+package typealias JSONFields = [String: any JSONValue.Representable]
 
-package typealias JSONFields = [String: any JSONRepresentable]
+extension JSONValue: JSONValue.Representable { package var json: JSONValue { self } }
 
-extension JSONValue: JSONRepresentable { package var json: JSONValue { self } }
+extension String: JSONValue.Representable { package var json: JSONValue { .text(self) } }
 
-extension String: JSONRepresentable { package var json: JSONValue { .text(self) } }
+extension Bool: JSONValue.Representable { package var json: JSONValue { .flag(self) } }
 
-extension Bool: JSONRepresentable { package var json: JSONValue { .flag(self) } }
+extension Double: JSONValue.Representable { package var json: JSONValue { .decimal(self) } }
 
-extension Double: JSONRepresentable { package var json: JSONValue { .decimal(self) } }
+extension JSONValue.Representable where Self: BinaryInteger { package var json: JSONValue { .number(Int64(self)) } }
 
-extension JSONRepresentable where Self: BinaryInteger { package var json: JSONValue { .number(Int64(self)) } }
+extension Int: JSONValue.Representable {}
 
-extension Int: JSONRepresentable {}
+extension Int32: JSONValue.Representable {}
 
-extension Int32: JSONRepresentable {}
+extension Int64: JSONValue.Representable {}
 
-extension Int64: JSONRepresentable {}
-
-extension Optional: JSONRepresentable where Wrapped: JSONRepresentable {
+extension Optional: JSONValue.Representable where Wrapped: JSONValue.Representable {
   package var json: JSONValue { self?.json ?? .null }
 }
 
-extension Array: JSONRepresentable where Element: JSONRepresentable {
+extension Array: JSONValue.Representable where Element: JSONValue.Representable {
   package var json: JSONValue { .list(map(\.json)) }
 }
 

@@ -13,7 +13,7 @@ package final class ProgressFeed: Sendable {
     case events
   }
 
-  package let counter = TransferCounter()
+  package let counter = TransferMeter.Counter()
   private let state = Lock(State())
   /// Whether a reader needs more than totals. Read without the lock, so that a file costs nothing here otherwise.
   private let isRead = Atomic<Bool>(false)
@@ -22,7 +22,7 @@ package final class ProgressFeed: Sendable {
     var tally = ProgressTally()
     /// Requests that were not in the list.
     var added = 0
-    var active: [Int: ActiveDownload] = [:]
+    var active: [Int: ProgressSample.ActiveDownload] = [:]
     var prompt: [String] = []
     var awaited: String?
     /// Which outcomes stay open, neither reported nor counted, until they are settled; and the open ones.
@@ -103,7 +103,7 @@ package final class ProgressFeed: Sendable {
     let meter = meter ?? TransferMeter(counter: counter)
     change { state in
       let mirror = request.isAtMirror ? request.source : nil
-      let active = ActiveDownload(id: request.id, address: request.address, meter: meter, mirror: mirror)
+      let active = ProgressSample.ActiveDownload(id: request.id, address: request.address, meter: meter, mirror: mirror)
       if state.active.updateValue(active, forKey: request.id) == nil { state.log.append(.began(request)) }
     }
     return meter
@@ -243,14 +243,14 @@ package final class ProgressFeed: Sendable {
   }
 
   /// A reader that takes samples at any time, from now on until it is released.
-  package func reader(of detail: Detail) -> ProgressReader {
+  package func reader(of detail: Detail) -> Reader {
     let share = state.withLock { state -> Int? in
       guard detail != .totals else { return nil }
       state.readers += 1
       isRead.store(true, ordering: .relaxed)
       return detail == .events ? state.log.join() : nil
     }
-    return ProgressReader(feed: self, detail: detail, share: share)
+    return Reader(feed: self, detail: detail, share: share)
   }
 
   fileprivate func take(_ detail: Detail, _ share: Int?) -> ProgressSample {
@@ -276,6 +276,23 @@ package final class ProgressFeed: Sendable {
       isRead.store(false, ordering: .relaxed)
       state.active = [:]
     }
+  }
+
+  /// The feed keeps its events until the reader takes them or is released.
+  package final class Reader: Sendable {
+    private let feed: ProgressFeed
+    private let detail: ProgressFeed.Detail
+    private let share: Int?
+
+    fileprivate init(feed: ProgressFeed, detail: ProgressFeed.Detail, share: Int?) {
+      self.feed = feed
+      self.detail = detail
+      self.share = share
+    }
+
+    deinit { feed.leave(detail, share) }
+
+    package func take() -> ProgressSample { feed.take(detail, share) }
   }
 }
 
@@ -304,29 +321,4 @@ private struct EventLog {
     defer { readers[index].waiting = [] }
     return readers[index].waiting
   }
-}
-
-/// The feed keeps its events until the reader takes them or is released.
-package final class ProgressReader: Sendable {
-  private let feed: ProgressFeed
-  private let detail: ProgressFeed.Detail
-  private let share: Int?
-
-  fileprivate init(feed: ProgressFeed, detail: ProgressFeed.Detail, share: Int?) {
-    self.feed = feed
-    self.detail = detail
-    self.share = share
-  }
-
-  deinit { feed.leave(detail, share) }
-
-  package func take() -> ProgressSample { feed.take(detail, share) }
-}
-
-package struct ActiveDownload: Sendable, Identifiable {
-  package let id: Int
-  package let address: Address
-  package let meter: TransferMeter
-  /// The mirror that is used; `nil` for the file's own URL.
-  package var mirror: Address?
 }

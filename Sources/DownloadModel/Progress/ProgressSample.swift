@@ -18,6 +18,14 @@ package struct ProgressSample: Sendable {
   package var width: Int?
   /// The cause for which the list waits, as a text.
   package var awaited: String?
+
+  package struct ActiveDownload: Sendable, Identifiable {
+    package let id: Int
+    package let address: Address
+    package let meter: TransferMeter
+    /// The mirror that is used; `nil` for the file's own URL.
+    package var mirror: Address?
+  }
 }
 
 extension ProgressSample {

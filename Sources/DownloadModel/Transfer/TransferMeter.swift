@@ -32,9 +32,9 @@ package final class TransferMeter: Sendable {
     var reason: DownloadError?
     var onStop: (@Sendable () -> Void)?
   }
-  private let networkBytes: TransferCounter
+  private let networkBytes: Counter
 
-  package init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
+  package init(counter: Counter = Counter()) { networkBytes = counter }
 
   /// Bytes of the file that exist, including those of earlier runs.
   package var position: Int64 { receivedBytes.load(ordering: .relaxed) }
@@ -124,5 +124,13 @@ package final class TransferMeter: Sendable {
   package func add(_ bytes: Int) {
     receivedBytes.wrappingAdd(Int64(bytes), ordering: .relaxed)
     networkBytes.add(bytes)
+  }
+
+  /// The body bytes received over all files of a run.
+  package final class Counter: Sendable {
+    private let bytes = Atomic<Int64>(0)
+    package init() {}
+    package var value: Int64 { bytes.load(ordering: .relaxed) }
+    package func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
   }
 }

@@ -40,11 +40,3 @@ package enum TransferStage: Sendable {
   /// The sink called its body `.splittable`: the task that started the transfer must now await it.
   case underWay(RunningTransfer)
 }
-
-/// The body bytes received over all files of a run.
-package final class TransferCounter: Sendable {
-  private let bytes = Atomic<Int64>(0)
-  package init() {}
-  package var value: Int64 { bytes.load(ordering: .relaxed) }
-  package func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
-}

@@ -4,6 +4,14 @@ package import SystemPackage
 /// A folder that was opened once. Calls use names relative to it, so that a renamed path above leads no file elsewhere.
 /// A text that is not a name, and may lead out of the folder, throws EINVAL.
 package final class Folder: Sendable {
+  /// The two ways to name an unnamed file on Linux (open(2), O_TMPFILE).
+  package enum NamingRoute {
+    /// By its descriptor: for every process since Linux 6.10, before that with CAP_DAC_READ_SEARCH.
+    case descriptor
+    /// By its link in /proc: for every process, if /proc is mounted.
+    case procfs
+  }
+
   package let path: String
   private let descriptor: Descriptor
 
@@ -376,12 +384,4 @@ package final class Folder: Sendable {
       try Errno.check(linkat(AT_FDCWD, "/proc/self/fd/\(file.raw)", descriptor.raw, name, AT_SYMLINK_FOLLOW))
     }
   }
-}
-
-/// The two ways to name an unnamed file on Linux (open(2), O_TMPFILE).
-package enum NamingRoute {
-  /// By its descriptor: for every process since Linux 6.10, before that with CAP_DAC_READ_SEARCH.
-  case descriptor
-  /// By its link in /proc: for every process, if /proc is mounted.
-  case procfs
 }

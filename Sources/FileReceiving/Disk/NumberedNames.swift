@@ -6,6 +6,14 @@ import SystemPackage
 /// The numbered names of a name in one folder, `x`, `x.1`, `x.2`: which are taken, and which number to try next.
 /// Entries that it drops are read from the disk again.
 final class NumberedNames: Sendable {
+  /// The properties that equal files share. Among ten thousand files of one name and length, it finds those worth a
+  /// comparison.
+  struct Likeness: Hashable {
+    let length: Int64
+    /// A hash of the first bytes.
+    fileprivate let start: Int
+  }
+
   private struct State {
     /// The next number to try for each name. Otherwise each of ten thousand files called index.html would try all of
     /// them.
@@ -74,16 +82,8 @@ final class NumberedNames: Sendable {
   }
 }
 
-/// The properties that equal files share. Among ten thousand files of one name and length, it finds those worth a
-/// comparison.
-struct Likeness: Hashable {
-  let length: Int64
-  /// A hash of the first bytes.
-  fileprivate let start: Int
-}
-
 extension Descriptor {
-  func likeness(_ length: Int64) throws(Errno) -> Likeness {
-    Likeness(length: length, start: try read(Int(min(length, 4096))).hashValue)
+  func likeness(_ length: Int64) throws(Errno) -> NumberedNames.Likeness {
+    NumberedNames.Likeness(length: length, start: try read(Int(min(length, 4096))).hashValue)
   }
 }

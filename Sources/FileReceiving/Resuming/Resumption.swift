@@ -8,7 +8,7 @@ extension ResponseHead {
     // GitHub sends 403 if the allowance is used up.
     let isRefusal = isRefusal || status == 403 && spent != nil
     let isTransient = isRefusal || HTTPStatus.isTransient(status)
-    let asked = self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } ?? spent
+    let asked = self["retry-after"].flatMap { Duration(retryAfter: $0, now: now) } ?? spent
     return DownloadError(
       .status, cause: .http(status: status), activity: status == 401 ? loginActivity : "", isTransient: isTransient,
       wasTurnedAway: isRefusal, retryAfter: isTransient ? asked : nil)
@@ -28,4 +28,18 @@ extension ResponseHead {
 extension ResponseHead {
   /// The name of the resource that answered; `nil` for the requested URL.
   var effectiveName: String? { effectiveURL.map(EffectiveURL.name) }
+}
+
+extension Duration {
+  /// How long the server asks clients to wait (RFC 9110 §10.2.3); `nil` if the field is neither seconds nor a date.
+  /// Some servers send fractions.
+  /// - Parameter now: seconds since 1970.
+  init?(retryAfter field: String, now: Int64) {
+    if field.utf8.allSatisfy("0123456789.".utf8.contains), let seconds = Double(field) {
+      self = .seconds(min(seconds, Double(DeltaSeconds.largest)))
+    } else {
+      guard let date = HTTPDate(field) else { return nil }
+      self = .seconds(max(0, date.seconds - now))
+    }
+  }
 }

@@ -224,18 +224,6 @@ enum CodedBody: Equatable {
   ]
 }
 
-enum RetryAfter {
-  /// How long the server asks clients to wait (RFC 9110 §10.2.3); `nil` if the field is neither seconds nor a date.
-  /// Some servers send fractions.
-  /// - Parameter now: seconds since 1970.
-  static func duration(_ field: String, now: Int64) -> Duration? {
-    if field.utf8.allSatisfy("0123456789.".utf8.contains), let seconds = Double(field) {
-      return .seconds(min(seconds, Double(DeltaSeconds.largest)))
-    }
-    return HTTPDate(field).map { .seconds(max(0, $0.seconds - now)) }
-  }
-}
-
 package enum RemoteTime {
   /// Clocks are wrong by minutes and zones by hours; a later time cannot be that of a change.
   private static let aheadAtMost: Int64 = 86_400

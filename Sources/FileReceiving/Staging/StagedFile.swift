@@ -43,7 +43,7 @@ struct StagedFile: ~Copyable {
   private let base: String
   private var number: Int
   private let last: Int
-  private var claim: NameReservation?
+  private var claim: OutputDirectory.NameReservation?
 
   /// Takes the part that an earlier run left for this URL under any of `x`, `x.1`, `x.2` …, otherwise the first free
   /// name of these.
@@ -195,7 +195,7 @@ struct StagedFile: ~Copyable {
     hasMetadata = true
   }
 
-  private func link(_ metadata: ResumeMetadata, _ route: NamingRoute) throws(DownloadError) -> Bool {
+  private func link(_ metadata: ResumeMetadata, _ route: Folder.NamingRoute) throws(DownloadError) -> Bool {
     do throws(Errno) {
       // A foreign part must never be beside dlm's metadata, not even for an instant.
       guard try directory.folder.standing(names.part) == nil else { return false }

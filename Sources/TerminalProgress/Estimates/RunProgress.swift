@@ -104,7 +104,7 @@ struct RunTotal {
   private static let leastStepBack = 0.05
 
   private var rate = RateEstimate(start: .zero)
-  private var pace: RunPace?
+  private var pace: Pace?
   private var trend = SizeTrend()
   private var received: Int64 = 0
   private var moved: Int64 = 0
@@ -127,7 +127,7 @@ struct RunTotal {
     }
     // Existing files count as progress, but not the bytes of unfinished files from earlier runs.
     let sum = received + tally.finishedBytes - tally.transferredBytes - tally.resumedBytes
-    if isPaused || pace == nil { pace = RunPace(start: now) } else { pace?.add(bytes: sum - moved, progress, at: now) }
+    if isPaused || pace == nil { pace = Pace(start: now) } else { pace?.add(bytes: sum - moved, progress, at: now) }
     moved = sum
     let timeLeft = tally.listIsComplete ? pace?.timeLeft(progress, longest: longest ?? .zero, at: now) : nil
     return TotalLine.Content(
@@ -136,95 +136,80 @@ struct RunTotal {
   }
 }
 
-/// The progress of a run, by the rule of the total line; for other processes.
-package struct RunOutlook: Sendable {
-  private var total = RunTotal()
-  /// From 0 to 1; `nil` while unknown.
-  package private(set) var fraction: Double?
-  package private(set) var timeLeft: Duration?
+extension RunTotal {
+  /// How fast a run proceeds, and how evenly.
+  struct Pace {
+    private static let interval = Duration.milliseconds(500)
 
-  package init() {}
+    private var rate: RateEstimate
+    /// At present, and at the end of the last interval. Work is the total time of all files in flight.
+    private var latest, mark: (time: Duration, bytes: Int64, work: Duration)
+    /// Fitted to the logarithms of the number of files and of the rate.
+    private var sharing = FittedLine()
+    private var imbalance = 1.0
+    /// Files that have ended.
+    private var ends: RateEstimate
+    private var ended = 0
+    /// The times that files were in flight, and the part of it before their first bytes, weighted to the last 10 s.
+    private var underWay = 0.0
+    private var unanswered = 0.0
 
-  /// - Parameter now: since the start.
-  package mutating func update(_ sample: ProgressSample, at now: Duration) {
-    let content = total.update(sample, at: now)
-    fraction = content.progress.fraction
-    timeLeft = content.timeLeft
-  }
-}
-
-/// How fast a run proceeds, and how evenly.
-struct RunPace {
-  private static let interval = Duration.milliseconds(500)
-
-  private var rate: RateEstimate
-  /// At present, and at the end of the last interval. Work is the total time of all files in flight.
-  private var latest, mark: (time: Duration, bytes: Int64, work: Duration)
-  /// Fitted to the logarithms of the number of files and of the rate.
-  private var sharing = FittedLine()
-  private var imbalance = 1.0
-  /// Files that have ended.
-  private var ends: RateEstimate
-  private var ended = 0
-  /// The times that files were in flight, and the part of it before their first bytes, weighted to the last 10 s.
-  private var underWay = 0.0
-  private var unanswered = 0.0
-
-  init(start: Duration) {
-    rate = RateEstimate(start: start)
-    ends = RateEstimate(start: start)
-    latest = (start, 0, .zero)
-    mark = (start, 0, .zero)
-  }
-
-  /// - Parameter bytes: progress since the last call.
-  mutating func add(bytes: Int64, _ progress: RunProgress, at now: Duration) {
-    // A finished stall says nothing about the speed.
-    if bytes > 0, rate.isStill(at: now) { rate = RateEstimate(start: now) }
-    rate.add(bytes: bytes, at: now)
-    ends.add(bytes: Int64(progress.tally.ended - ended), at: now)
-    ended = progress.tally.ended
-    let frame = (now - latest.time).inSeconds
-    underWay += frame * (Double(progress.running) - underWay / 10)
-    unanswered += frame * (Double(progress.unanswered) - unanswered / 10)
-    latest = (now, latest.bytes + bytes, latest.work + (now - latest.time) * progress.running)
-    let time = now - mark.time
-    guard time >= Self.interval else { return }
-    imbalance = progress.imbalance
-    // At first connections are opened, which says nothing, either.
-    let files = (latest.work - mark.work) / time
-    let bytes = latest.bytes - mark.bytes
-    if rate.age(at: now) > .seconds(1), files >= 0.5, bytes > 0 {
-      sharing.add(log(files.rounded()), log(Double(bytes) / time.inSeconds))
+    init(start: Duration) {
+      rate = RateEstimate(start: start)
+      ends = RateEstimate(start: start)
+      latest = (start, 0, .zero)
+      mark = (start, 0, .zero)
     }
-    mark = latest
-  }
 
-  /// Missing bytes take time by the byte rate, and first bytes by the file rate, weighted by how much files in flight
-  /// wait for each. `nil` before the rate has settled, and in a stall.
-  /// - Parameter longest: the longest remaining time of a file at its own speed.
-  func timeLeft(_ progress: RunProgress, longest: Duration, at now: Duration) -> Duration? {
-    let files = progress.queued + progress.unanswered
-    // Only files count if no sizes are known.
-    guard progress.totalBytes != nil else { return ended > 0 ? now * (Double(files) / Double(ended)) : nil }
-    guard var even = rate.timeLeft(remaining: progress.remaining, at: now) else { return nil }
-    // The run ends with its last file, whose speed does not depend on those that have ended.
-    if progress.running == 1, progress.queued == 0, longest > .zero { return longest }
-    if files > 0, underWay > 0, let byFiles = ends.timeLeft(remaining: Int64(files), at: now) {
-      let share = unanswered / underWay
-      even = even * (1 - share) + byFiles * share
+    /// - Parameter bytes: progress since the last call.
+    mutating func add(bytes: Int64, _ progress: RunProgress, at now: Duration) {
+      // A finished stall says nothing about the speed.
+      if bytes > 0, rate.isStill(at: now) { rate = RateEstimate(start: now) }
+      rate.add(bytes: bytes, at: now)
+      ends.add(bytes: Int64(progress.tally.ended - ended), at: now)
+      ended = progress.tally.ended
+      let frame = (now - latest.time).inSeconds
+      underWay += frame * (Double(progress.running) - underWay / 10)
+      unanswered += frame * (Double(progress.unanswered) - unanswered / 10)
+      latest = (now, latest.bytes + bytes, latest.work + (now - latest.time) * progress.running)
+      let time = now - mark.time
+      guard time >= Self.interval else { return }
+      imbalance = progress.imbalance
+      // At first connections are opened, which says nothing, either.
+      let files = (latest.work - mark.work) / time
+      let bytes = latest.bytes - mark.bytes
+      if rate.age(at: now) > .seconds(1), files >= 0.5, bytes > 0 {
+        sharing.add(log(files.rounded()), log(Double(bytes) / time.inSeconds))
+      }
+      mark = latest
     }
-    return even * pow(max(imbalance, longest / max(even, .milliseconds(1))), exponent)
-  }
 
-  /// How the speed of a run depends on the number of its files: 0 if they share a fixed rate, 1 if each has its own
-  /// speed. Until the number has changed, a steadier speed gives a lower value: the sum of the rates that servers grant
-  /// to connections varies more than a full link.
-  private var exponent: Double {
-    guard sharing.count > 1 else { return 0.5 }
-    let noise = sharing.rest / sharing.count
-    let guess = min(0.1 + 6 * noise.squareRoot(), 1)
-    let doubt = 0.02 + 10 * noise
-    return min(max(0, (sharing.common + doubt * guess) / (sharing.spread + doubt)), 1)
+    /// Missing bytes take time by the byte rate, and first bytes by the file rate, weighted by how much files in flight
+    /// wait for each. `nil` before the rate has settled, and in a stall.
+    /// - Parameter longest: the longest remaining time of a file at its own speed.
+    func timeLeft(_ progress: RunProgress, longest: Duration, at now: Duration) -> Duration? {
+      let files = progress.queued + progress.unanswered
+      // Only files count if no sizes are known.
+      guard progress.totalBytes != nil else { return ended > 0 ? now * (Double(files) / Double(ended)) : nil }
+      guard var even = rate.timeLeft(remaining: progress.remaining, at: now) else { return nil }
+      // The run ends with its last file, whose speed does not depend on those that have ended.
+      if progress.running == 1, progress.queued == 0, longest > .zero { return longest }
+      if files > 0, underWay > 0, let byFiles = ends.timeLeft(remaining: Int64(files), at: now) {
+        let share = unanswered / underWay
+        even = even * (1 - share) + byFiles * share
+      }
+      return even * pow(max(imbalance, longest / max(even, .milliseconds(1))), exponent)
+    }
+
+    /// How the speed of a run depends on the number of its files: 0 if they share a fixed rate, 1 if each has its own
+    /// speed. Until the number has changed, a steadier speed gives a lower value: the sum of the rates that servers
+    /// grant to connections varies more than a full link.
+    private var exponent: Double {
+      guard sharing.count > 1 else { return 0.5 }
+      let noise = sharing.rest / sharing.count
+      let guess = min(0.1 + 6 * noise.squareRoot(), 1)
+      let doubt = 0.02 + 10 * noise
+      return min(max(0, (sharing.common + doubt * guess) / (sharing.spread + doubt)), 1)
+    }
   }
 }

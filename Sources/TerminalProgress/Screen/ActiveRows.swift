@@ -40,7 +40,8 @@ struct ActiveRows {
 
   /// - Parameter lines: the most lines that rows and the line "… more" may take together.
   mutating func update(
-    _ active: [ActiveDownload], retries: [Address: ActiveRow.Retry], isPaused: Bool = false, at now: Duration,
+    _ active: [ProgressSample.ActiveDownload], retries: [Address: ActiveRow.Retry], isPaused: Bool = false,
+    at now: Duration,
     lines: Int
   ) {
     updates &+= 1
@@ -57,7 +58,7 @@ struct ActiveRows {
     self.place(at: now, lines: lines)
   }
 
-  private mutating func place(of download: ActiveDownload, at now: Duration) -> Int {
+  private mutating func place(of download: ProgressSample.ActiveDownload, at now: Duration) -> Int {
     if let place = places[download.id] { return place }
     places[download.id] = all.count
     all.append(ActiveRow(download, at: now, glyphs: glyphs))
@@ -122,7 +123,7 @@ struct ActiveRow {
   fileprivate var isPlaced = false
   fileprivate private(set) var updates = 0
 
-  init(_ download: ActiveDownload, at now: Duration, glyphs: Glyphs) {
+  init(_ download: ProgressSample.ActiveDownload, at now: Duration, glyphs: Glyphs) {
     id = download.id
     address = download.address
     name = Self.name(of: download.address, glyphs)

@@ -8,8 +8,8 @@ package actor ProgressRenderer {
 
   private let thread = BlockingExecutor(label: "dlm.progress")
   /// `nil` once the output is lost, so that the events of a long run do not pile up.
-  private var reader: ProgressReader?
-  private let output: any ProgressOutput
+  private var reader: ProgressFeed.Reader?
+  private let output: any Output
   private let time: Time
   private let cursor = CursorGuard()
   /// Bytes that restore the terminal from any state; empty for a style that never takes it.
@@ -27,7 +27,7 @@ package actor ProgressRenderer {
   private var isFinished = false
   private var isSuspended = false
   /// Why nothing is written any more: the terminal, the pipe or the file has failed.
-  package private(set) var lost: OutputLost?
+  package private(set) var lost: TerminalOutput.Lost?
 
   private struct Time {
     let elapsed: @Sendable () -> Duration
@@ -38,7 +38,7 @@ package actor ProgressRenderer {
   /// - Parameter clock: monotonic; its `now` is the start of the run.
   package init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
-    style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,
+    style: ProgressStyle.Resolved, output: any Output, environment: TerminalEnvironment,
     words: @autoclosure @escaping @Sendable () -> ProgressMessages, clock: some Clock<Duration> = ContinuousClock()
   ) {
     var log: @Sendable () -> (any ProgressLog)? = { nil }
@@ -195,6 +195,33 @@ package actor ProgressRenderer {
     }
     // The second signal arrived in the middle of this write, which overwrote the restored screen.
     if cursor.isSealed { output.writeAtOnce(restoring) }
+  }
+}
+
+extension ProgressRenderer {
+  /// The destination of progress. `TerminalOutput` is the real one; tests read the characters.
+  package protocol Output: Sendable {
+    /// Whether bytes would be accepted at once. A stopped terminal (Ctrl-S) or a full pipe is not ready.
+    var isReady: Bool { get }
+
+    /// Whether this process may draw on the terminal. A job in the background (`&`, `bg`) shares it with the shell.
+    var isInForeground: Bool { get }
+
+    /// The current size of the window; `nil` without a window or if unknown.
+    var size: TerminalSize? { get }
+
+    /// Writes everything, however long that takes.
+    func write(_ bytes: [UInt8]) throws(TerminalOutput.Lost)
+
+    /// Turns off echo and line mode: typed characters are keys. Only in the foreground; costs nothing if already done.
+    func takeKeys()
+
+    /// Restores echo and line mode, from any thread. After `isForGood`, `takeKeys` does nothing.
+    func giveKeysBack(isForGood: Bool)
+
+    /// Writes the bytes that are accepted at once with a single call and drops the rest; allocates nothing and never
+    /// waits.
+    func writeAtOnce(_ bytes: [UInt8])
   }
 }
 

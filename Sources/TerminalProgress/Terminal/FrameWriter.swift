@@ -71,7 +71,7 @@ struct FrameWriter {
   }
 
   private func redraw(_ next: [CellLine]) -> [UInt8] {
-    var pen = CellPen(savesCursor: next.count <= region.count)
+    var pen = Pen(savesCursor: next.count <= region.count)
     for (index, line) in next.enumerated() {
       if index > 0, index >= region.count { pen.move(to: index, 0) }
       pen.change(row: index, from: index < region.count ? region[index] : CellLine(), to: line)
@@ -100,108 +100,110 @@ struct FrameWriter {
   }
 }
 
-/// Moves a pen over the region and writes the new content: cursor, style and text, with few bytes.
-struct CellPen {
-  private(set) var bytes: [UInt8] = []
-  /// True if no row is added: then nothing scrolls, and the cursor can return to its saved position.
-  private let savesCursor: Bool
-  private var row = 0
-  /// `nil` if it depends on the terminal.
-  private var column: Int? = 0
-  private var tone = CellLine.Tone.plain
+extension FrameWriter {
+  /// Moves a pen over the region and writes the new content: cursor, style and text, with few bytes.
+  struct Pen {
+    private(set) var bytes: [UInt8] = []
+    /// True if no row is added: then nothing scrolls, and the cursor can return to its saved position.
+    private let savesCursor: Bool
+    private var row = 0
+    /// `nil` if it depends on the terminal.
+    private var column: Int? = 0
+    private var tone = CellLine.Tone.plain
 
-  init(savesCursor: Bool = false) { self.savesCursor = savesCursor }
+    init(savesCursor: Bool = false) { self.savesCursor = savesCursor }
 
-  mutating func change(row target: Int, from old: CellLine, to new: CellLine) {
-    guard old != new else { return }
-    let rigid = max(old.certainFrom, new.certainFrom)
-    // An uncertain character may have shifted its neighbours to unknown cells: the row is erased and written anew.
-    if rigid > 0, !old.hasSame(upTo: rigid, as: new) { return write(row: target, new, clean: !old.cells.isEmpty) }
-    for index in new.cells.indices.dropFirst(rigid) where !new.cells[index].isRightHalf && !stands(new, old, index) {
-      move(to: target, index)
-      put(new, index)
-    }
-    if old.cells.count > new.cells.count { erase(row: target, from: new.cells.count) }
-  }
-
-  /// Writes a whole row; `clean` erases it first.
-  private mutating func write(row target: Int, _ line: CellLine, clean: Bool) {
-    move(to: target, 0)
-    if clean { erase(row: target, from: 0) }
-    for index in line.cells.indices where !line.cells[index].isRightHalf {
-      if column != index { move(to: target, index) }
-      put(line, index)
-    }
-  }
-
-  mutating func eraseBelow(row target: Int) {
-    move(to: target, 0)
-    set(.plain)
-    send(ControlSequence.eraseBelow)
-  }
-
-  /// Moves to the cursor's position between frames: the first cell of the region.
-  mutating func home() {
-    set(.plain)
-    if row > 0, savesCursor {
-      send(ControlSequence.restoreCursor)
-    } else {
-      if column != 0 || row > 0 { send("\r") }
-      send(ControlSequence.up(row))
-    }
-    row = 0
-    column = 0
-  }
-
-  private func stands(_ new: CellLine, _ old: CellLine, _ index: Int) -> Bool {
-    guard index < old.cells.count else { return new.cells[index].isBlank }
-    // The other half of a wide character changes with it.
-    return old.cells[index] == new.cells[index]
-      && (index + 1 >= new.cells.count || !new.cells[index + 1].isRightHalf
-        || (index + 1 < old.cells.count && old.cells[index + 1].isRightHalf))
-  }
-
-  private mutating func erase(row target: Int, from start: Int) {
-    move(to: target, start)
-    send(ControlSequence.eraseToLineEnd)
-  }
-
-  /// Moves to a cell. If its row does not exist yet, the window scrolls if necessary.
-  mutating func move(to target: Int, _ goal: Int) {
-    if target > row {
-      if savesCursor {
-        if row == 0 { send("\r" + ControlSequence.saveCursor) }
-        send("\r" + ControlSequence.down(target - row))
-      } else {
-        send(String(repeating: ControlSequence.newLine, count: target - row))
+    mutating func change(row target: Int, from old: CellLine, to new: CellLine) {
+      guard old != new else { return }
+      let rigid = max(old.certainFrom, new.certainFrom)
+      // An uncertain character may have shifted its neighbours to unknown cells: the row is erased and written anew.
+      if rigid > 0, !old.hasSame(upTo: rigid, as: new) { return write(row: target, new, clean: !old.cells.isEmpty) }
+      for index in new.cells.indices.dropFirst(rigid) where !new.cells[index].isRightHalf && !stands(new, old, index) {
+        move(to: target, index)
+        put(new, index)
       }
-      row = target
+      if old.cells.count > new.cells.count { erase(row: target, from: new.cells.count) }
+    }
+
+    /// Writes a whole row; `clean` erases it first.
+    private mutating func write(row target: Int, _ line: CellLine, clean: Bool) {
+      move(to: target, 0)
+      if clean { erase(row: target, from: 0) }
+      for index in line.cells.indices where !line.cells[index].isRightHalf {
+        if column != index { move(to: target, index) }
+        put(line, index)
+      }
+    }
+
+    mutating func eraseBelow(row target: Int) {
+      move(to: target, 0)
+      set(.plain)
+      send(ControlSequence.eraseBelow)
+    }
+
+    /// Moves to the cursor's position between frames: the first cell of the region.
+    mutating func home() {
+      set(.plain)
+      if row > 0, savesCursor {
+        send(ControlSequence.restoreCursor)
+      } else {
+        if column != 0 || row > 0 { send("\r") }
+        send(ControlSequence.up(row))
+      }
+      row = 0
       column = 0
     }
-    guard column != goal else { return }
-    send(goal == 0 ? "\r" : "\u{1B}[\(goal + 1)G")
-    column = goal
-  }
 
-  private mutating func put(_ line: CellLine, _ index: Int) {
-    let cell = line.cells[index]
-    if !cell.isBlank { set(cell.tone) }
-    if cell.isASCII {
-      bytes.append(UInt8(cell.scalar))
-    } else if let character = line.character(at: index) {
-      bytes += character.utf8
+    private func stands(_ new: CellLine, _ old: CellLine, _ index: Int) -> Bool {
+      guard index < old.cells.count else { return new.cells[index].isBlank }
+      // The other half of a wide character changes with it.
+      return old.cells[index] == new.cells[index]
+        && (index + 1 >= new.cells.count || !new.cells[index + 1].isRightHalf
+          || (index + 1 < old.cells.count && old.cells[index + 1].isRightHalf))
     }
-    let isWide = index + 1 < line.cells.count && line.cells[index + 1].isRightHalf
-    column = cell.isUncertain ? nil : column.map { $0 + (isWide ? 2 : 1) }
-  }
 
-  private mutating func set(_ next: CellLine.Tone) {
-    guard next != tone else { return }
-    send(next == .plain ? "\u{1B}[m" : "\u{1B}[\(tone == .plain ? "" : "0;")\(next.rawValue)m")
-    tone = next
-  }
+    private mutating func erase(row target: Int, from start: Int) {
+      move(to: target, start)
+      send(ControlSequence.eraseToLineEnd)
+    }
 
-  private mutating func send(_ text: String) { bytes += text.utf8 }
+    /// Moves to a cell. If its row does not exist yet, the window scrolls if necessary.
+    mutating func move(to target: Int, _ goal: Int) {
+      if target > row {
+        if savesCursor {
+          if row == 0 { send("\r" + ControlSequence.saveCursor) }
+          send("\r" + ControlSequence.down(target - row))
+        } else {
+          send(String(repeating: ControlSequence.newLine, count: target - row))
+        }
+        row = target
+        column = 0
+      }
+      guard column != goal else { return }
+      send(goal == 0 ? "\r" : "\u{1B}[\(goal + 1)G")
+      column = goal
+    }
+
+    private mutating func put(_ line: CellLine, _ index: Int) {
+      let cell = line.cells[index]
+      if !cell.isBlank { set(cell.tone) }
+      if cell.isASCII {
+        bytes.append(UInt8(cell.scalar))
+      } else if let character = line.character(at: index) {
+        bytes += character.utf8
+      }
+      let isWide = index + 1 < line.cells.count && line.cells[index + 1].isRightHalf
+      column = cell.isUncertain ? nil : column.map { $0 + (isWide ? 2 : 1) }
+    }
+
+    private mutating func set(_ next: CellLine.Tone) {
+      guard next != tone else { return }
+      send(next == .plain ? "\u{1B}[m" : "\u{1B}[\(tone == .plain ? "" : "0;")\(next.rawValue)m")
+      tone = next
+    }
+
+    private mutating func send(_ text: String) { bytes += text.utf8 }
+  }
 }
 
 /// The terminal commands that frames use (ECMA-48, xterm, synchronized output).

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Output cannot be written any more: the terminal hung up, the pipe was closed, or the log's disk is full.
-package struct OutputLost: Error, Sendable, Equatable {
-  package var errno: Int32
-  package init(errno: Int32) { self.errno = errno }
-}
-
 /// Standard error, or another descriptor. Its blocking mode is not changed, because other processes share it.
-package struct TerminalOutput: ProgressOutput {
+package struct TerminalOutput: ProgressRenderer.Output {
+  /// Output cannot be written any more: the terminal hung up, the pipe was closed, or the log's disk is full.
+  package struct Lost: Error, Sendable, Equatable {
+    package var errno: Int32
+    package init(errno: Int32) { self.errno = errno }
+  }
+
   private let descriptor: Int32
   /// `nil` if keys are left unchanged.
   private let mode: TerminalMode?
@@ -45,20 +45,20 @@ package struct TerminalOutput: ProgressOutput {
     if mode?.giveBack(isForGood: isForGood) == true { writeAtOnce(TerminalMode.pasteOff) }
   }
 
-  package func write(_ bytes: [UInt8]) throws(OutputLost) { try write(bytes) { true } }
+  package func write(_ bytes: [UInt8]) throws(Lost) { try write(bytes) { true } }
 
   /// Also to a non-blocking descriptor.
   /// - Parameter waits: called after each second in which nothing is accepted; returns whether to continue.
-  package func write(_ bytes: [UInt8], while waits: () -> Bool) throws(OutputLost) {
+  package func write(_ bytes: [UInt8], while waits: () -> Bool) throws(Lost) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
-        if !canWrite(within: 1000), !waits() { throw OutputLost(errno: EINTR) }
+        if !canWrite(within: 1000), !waits() { throw Lost(errno: EINTR) }
       } else if errno != EINTR {
-        throw OutputLost(errno: errno)
+        throw Lost(errno: errno)
       }
     }
   }

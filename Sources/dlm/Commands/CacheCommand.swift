@@ -1,3 +1,4 @@
+import DownloadModel
 import ArgumentParser
 import DownloadCaching
 import FileReceiving
@@ -142,6 +143,18 @@ struct CacheCommand: AsyncParsableCommand {
       let folder = try CacheAtHand.folder().string
       if json { return try StandardOutput.say(json: [CacheJSON.path(folder)]) }
       try StandardOutput.say([folder])
+    }
+  }
+}
+
+extension CacheCommand {
+  /// A URL in the form of the cache: without parts that identify a user.
+  struct CachedAddress: ExpressibleByArgument, Equatable {
+    let key: String
+
+    init?(argument: String) {
+      guard let address = try? Address(argument) else { return nil }
+      key = address.resource
     }
   }
 }

@@ -54,7 +54,8 @@ struct ComparisonMessages {
   /// The last line of `--progress json`.
   static func json(_ pages: ReportPages) -> JSONValue {
     JSONValue([
-      "v": 1, "t": DisplayWords.all.timestamp(), "type": "comparison", "id": JSONValue.null, "url": JSONValue.null,
+      "v": 1, "t": ProgressMessages.forDisplay.timestamp(), "type": "comparison", "id": JSONValue.null,
+      "url": JSONValue.null,
       "report": pages.value,
     ])
   }
@@ -187,7 +188,7 @@ struct ComparisonMessages {
     return lines + ["Note: runs moved from \(least) to \(most): not the same work."]
   }
 
-  private static func text(_ warning: MeasurementWarning) -> String {
+  private static func text(_ warning: ModeResult.Warning) -> String {
     switch warning {
     case .fewRuns(let count): "\(count) \(count == 1 ? "run says" : "runs say") little; try --runs 3 or more"
     case .uneven(let times, let round):

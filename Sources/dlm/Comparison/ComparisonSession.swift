@@ -31,8 +31,8 @@ struct ComparisonSession {
       seed: .random(in: .min ... .max))
   }
 
-  func cost(_ past: [PastRun], _ listDigest: String) -> ComparisonCost {
-    ComparisonCost(requests, plan, past, listDigest)
+  func cost(_ past: [PastRun], _ listDigest: String) -> Cost {
+    Cost(requests, plan, past, listDigest)
   }
 
   /// - Throws: the exit status if standard output cannot be written.
@@ -142,7 +142,7 @@ struct ComparisonSession {
 
   private func observe(
     _ step: ComparisonPlan.Step, _ leftOut: Set<String>, _ report: ComparisonReport, below scratch: ScratchFolder
-  ) async throws(DownloadError) -> RunObservation {
+  ) async throws(DownloadError) -> ComparisonRunner.Observation {
     let name = "\(step.mode.mode.rawValue)-\(step.round)"
     let requests = leftOut.isEmpty ? requests : requests.filter { !leftOut.contains($0.address.key) }
     let feed = ProgressFeed()
@@ -154,7 +154,7 @@ struct ComparisonSession {
     let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : messages(report).table)
     // Reading the files for their digests is shown, but not measured.
     let result = await screen.show(feed, screen.style == .bars ? .events : .totals, heading: heading) {
-      () -> Result<RunObservation, DownloadError> in
+      () -> Result<ComparisonRunner.Observation, DownloadError> in
       do throws(DownloadError) {
         let wall = try await fetch(requests, into: name, of: scratch, step.mode, feed, files, failures, recorder)
         if Task.isCancelled { throw .cancelled }
@@ -164,7 +164,7 @@ struct ComparisonSession {
         let measurement = RunMeasurement(
           mode: step.mode, round: step.round, wall: wall, files: Set(fetched.map(\.path)).count,
           bytes: feed.tally.bodyBytes, details: recorder.details)
-        return .success(RunObservation(measurement, failures: failures.failures, manifest: manifest))
+        return .success(ComparisonRunner.Observation(measurement, failures: failures.failures, manifest: manifest))
       } catch {
         return .failure(error)
       }
@@ -213,5 +213,64 @@ struct ComparisonSession {
       entries[file.request.id] = (file.request.address.key, try digests.digest(of: file.path))
     }
     return ContentManifest(files: entries)
+  }
+}
+
+extension ComparisonSession {
+  /// The size and duration of a comparison: from the sizes in the list, else from earlier runs.
+  struct Cost {
+    let runs: Int
+    let files: Int
+    /// Of the list; `nil` if unknown.
+    let bytes: Int64?
+    /// Of all runs together; `nil` if unknown.
+    var seconds: Double?
+
+    /// Above this size, a question is asked at a terminal.
+    private static let small: Int64 = 1 << 30
+
+    /// - Parameters:
+    ///   - past: the runs of this folder, the oldest first.
+    ///   - listDigest: the list's.
+    init(_ requests: [DownloadRequest], _ plan: ComparisonPlan, _ past: [PastRun], _ listDigest: String) {
+      runs = plan.steps.count
+      let own = requests.filter { !$0.isRepeat }
+      files = own.count
+      let earlier = past.filter { $0.listDigest == listDigest }
+      let most = earlier.map(\.transferredBytes).max()
+      let sizes = own.compactMap(\.expectedSize)
+      var listed = ExpectedSizes()
+      for size in sizes { listed.add(size) }
+      bytes = sizes.count == files ? listed.bytes : most
+      let whole = earlier.filter { $0.transferredBytes == most }
+      let times = plan.steps.map { Self.seconds(of: $0.mode.mode, whole) }
+      let known = times.compactMap(\.self)
+      seconds = known.count == runs ? known.reduce(0, +) : nil
+      // The rate of another list's run may be similar.
+      guard seconds == nil, let bytes, let rate = past.lastRate else { return }
+      seconds = Double(bytes) * Double(runs) / rate
+    }
+
+    private static func seconds(of mode: DownloadMode, _ past: [PastRun]) -> Double? {
+      if let own = past.last(where: { $0.mode == mode }) { return own.seconds }
+      return mode == .sequential ? past.map(\.sequentialSeconds).min() : past.last { $0.mode != .sequential }?.seconds
+    }
+
+    /// Of all runs; `nil` if unknown.
+    private var total: Int64? {
+      guard let bytes else { return nil }
+      let (product, isBeyond) = bytes.multipliedReportingOverflow(by: Int64(runs))
+      return isBeyond ? .max : product
+    }
+
+    var isLarge: Bool { total ?? 0 > Self.small }
+
+    /// `9 runs of 40 files: 90.0 GiB in all (10.0 GiB a run), about 12 min`
+    var line: String {
+      var size = "of unknown size"
+      if let bytes, let total { size = "\(Quantity.bytes(total)) in all (\(Quantity.bytes(bytes)) a run)" }
+      let time = seconds.map { ", about \(RepeatMessages.rounded($0))" } ?? ""
+      return "\(Quantity.count(runs, "run", "runs")) of \(Quantity.files(files)): \(size)\(time)"
+    }
   }
 }

@@ -17,22 +17,22 @@ struct RememberedCommand: Decodable, Equatable {
       "mode": mode?.rawValue,
     ])
   }
-}
 
-/// Options of a run that dlm does not store: the user must give them again if the run is repeated.
-enum Withheld: Decodable, Equatable {
-  /// `-H`, identified by the field's name.
-  case header(name: String)
-  /// `--proxy` with a login.
-  case proxy
-  /// URLs with logins, from the command line or a pipe.
-  case addressLogins
+  /// Options of a run that dlm does not store: the user must give them again if the run is repeated.
+  enum Withheld: Decodable, Equatable {
+    /// `-H`, identified by the field's name.
+    case header(name: String)
+    /// `--proxy` with a login.
+    case proxy
+    /// URLs with logins, from the command line or a pipe.
+    case addressLogins
 
-  fileprivate var json: JSONValue {
-    switch self {
-    case .header(let name): JSONValue(["header": JSONValue(["name": name])])
-    case .proxy: JSONValue(["proxy": JSONValue([:])])
-    case .addressLogins: JSONValue(["addressLogins": JSONValue([:])])
+    fileprivate var json: JSONValue {
+      switch self {
+      case .header(let name): JSONValue(["header": JSONValue(["name": name])])
+      case .proxy: JSONValue(["proxy": JSONValue([:])])
+      case .addressLogins: JSONValue(["addressLogins": JSONValue([:])])
+      }
     }
   }
 }

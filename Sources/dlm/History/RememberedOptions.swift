@@ -7,7 +7,7 @@ struct RememberedOptions: Equatable {
   private(set) var lasting: [String] = []
   /// Options of this run only, and secrets, which are not stored.
   private var once: [String] = []
-  private(set) var withheld: [Withheld] = []
+  private(set) var withheld: [RememberedCommand.Withheld] = []
 
   var typed: [String] { lasting + once }
 
@@ -16,7 +16,7 @@ struct RememberedOptions: Equatable {
     if command.sources.contains("-") { command.lists.areThoseOfLines() }
     for row in OptionTable.rows {
       for text in row.texts(&command) {
-        let secret: Withheld? =
+        let secret: RememberedCommand.Withheld? =
           switch row.kind {
           case .headers where !HeaderArgument(argument: text).isFile:
             .header(name: HeaderArgument(argument: text).name)

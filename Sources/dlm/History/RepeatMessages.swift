@@ -4,7 +4,7 @@ import TerminalProgress
 /// The messages of a `dlm get` that uses the last list of its folder again.
 enum RepeatMessages {
   /// `Taking the last list of this folder: urls.txt, with --directory=data`
-  static func again(_ last: LastList, _ why: NotRepeated, _ mode: DownloadMode) -> [String] {
+  static func again(_ last: LastList, _ why: RepeatPlan.NotRepeated, _ mode: DownloadMode) -> [String] {
     let options = last.history.command.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
     let with = options.isEmpty ? "" : ", with \(options.joined(separator: " "))"
     let line = "Taking the last list of this folder: \(last.names)\(with)"

@@ -19,7 +19,7 @@ final class ListAtAddress: Sendable {
     /// Why none may be downloaded (`--offline`).
     var refusal: DownloadError?
     /// The version that was read last, so that the server sends only another one; `nil` to request it in any case.
-    var version: ListVersion?
+    var version: Version?
     /// Called before each attempt, and with its failure before the following pause.
     var onWait: @Sendable (Address, (failure: DownloadError, pause: Duration)?) -> Void = { _, _ in }
     /// For a further page: whether another origin than the list's own serves it.
@@ -82,144 +82,147 @@ final class ListAtAddress: Sendable {
     }
     arriving.end(end)
   }
+
+  /// The validators of the list at a URL that was read last.
+  final class Version: Sendable {
+    private let state = Lock((read: [String](), arriving: [String]()))
+
+    /// Header lines that request the list only if its version differs (RFC 9110 §13.1).
+    var conditions: [String] { state.withLock { $0.read } }
+
+    fileprivate func note(_ head: ResponseHead) {
+      state.withLock { $0.arriving = [Validator(head).condition].compactMap(\.self) }
+    }
+
+    /// The list has pages, and each page may change.
+    func forget() { state.withLock { $0.arriving = [] } }
+
+    func isRead() { state.withLock { $0.read = $0.arriving } }
+  }
 }
 
-/// The validators of the list at a URL that was read last.
-final class ListVersion: Sendable {
-  private let state = Lock((read: [String](), arriving: [String]()))
+extension ListAtAddress {
+  /// The downloaded part of a list, shared by the thread that writes it and the one that reads it.
+  final class ArrivingBytes: ByteSink {
+    private let address: Address
+    private let how: ListAtAddress.Fetching
+    /// Readable if the state has changed since the last `read`.
+    let pipe: WakePipe
+    private let state: Lock<State>
 
-  /// Header lines that request the list only if its version differs (RFC 9110 §13.1).
-  var conditions: [String] { state.withLock { $0.read } }
-
-  fileprivate func note(_ head: ResponseHead) {
-    state.withLock { $0.arriving = [Validator(head).condition].compactMap(\.self) }
-  }
-
-  /// The list has pages, and each page may change.
-  func forget() { state.withLock { $0.arriving = [] } }
-
-  func isRead() { state.withLock { $0.read = $0.arriving } }
-}
-
-/// The downloaded part of a list, shared by the thread that writes it and the one that reads it.
-final class ArrivingBytes: ByteSink {
-  private let address: Address
-  private let how: ListAtAddress.Fetching
-  /// Readable if the state has changed since the last `read`.
-  let pipe: WakePipe
-  private let state: Lock<State>
-
-  private struct State {
-    let file: FileDescriptor
-    var length: Int64 = 0
-    /// Bytes of the current attempt.
-    var position: Int64 = 0
-    var end: Result<Void, DownloadError>?
-    var base: Address
-    var next: String?
-  }
-
-  init(_ address: Address, _ how: ListAtAddress.Fetching) throws(DownloadError) {
-    self.address = address
-    self.how = how
-    do {
-      pipe = try WakePipe()
-      let file = try TemporaryFolder.unnamedFile(in: how.folder, "list")
-      state = Lock(State(file: file, base: address))
-    } catch {
-      throw DownloadError(.disk, cause: .errno(error.rawValue), path: how.folder, activity: "making room for the list")
+    private struct State {
+      let file: FileDescriptor
+      var length: Int64 = 0
+      /// Bytes of the current attempt.
+      var position: Int64 = 0
+      var end: Result<Void, DownloadError>?
+      var base: Address
+      var next: String?
     }
-  }
 
-  deinit { state.withLock { try? $0.file.close() } }  // no longer read
-
-  // MARK: For the transfer
-
-  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    guard head.isWhole else { throw how.failure(head) }
-    try how.check(head.contentLength ?? 0)
-    how.version?.note(head)
-    // A redirect within the origin keeps the login of the URL.
-    let place = head.effectiveURL.flatMap { AddressReference.resolve($0, against: address) }
-    state.withLock {
-      $0.base = place ?? $0.base
-      $0.next = head.next
-      $0.position = 0
+    init(_ address: Address, _ how: ListAtAddress.Fetching) throws(DownloadError) {
+      self.address = address
+      self.how = how
+      do {
+        pipe = try WakePipe()
+        let file = try TemporaryFolder.unnamedFile(in: how.folder, "list")
+        state = Lock(State(file: file, base: address))
+      } catch {
+        throw DownloadError(
+          .disk, cause: .errno(error.rawValue), path: how.folder, activity: "making room for the list")
+      }
     }
-    return .write
-  }
 
-  /// Bytes that an earlier attempt received must be equal.
-  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
-    do {
-      try state.withLock { state in
-        var bytes = bytes
-        let end = state.position + Int64(bytes.count)
-        try how.check(end)
-        if state.position < state.length {
-          let count = min(bytes.count, Int(state.length - state.position))
-          guard try Self.read(state.file, at: state.position, count).elementsEqual(bytes.prefix(count)) else {
-            throw Self.changed
+    deinit { state.withLock { try? $0.file.close() } }  // no longer read
+
+    // MARK: For the transfer
+
+    func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+      guard head.isWhole else { throw how.failure(head) }
+      try how.check(head.contentLength ?? 0)
+      how.version?.note(head)
+      // A redirect within the origin keeps the login of the URL.
+      let place = head.effectiveURL.flatMap { AddressReference.resolve($0, against: address) }
+      state.withLock {
+        $0.base = place ?? $0.base
+        $0.next = head.next
+        $0.position = 0
+      }
+      return .write
+    }
+
+    /// Bytes that an earlier attempt received must be equal.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+      do {
+        try state.withLock { state in
+          var bytes = bytes
+          let end = state.position + Int64(bytes.count)
+          try how.check(end)
+          if state.position < state.length {
+            let count = min(bytes.count, Int(state.length - state.position))
+            guard try Self.read(state.file, at: state.position, count).elementsEqual(bytes.prefix(count)) else {
+              throw Self.changed
+            }
+            bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
           }
-          bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
+          state.length += Int64(try state.file.writeAll(toAbsoluteOffset: state.length, bytes))
+          state.position = end
         }
-        state.length += Int64(try state.file.writeAll(toAbsoluteOffset: state.length, bytes))
-        state.position = end
+      } catch {
+        throw DownloadError(ofFile: error, activity: "keeping the list")
       }
-    } catch {
-      throw DownloadError(ofFile: error, activity: "keeping the list")
+      pipe.wake()
+      return .more
     }
-    pipe.wake()
-    return .more
-  }
 
-  /// - Throws: if an earlier attempt received more than this one, which has ended.
-  fileprivate func finish() throws(DownloadError) {
-    if state.withLock({ $0.position < $0.length }) { throw Self.changed }
-  }
+    /// - Throws: if an earlier attempt received more than this one, which has ended.
+    fileprivate func finish() throws(DownloadError) {
+      if state.withLock({ $0.position < $0.length }) { throw Self.changed }
+    }
 
-  private static var changed: DownloadError {
-    DownloadError(.range, cause: .detail("it has changed since it broke off"), activity: "reading the list")
-  }
+    private static var changed: DownloadError {
+      DownloadError(.range, cause: .detail("it has changed since it broke off"), activity: "reading the list")
+    }
 
-  fileprivate func end(_ result: Result<Void, DownloadError>?) {
-    state.withLock { $0.end = result }
-    pipe.wake()
-  }
+    fileprivate func end(_ result: Result<Void, DownloadError>?) {
+      state.withLock { $0.end = result }
+      pipe.wake()
+    }
 
-  // MARK: For the reader
+    // MARK: For the reader
 
-  /// The URL where it was found; its lines are relative to it.
-  var base: Address { state.withLock { $0.base } }
+    /// The URL where it was found; its lines are relative to it.
+    var base: Address { state.withLock { $0.base } }
 
-  /// Its next page, according to its server.
-  var next: String? { state.withLock { $0.next } }
+    /// Its next page, according to its server.
+    var next: String? { state.withLock { $0.next } }
 
-  /// - Returns: `nil` for a text that is not a usable URL.
-  func page(at text: String) -> Address? { AddressReference.resolve(text, against: base) }
+    /// - Returns: `nil` for a text that is not a usable URL.
+    func page(at text: String) -> Address? { AddressReference.resolve(text, against: base) }
 
-  func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
+    func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
 
-  /// - Returns: empty at the end; `nil` while no byte is available: the pipe becomes readable with it.
-  /// - Throws: the failure of the transfer, once all received bytes have been read.
-  func read(at offset: Int64, _ count: Int) throws(DownloadError) -> [UInt8]? {
-    // Before the check, so that later changes wake the reader again.
-    pipe.drain()
-    do {
-      return try state.withLock { state -> [UInt8]? in
-        if offset < state.length { return try Self.read(state.file, at: offset, count) }
-        guard let end = state.end else { return nil }
-        try end.get()
-        return []
+    /// - Returns: empty at the end; `nil` while no byte is available: the pipe becomes readable with it.
+    /// - Throws: the failure of the transfer, once all received bytes have been read.
+    func read(at offset: Int64, _ count: Int) throws(DownloadError) -> [UInt8]? {
+      // Before the check, so that later changes wake the reader again.
+      pipe.drain()
+      do {
+        return try state.withLock { state -> [UInt8]? in
+          if offset < state.length { return try Self.read(state.file, at: offset, count) }
+          guard let end = state.end else { return nil }
+          try end.get()
+          return []
+        }
+      } catch {
+        throw DownloadError(ofFile: error, activity: "reading the list")
       }
-    } catch {
-      throw DownloadError(ofFile: error, activity: "reading the list")
     }
-  }
 
-  private static func read(_ file: FileDescriptor, at offset: Int64, _ count: Int) throws -> [UInt8] {
-    try [UInt8](unsafeUninitializedCapacity: count) { buffer, count in
-      count = try file.read(fromAbsoluteOffset: offset, into: UnsafeMutableRawBufferPointer(buffer))
+    private static func read(_ file: FileDescriptor, at offset: Int64, _ count: Int) throws -> [UInt8] {
+      try [UInt8](unsafeUninitializedCapacity: count) { buffer, count in
+        count = try file.read(fromAbsoluteOffset: offset, into: UnsafeMutableRawBufferPointer(buffer))
+      }
     }
   }
 }

@@ -300,8 +300,8 @@ struct FailureMessages {
   ]
 }
 
-enum DisplayWords {
-  static let all = ProgressMessages(
+extension ProgressMessages {
+  static let forDisplay = ProgressMessages(
     failure: { FailureMessages($0).line }, cause: { FailureMessages($0).cause },
     rejection: { RejectionMessages($0).line }, timestamp: { TimeText.utc(milliseconds: WallClock.milliseconds()) })
 }

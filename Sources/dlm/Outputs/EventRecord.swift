@@ -27,7 +27,7 @@ final class EventRecord: Sendable {
     guard
       let renderer = ProgressRenderer(
         feed: feed, style: .json, output: TerminalOutput(descriptor: descriptor.rawValue),
-        environment: TerminalEnvironment(isTerminal: false, variables: [:]), words: DisplayWords.all)
+        environment: TerminalEnvironment(isTerminal: false, variables: [:]), words: .forDisplay)
     else { return await work() }
     async let writing: Void = renderer.run()
     let value = await work()

@@ -397,7 +397,7 @@ struct DownloadSession {
     ]
     // An interrupted list counts as complete, and a share of it would be that of another list.
     if share != nil, !isWhole { more["files"] = JSONValue.null }
-    let text = DisplayWords.all.summary(
+    let text = ProgressMessages.forDisplay.summary(
       report.tally, transferred: report.received, elapsed: report.elapsed, more: more)
     return file.keep(text)
   }

@@ -46,7 +46,7 @@ final class ProgressScreen: Sendable {
         feed: feed, detail: detail, heading: heading, style: style,
         // JSON lines are data, the only output on standard output.
         output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output, environment: environment,
-        words: DisplayWords.all)
+        words: .forDisplay)
     else { return await work() }
     current.withLock { $0 = renderer }
     if style == .bars {

@@ -15,7 +15,7 @@ struct RunningSnapshots {
   /// Writes a snapshot a second until the task is cancelled, then removes it; and accepts requests that other processes
   /// add to the run. A run shorter than a second writes and reads nothing.
   func follow(_ feed: ProgressFeed, add: @Sendable ([String]) async -> (added: Int, known: Int)?) async {
-    var file: RunningDownloadsFile?
+    var file: RunningDownloads.SnapshotFile?
     let start = ContinuousClock.now
     // The last five seconds, over which the rate is measured.
     var earlier: [(at: Duration, received: Int64)] = [(.zero, 0)]
@@ -32,7 +32,7 @@ struct RunningSnapshots {
       if earlier.count > 5 { earlier.removeFirst() }
       // Without such a folder, the name as it was given.
       let directory = RunMemory.canonical(directory) ?? directory
-      let current = file ?? RunningDownloadsFile(in: folder)
+      let current = file ?? RunningDownloads.SnapshotFile(in: folder)
       file = current
       var running = RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15))))
       outlook.update(sample, at: now)

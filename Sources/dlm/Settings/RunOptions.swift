@@ -42,6 +42,13 @@ struct RunOptions: ParsableArguments {
   @Option("report") var report: String?
   @Flag("quiet") var quiet = false
   @Flag("verbose") var verbose = false
+
+  enum CertificateType: String, Choice {
+    case pem = "PEM"
+    case p12 = "P12"
+
+    init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+  }
 }
 
 extension Option {
@@ -92,13 +99,6 @@ extension TLSOptions.Version: Choice {}
 
 extension DownloadMode: Choice {
   package init?(argument: String) { self.init(rawValue: argument == "task-group" ? "parallel" : argument) }
-}
-
-enum CertificateType: String, Choice {
-  case pem = "PEM"
-  case p12 = "P12"
-
-  init?(argument: String) { self.init(rawValue: argument.uppercased()) }
 }
 
 extension ContentDigest: ExpressibleByArgument { public init?(argument: String) { self.init(argument) } }

@@ -66,7 +66,7 @@ struct ListWatcher {
   private struct List {
     let place: Int
     let source: Source
-    let version = ListVersion()
+    let version = ListAtAddress.Version()
     var stillness = ListStillness()
     var standing: StandingFile?
     var trouble: Rejection.Reason?

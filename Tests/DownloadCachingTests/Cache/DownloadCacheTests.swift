@@ -335,7 +335,7 @@ struct DownloadCacheTests {
 
   /// More files than a batch holds, in one run and the next; and what memory keeps is bounded.
   @Test func manyFiles() async throws {
-    let count = RowBatch.limit + 10
+    let count = CacheResources.RowBatch.limit + 10
     for number in 0..<count { server.put("http://host/\(number)", pattern(number % 7)) }
     for expected in [DownloadOutcome.Kind.fetched, .unchanged] {
       let run = Run(in: folder, server)
@@ -352,7 +352,7 @@ struct DownloadCacheTests {
     let run = Run(in: folder, server)
     await run.cache.remember(atMost: 10)
     _ = try await run.get(Self.address)
-    for number in 0..<RowBatch.limit {
+    for number in 0..<CacheResources.RowBatch.limit {
       server.put("http://host/f\(number)", [])
       _ = try await run.get("http://host/f\(number)")
     }

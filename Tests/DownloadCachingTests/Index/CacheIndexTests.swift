@@ -281,7 +281,7 @@ struct CacheIndexTests {
     let count = "SELECT COUNT(*) FROM t"
     for _ in 0..<3 { #expect(try connection.look { try connection.number(count) } == 0) }
     #expect(try connection.statement(count).plansMade == 0)
-    #expect(throws: DatabaseError.self) {
+    #expect(throws: Connection.Failure.self) {
       try connection.look { try connection.execute("SELECT * FROM missing") }
     }
     #expect(!connection.isInTransaction)

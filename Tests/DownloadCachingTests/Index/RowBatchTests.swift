@@ -27,7 +27,7 @@ struct RowBatchTests {
   }
 
   @Test func theLastRowOfARequestCounts() {
-    var batch = RowBatch()
+    var batch = CacheResources.RowBatch()
     let old = Self.row("a", etag: "\"old\"")
     let new = Self.row("a", etag: "\"new\"")
     batch.add(old)
@@ -38,7 +38,7 @@ struct RowBatchTests {
     #expect(batch[Self.row("a", directory: "/other").key] == nil)
     #expect(batch.rows == [old, Self.row("b"), new])
     #expect(!batch.isFull)
-    for _ in 3..<RowBatch.limit { batch.add(new) }
+    for _ in 3..<CacheResources.RowBatch.limit { batch.add(new) }
     #expect(batch.isFull)
   }
 

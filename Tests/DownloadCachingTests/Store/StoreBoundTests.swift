@@ -8,10 +8,10 @@ struct StoreBoundTests {
     arguments: [
       (nil, 10 << 30), (1 << 50, 10 << 30), (100 << 30, 10 << 30), (99 << 30, 99 << 30 / 10), (0, 0),
     ] as [(Int64?, Int64)])
-  func theUsualBound(disk: Int64?, bound: Int64) { #expect(StoreBound.usual(disk: disk) == bound) }
+  func theUsualBound(disk: Int64?, bound: Int64) { #expect(StoreKeeper.Bound.usual(disk: disk) == bound) }
 
   @Test(arguments: [(0, 0), (1, 4096), (4096, 4096), (4097, 8192), (-1, 0)] as [(Int64, Int64)])
-  func blocks(length: Int64, cost: Int64) { #expect(StoreBound.cost(of: length) == cost) }
+  func blocks(length: Int64, cost: Int64) { #expect(StoreKeeper.Bound.cost(of: length) == cost) }
 
   /// Lengths in blocks, least recently used first, and how many of them go at a bound of so many blocks.
   @Test(
@@ -33,7 +33,7 @@ struct StoreBoundTests {
   func leastRecentlyUsed(blocks: [Int64], bound: Int64, gone: Int) {
     let lengths = blocks.map { $0 * 4096 }
     let total = lengths.reduce(0, +)
-    let count = StoreBound.evicted(lengths, total: total, bound: bound * 4096)
+    let count = StoreKeeper.Bound.evicted(lengths, total: total, bound: bound * 4096)
     #expect(count == gone)
     #expect(lengths.dropFirst(count).reduce(0, +) <= bound * 4096)
   }

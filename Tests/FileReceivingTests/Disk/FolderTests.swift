@@ -76,8 +76,8 @@ struct FolderTests {
       try folder.names(in: "out/sub") == [] && folder.text("x") == "theirs" && folder.text("out/y") == "mine")
   }
 
-  @Test(arguments: [NamingRoute.descriptor, .procfs])
-  func unnamedFilesGetAFreeName(route: NamingRoute) throws {
+  @Test(arguments: [Folder.NamingRoute.descriptor, .procfs])
+  func unnamedFilesGetAFreeName(route: Folder.NamingRoute) throws {
     let folder = try TemporaryFolder()
     let opened = try Folder(folder.filePath, mode: 0o700)
     // The first route needs a capability or a late kernel, the second only /proc.

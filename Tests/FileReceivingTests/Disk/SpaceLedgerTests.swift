@@ -8,13 +8,13 @@ import Testing
 @Suite("Space for files under way is promised once")
 struct SpaceLedgerTests {
   /// Whether so much would be promised now; nothing is kept of it.
-  private func takes(_ bytes: Int64, _ ledger: SpaceLedger, free: Int64) -> Bool {
+  private func takes(_ bytes: Int64, _ ledger: SpaceReservation.Ledger, free: Int64) -> Bool {
     var promise = SpaceReservation(ledger)
     return promise.take(bytes, free: free)
   }
 
   @Test func promises() {
-    let ledger = SpaceLedger()
+    let ledger = SpaceReservation.Ledger()
     func first() {
       var promise = SpaceReservation(ledger)
       let isPromised = promise.take(60, free: 100)
@@ -40,7 +40,7 @@ struct SpaceLedgerTests {
   }
 
   private static func contend() {
-    let ledger = SpaceLedger()
+    let ledger = SpaceReservation.Ledger()
     let holders = Atomic<Int>(0)
     let most = Atomic<Int>(0)
     let granted = Atomic<Int>(0)
@@ -62,7 +62,7 @@ struct SpaceLedgerTests {
   }
 
   @Test func aFileThatEndsEarlyGivesBackTheRest() {
-    let ledger = SpaceLedger()
+    let ledger = SpaceReservation.Ledger()
     var promise = SpaceReservation(ledger)
     let isPromised = promise.take(60, free: nil)
     #expect(isPromised)

@@ -68,7 +68,7 @@ struct NameNumbersTests {
   /// lost, none of a million is taken for another, and together they take what they may.
   @Test func noNameIsTakenForAnother() async throws {
     let (wrong, bytes) = try await offThePool { () -> (Int?, Int) in
-      var table = NameTable()
+      var table = NameNumbers.Table()
       for isRepeat in [false, true] {
         var random = SplitMix64(seed: 5)
         for index in 0..<1_000_000 {
@@ -95,7 +95,7 @@ struct NameNumbersTests {
   }
 
   @Test func whatIsKeptIsBounded() {
-    var table = NameTable(limit: 10)
+    var table = NameNumbers.Table(limit: 10)
     let places = (0..<40).map { table.next(name: 1, address: Hash.of("\($0)".utf8)) }
     #expect(places.map(\.number) == Array(0..<40))
     // A line that comes again is known while there was room for it, and gets a number of its own after that.

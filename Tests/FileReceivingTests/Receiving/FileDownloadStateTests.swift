@@ -108,7 +108,7 @@ struct FileDownloadStateTests {
     var proof = Proof.length
     var isSplit = false
     /// Nil for too short a body.
-    var finished: FinishedTransfer?
+    var finished: FileDownloadState.Finished?
   }
 
   static let ends: [Ended] = [
@@ -140,7 +140,7 @@ struct FileDownloadStateTests {
   @Test(arguments: ends) func endsAreJudged(row: Ended) throws {
     var state = try Self.asked()
     state.receive(row.body)
-    func end() throws(DownloadError) -> FinishedTransfer {
+    func end() throws(DownloadError) -> FileDownloadState.Finished {
       try state.end(
         length: row.length, total: row.total, proof: row.proof, isSplit: row.isSplit, mayAskBehind: false)
     }
@@ -155,7 +155,7 @@ struct FileDownloadStateTests {
   }
 
   @Test func answersWithoutABodyEndAsTheySay() throws {
-    let ends: [(FileDownloadState.Answer, FinishedTransfer)] = [
+    let ends: [(FileDownloadState.Answer, FileDownloadState.Finished)] = [
       (.complete, .whole(.length)), (.unchanged, .unchanged), (.meaningless, .partly), (.skipped, .skipped),
     ]
     for (answer, finished) in ends {
@@ -181,7 +181,7 @@ struct FileDownloadStateTests {
   /// A cut cannot be told from the end: a server that knows ranges is asked for what is behind it, but once.
   @Test func anUnprovenEndIsAskedAboutOnce() throws {
     var state = try Self.asked()
-    for expected in [FinishedTransfer.partly, .whole(.nothing)] {
+    for expected in [FileDownloadState.Finished.partly, .whole(.nothing)] {
       state.receive(.whole(end: nil))
       #expect(
         try state.end(length: 9, total: nil, proof: .nothing, isSplit: false, mayAskBehind: true) == expected

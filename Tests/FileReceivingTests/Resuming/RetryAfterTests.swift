@@ -12,7 +12,7 @@ struct RetryAfterTests {
       ("Sun, 06 Nov 1994 08:49:47 GMT", 10), ("Sun, 06 Nov 1994 08:49:27 GMT", 0),
     ] as [(String, Double?)])
   func retryAfter(field: String, seconds: Double?) {
-    #expect(RetryAfter.duration(field, now: 784_111_777) == seconds.map { .seconds($0) })
+    #expect(Duration(retryAfter: field, now: 784_111_777) == seconds.map { .seconds($0) })
   }
 
   private static let pairs: [(String?, String?, Bool)] = [

@@ -88,7 +88,7 @@ extension FileDownload {
   convenience init(_ plan: DownloadPlan) { self.init(plan, meter: TransferMeter()) }
 
   /// Ends a transfer as a scheduler does.
-  func ended(_ receipt: TransferReceipt) throws(DownloadError) -> FinishedTransfer? {
+  func ended(_ receipt: TransferReceipt) throws(DownloadError) -> FileDownloadState.Finished? {
     _ = try finish(receipt)
     if case .finished(let finished) = look({ $0.phase }) { return finished }
     return nil

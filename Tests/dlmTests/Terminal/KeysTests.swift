@@ -49,7 +49,7 @@ struct ScreenKeysTests {
       ([(0, "+"), (10, "q")], [(0, "+"), (310, "q")]), ([(0, "^q")], [(0, "^"), (300, "q")]),
     ] as [([Read], [Read])])
   private func typing(reads: [Read], commands: [Read]) {
-    var (rule, found) = (TypingRule(), [Read]())
+    var (rule, found) = (TerminalKeys.TypingRule(), [Read]())
     func note(_ keys: [TerminalKey], _ now: Int) {
       let text = keys.map { key in
         switch key {

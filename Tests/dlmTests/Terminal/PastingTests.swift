@@ -42,7 +42,7 @@ struct PastingTests {
       ([(0, "ab"), (400, "+"), (800, "|")], [""]), ([(0, "ab|"), (400, "|")], ["ab"]),
     ] as [([(at: Int, keys: String)], [String])])
   func typedLines(reads: [(at: Int, keys: String)], lines: [String]) {
-    var rule = TypingRule()
+    var rule = TerminalKeys.TypingRule()
     let keys = reads.flatMap { read in
       rule.take(
         read.keys.map { $0 == "|" ? .enter : $0 == "<" ? .backspace : .text(String($0)) }, at: .milliseconds(read.at))
