@@ -52,8 +52,11 @@ struct DemoAnswer: Equatable {
       return
     }
     let isSame = request.fields["if-range"].map { $0 == file.entityTag || $0 == lastModified } ?? true
-    let wanted = isSame ? request.fields["range"] : nil
-    switch RangeSelection(field: wanted, size: file.size) {
+    send(RangeSelection(field: isSame ? request.fields["range"] : nil, size: file.size), of: file)
+  }
+
+  private mutating func send(_ selection: RangeSelection, of file: DemoFile) {
+    switch selection {
     case .whole: body = Body(content: file.content, range: 0..<file.size)
     case .part(let range):
       status = 206

@@ -26,29 +26,34 @@ final class DemoServer: Sendable {
     guard pipe(&ends) == 0 else { throw failure() }
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     for descriptor in ends + [listener] { Self.prepare(descriptor) }
+    Self.turnOn(SOL_SOCKET, SO_REUSEADDR, of: listener)
+    // Otherwise a short body waits for the acknowledgement of its head, which clients delay by 40 ms. Connections
+    // inherit it.
+    Self.turnOn(Int32(IPPROTO_TCP), TCP_NODELAY, of: listener)
+    guard let port = Self.listen(on: listener, port) else {
+      let error = failure()
+      for descriptor in ends + [listener] { close(descriptor) }
+      throw error
+    }
+    self.port = port
+    self.listener = listener
+    wakeUp = (ends[0], ends[1])
+  }
+
+  /// - Returns: the port; `nil` if errno says why there is none.
+  private static func listen(on listener: Int32, _ port: UInt16) -> UInt16? {
     var address = sockaddr_in()
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-    Self.turnOn(SOL_SOCKET, SO_REUSEADDR, of: listener)
-    // Otherwise a short body waits for the acknowledgement of its head, which clients delay by 40 ms. Connections
-    // inherit it.
-    Self.turnOn(Int32(IPPROTO_TCP), TCP_NODELAY, of: listener)
     let isListening = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(listener, address, length) == 0 && listen(listener, SOMAXCONN) == 0
+        bind(listener, address, length) == 0 && Glibc.listen(listener, SOMAXCONN) == 0
           && getsockname(listener, address, &length) == 0
       }
     }
-    guard isListening else {
-      let error = failure()
-      for descriptor in ends + [listener] { close(descriptor) }
-      throw error
-    }
-    self.port = UInt16(bigEndian: address.sin_port)
-    self.listener = listener
-    wakeUp = (ends[0], ends[1])
+    return isListening ? UInt16(bigEndian: address.sin_port) : nil
   }
 
   /// Makes it non-blocking, and not inherited by child processes.

@@ -44,6 +44,17 @@ struct Wiring {
     configuration.onWait = { feed.waits($0, forProcess: $1) }
     loops = try await NetworkLoops(
       concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
+    downloads = DownloadRun(
+      Self.plan(settings, mode, concurrency, options, watches: watches), over: loops, feed: feed, store: store)
+    self.mode = mode
+    self.log = log
+    room = files == 1 && mode != .sequential ? settings.jobs : nil
+  }
+
+  private static func plan(
+    _ settings: Settings, _ mode: DownloadMode, _ concurrency: RunConcurrency, _ options: TransportOptions,
+    watches: Bool
+  ) -> RunPlan {
     let perHost = settings.shared.perHost?.number ?? (settings.own.background ? 1 : nil)
     let ceiling = perHost ?? max(settings.jobs, Settings.mostPerHost)
     var plan = RunPlan(mode.strategy, concurrency, ceiling: ceiling, retry: settings.retry)
@@ -58,10 +69,7 @@ struct Wiring {
     plan.sharesConnections = options.usesHTTP2
     // Additions to a watched list may have to go first while all lanes are busy.
     plan.looksAhead = !settings.first.isEmpty || settings.order != .list || watches
-    downloads = DownloadRun(plan, over: loops, feed: feed, store: store)
-    self.mode = mode
-    self.log = log
-    room = files == 1 && mode != .sequential ? settings.jobs : nil
+    return plan
   }
 
   static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {

@@ -1,6 +1,6 @@
-import Synchronization
 import FileReceiving
 import Glibc
+import Synchronization
 import SystemPackage
 
 /// The database of the index, opened at first use and replaced if it is damaged or of another version: the index must

@@ -91,14 +91,7 @@ package struct ProgressTally: Sendable, Equatable {
     rejected += one
   }
 
-  private mutating func count(_ outcome: DownloadOutcome, by one: Int) {
-    switch outcome.kind {
-    case .fetched: fetched += one
-    case .unchanged: unchanged += one
-    case .fresh: fresh += one
-    case .copied: copied += one
-    case .skipped: skipped += one
-    }
+  private mutating func countRemark(of outcome: DownloadOutcome, by one: Int) {
     switch outcome.remark {
     case .sameAsHere: sameAsHere += one
     case .noContent: withoutContent += one
@@ -110,6 +103,17 @@ package struct ProgressTally: Sendable, Equatable {
       if pageNames.count < 3 { pageNames.append(outcome.name) }
     case .stillCoded, nil: break
     }
+  }
+
+  private mutating func count(_ outcome: DownloadOutcome, by one: Int) {
+    switch outcome.kind {
+    case .fetched: fetched += one
+    case .unchanged: unchanged += one
+    case .fresh: fresh += one
+    case .copied: copied += one
+    case .skipped: skipped += one
+    }
+    countRemark(of: outcome, by: one)
     if outcome.hasReplaced { replaced += one }
     if outcome.proof == .digest { provenByDigest += one }
     if outcome.algorithm?.findsForgery == false { provenWeakly += one }

@@ -38,9 +38,7 @@ package struct Commit {
     preferred = download.plan.preferred(wanted)
   }
 
-  /// Applies the policy to a file that has the wanted name and is not this URL's own (contract, `--on-conflict`;
-  /// HTTP rule 22). The policy applies only to files that dlm did not write: two URLs each get their own file under
-  /// every policy.
+  /// Tries the wanted name, then what the policy says if another file has it.
   package func attempt(
     _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool
   ) throws(DownloadError) -> Attempt {
@@ -58,9 +56,16 @@ package struct Commit {
     }
     if let committed = try take(preferred, replacing: false, row) { return .committed(committed) }
     guard case .known = ownership, let owners else { return .ownershipUnknown }
+    return try settle(owners, row, looksForTwin: looksForTwin)
+  }
+
+  /// Applies the policy to a file that has the wanted name and is not this URL's own (contract, `--on-conflict`;
+  /// HTTP rule 22). The policy applies only to files that dlm did not write: two URLs each get their own file under
+  /// every policy.
+  private func settle(_ owners: FileOwners, _ row: CacheRow?, looksForTwin: Bool) throws(DownloadError) -> Attempt {
     guard let standing = try directory.standing(preferred) else { return .again }
     let isOfAnotherAddress = plan.isOfAnotherAddress(standing, owners)
-    switch policy {
+    switch plan.conflictPolicy {
     case .overwrite where !isOfAnotherAddress:
       return try replace(owners, row).map { .committed($0) } ?? .again
     case .skip where !isOfAnotherAddress:

@@ -41,6 +41,18 @@ struct BarsDisplay {
     heading == nil ? EventLines(layout: layout, words: words).lines(sample.events) : []
   }
 
+  private mutating func sum(of sample: ProgressSample, at now: Duration) -> TotalLine.Content {
+    var sum = total.update(
+      sample, active: rows.progress, longest: rows.longest(at: now), wait: waits.longest(at: now),
+      hasStalled: rows.hasStalled(at: now), isPaused: screen.isPaused, at: now)
+    sum.isPaused = screen.isPaused
+    sum.width = sample.width
+    if sum.isPaused { sum.rate = 0 }
+    sum.isWaiting = sum.progress.isIdle && (sample.watch != nil || sample.awaited != nil || sample.tally.listed == 0)
+    if sum.isPaused || sum.isWaiting { sum.timeLeft = nil }
+    return sum
+  }
+
   /// - Parameter notes: lines of other writers for the area above.
   /// - Returns: empty if there is nothing new to show.
   mutating func draw(_ sample: ProgressSample, _ notes: [String], at now: Duration, size: TerminalSize) -> [UInt8] {
@@ -52,17 +64,7 @@ struct BarsDisplay {
       sample.active, retries: retries(sample.events, at: now), isPaused: screen.isPaused, at: now,
       lines: layout.room(besides: waitCount, prompt: prompt.count))
     waits.retries = rows.retries
-    var sum = total.update(
-      sample, active: rows.progress, longest: rows.longest(at: now), wait: waits.longest(at: now),
-      hasStalled: rows.hasStalled(at: now), isPaused: screen.isPaused, at: now)
-    sum.isPaused = screen.isPaused
-    sum.width = sample.width
-    if sum.isPaused {
-      sum.rate = 0
-      sum.timeLeft = nil
-    }
-    sum.isWaiting = sum.progress.isIdle && (sample.watch != nil || sample.awaited != nil || sample.tally.listed == 0)
-    if sum.isWaiting { sum.timeLeft = nil }
+    let sum = sum(of: sample, at: now)
     var content = FrameLayout.Content(waits: waits, total: sum, prompt: prompt, now: now)
     let count = layout.waits(content).count
     if count != waitCount {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DownloadCaching
 import DownloadModel
+import SystemPackage
 
 struct AddCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -35,26 +36,35 @@ struct AddCommand: AsyncParsableCommand {
       let runs = RunningDownloads.all(in: state)
       var found = runs.filter { $0.directory == path }
       if found.isEmpty, directory == nil {
-        let here = RunMemory.canonical(".")
-        found = runs.filter { $0.startedIn == here }
-        let folders = Set(found.map(\.directory)).sorted()
-        if folders.count > 1 {
-          throw ValidationError(
-            "several downloads were started in this folder; choose one with -d: \(folders.joined(separator: ", "))")
-        }
-        folder = folders.first ?? folder
+        found = try Self.startedHere(runs)
+        folder = found.first?.directory ?? folder
       }
       for run in found {
-        let files: (added: Int, known: Int)?
-        do { files = try await run.add(addresses, in: state) } catch {
-          throw Refusal(
-            "dlm: nothing was added: \(state) cannot be written: \(error); mend that and add again, or dlm get them "
-              + "afterwards")
+        if let files = try await add(to: run, in: state) {
+          return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")])
         }
-        if let files { return try StandardOutput.say([QuestionMessages.added(files, to: "the run in \(folder)")]) }
       }
       try await Task.sleep(for: .milliseconds(50))
     }
     throw ValidationError(UsageMessages.noRun(in: folder))
+  }
+
+  /// - Returns: the number of new URLs and of known ones; `nil` if the run has ended.
+  private func add(to run: RunningDownloads, in state: FilePath) async throws(Refusal) -> (added: Int, known: Int)? {
+    do { return try await run.add(addresses, in: state) } catch {
+      throw Refusal(
+        "dlm: nothing was added: \(state) cannot be written: \(error); mend that and add again, or dlm get them "
+          + "afterwards")
+    }
+  }
+
+  /// - Throws: `ValidationError` if they download into several folders.
+  private static func startedHere(_ runs: [RunningDownloads]) throws -> [RunningDownloads] {
+    let here = RunMemory.canonical(".")
+    let found = runs.filter { $0.startedIn == here }
+    let folders = Set(found.map(\.directory)).sorted()
+    guard folders.count > 1 else { return found }
+    throw ValidationError(
+      "several downloads were started in this folder; choose one with -d: \(folders.joined(separator: ", "))")
   }
 }

@@ -1,6 +1,6 @@
-import DownloadModel
 import ArgumentParser
 import DownloadCaching
+import DownloadModel
 import FileReceiving
 import SystemPackage
 

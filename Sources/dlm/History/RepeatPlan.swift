@@ -1,6 +1,6 @@
 import DownloadCaching
-import FileReceiving
 import DownloadModel
+import FileReceiving
 
 /// Downloads the last list of a folder once more in another mode, to compare.
 struct RepeatPlan {

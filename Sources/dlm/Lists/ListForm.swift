@@ -53,22 +53,10 @@ struct ListForm {
     prefixesHost = options.prefixHost
     unwraps = !options.noUnwrap
     expandsRanges = options.glob
-    base = try options.base.map { text in
-      guard let address = try? Address(text) else {
-        let shown = Redaction.redactedAddress(text)
-        throw ValidationError("--base \"\(shown)\" is not a URL; a base looks like https://host.example/folder/.")
-      }
-      return try Self.withoutLogin("--base", address)
-    }
+    base = try options.base.map(Self.base)
     template = options.template
     if let template {
-      guard template.contains("{}"), let address = try? Address(template.replacing("{}", with: "x")),
-        [.csv, .json, .lines, .tsv].contains(format ?? .lines)
-      else {
-        throw ValidationError(
-          "--url-template is a URL with {} in it, for plain lists, tables and JSON: https://host/{}.pdf.")
-      }
-      _ = try Self.withoutLogin("--url-template", address)
+      try Self.check(template: template, format ?? .lines)
       if options.items == nil, options.urlField == nil { format = format ?? .lines }
     }
     items = options.items
@@ -92,6 +80,24 @@ struct ListForm {
     // Without a URL field, items are texts.
     if template != nil, items != nil { given[.url] = given[.url] ?? "" }
     if !given.isEmpty || split != nil { fields = RowFields(names: given, split: split, template: template) }
+  }
+
+  private static func base(_ text: String) throws -> Address {
+    guard let address = try? Address(text) else {
+      let shown = Redaction.redactedAddress(text)
+      throw ValidationError("--base \"\(shown)\" is not a URL; a base looks like https://host.example/folder/.")
+    }
+    return try withoutLogin("--base", address)
+  }
+
+  private static func check(template: String, _ format: ListFormat) throws {
+    guard template.contains("{}"), let address = try? Address(template.replacing("{}", with: "x")),
+      [.csv, .json, .lines, .tsv].contains(format)
+    else {
+      throw ValidationError(
+        "--url-template is a URL with {} in it, for plain lists, tables and JSON: https://host/{}.pdf.")
+    }
+    _ = try withoutLogin("--url-template", address)
   }
 
   /// Otherwise each URL of the list would have the login, and be remembered with it.

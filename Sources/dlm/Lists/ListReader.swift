@@ -234,13 +234,7 @@ actor ListReader: RequestSource {
     }
     guard let source = open?.source ?? sources.popFirst() else { return false }
     if case .address(let text) = source {
-      if made.form.expandsRanges, takeRanges(of: text, source) { return true }
-      switch ListLine(text.utf8) {
-      case .bad(let reason, let text): tell(reason, text, source)
-      case .address(let address, let options): take(address, options, line: nil, of: source, into: &requests)
-      case .blank: break
-      }
-      tellUnwrapped(of: source)
+      take(text, source, into: &requests)
       return true
     }
     do { if open == nil { open = try opened(source) } } catch { breakOff(source, error) }
@@ -252,12 +246,7 @@ actor ListReader: RequestSource {
         open = list
         return true
       }
-      tell(list.doubt.release())
-      open = try nextPage(of: list) ?? nextFolder(of: list)
-      if open == nil {
-        tellUnwrapped(of: source)
-        tellUnusedMirrors(of: source)
-      }
+      try finish(&list)
     } catch {
       if !(error is Rejection.NoList) { tell(list.doubt.release()) }
       breakOff(source, after: list.reader?.line, error)
@@ -266,6 +255,25 @@ actor ListReader: RequestSource {
       try? file.close()  // it was only read, so a failing close loses nothing
     }
     return true
+  }
+
+  /// Goes on with the list's next page or folder, if it has one.
+  private func finish(_ list: inout OpenList) throws {
+    tell(list.doubt.release())
+    open = try nextPage(of: list) ?? nextFolder(of: list)
+    guard open == nil else { return }
+    tellUnwrapped(of: list.source)
+    tellUnusedMirrors(of: list.source)
+  }
+
+  private func take(_ text: String, _ source: Source, into requests: inout [DownloadRequest]) {
+    if made.form.expandsRanges, takeRanges(of: text, source) { return }
+    switch ListLine(text.utf8) {
+    case .bad(let reason, let text): tell(reason, text, source)
+    case .address(let address, let options): take(address, options, line: nil, of: source, into: &requests)
+    case .blank: break
+    }
+    tellUnwrapped(of: source)
   }
 
   /// - Returns: whether a user's URL contains a range, valid or not.
@@ -417,14 +425,18 @@ actor ListReader: RequestSource {
     }
   }
 
+  /// - Returns: false if the wait was interrupted.
+  private func decodeBlock(of list: inout OpenList) throws -> Bool {
+    guard let block = try nextBlock(of: list.bytes, of: list.source, at: list.offset) else { return false }
+    list.offset += Int64(block.count)
+    list.hasEnded = block.isEmpty
+    try list.decoder.take(block)
+    return true
+  }
+
   /// - Returns: empty if the wait was interrupted, or the block ends within an entry.
   private func nextEntries(of list: inout OpenList) throws -> [ListEntry] {
-    if !list.decoder.isPending {
-      guard let block = try nextBlock(of: list.bytes, of: list.source, at: list.offset) else { return [] }
-      list.offset += Int64(block.count)
-      list.hasEnded = block.isEmpty
-      try list.decoder.take(block)
-    }
+    guard try list.decoder.isPending || decodeBlock(of: &list) else { return [] }
     let text = try list.decoder.next()
     list.length += Int64(text.count)
     if case .arriving = list.bytes { try fetching?.check(list.length) }
@@ -611,11 +623,8 @@ private struct ListedRequests: ~Copyable {
     if let header = options?.forbiddenHeader(from: provenance) {
       throw ListReader.Unusable(reason: .thirdPartyHeader(header))
     }
-    if let all = options?.mirrors, !all.isEmpty {
-      let usable = options?.usableMirrors(of: address, isProvable: marks.isProvable(address, options)) ?? []
-      unusedMirrors += all.count - usable.count
-      options?.mirrors = usable
-    }
+    let mirrors = usableMirrors(options, of: address)
+    options?.mirrors = mirrors
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
     let size = size(of: address, options)
     var request = DownloadRequest(
@@ -625,16 +634,25 @@ private struct ListedRequests: ~Copyable {
     guard request.number(by: names) else { throw ListReader.Unusable(reason: .otherHeaders) }
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     listed.add(address.key)
-    if source == .standardInput {
-      // The stored list is in dlm's own format: names are stored as they were cleaned.
-      var kept = options ?? LineOptions()
-      kept.name = request.outputName
-      kept.folder = request.folder
-      spool?.add(address, kept)
-    }
+    if source == .standardInput { store(request, options) }
     if isFirst { hasFirst = true }
     add(size: size)
     return request
+  }
+
+  private mutating func usableMirrors(_ options: LineOptions?, of address: Address) -> [Address] {
+    guard let options, !options.mirrors.isEmpty else { return [] }
+    let usable = options.usableMirrors(of: address, isProvable: marks.isProvable(address, options))
+    unusedMirrors += options.mirrors.count - usable.count
+    return usable
+  }
+
+  /// The stored list is in dlm's own format: names are stored as they were cleaned.
+  private func store(_ request: DownloadRequest, _ options: LineOptions?) {
+    var kept = options ?? LineOptions()
+    kept.name = request.outputName
+    kept.folder = request.folder
+    spool?.add(request.address, kept)
   }
 
   mutating func size(of address: Address, _ options: LineOptions?) -> Int64? {

@@ -39,20 +39,23 @@ struct URLRanges {
       }
       // In ASCII, a closing bracket is two after its opening one.
       guard let end = rest.firstIndex(of: byte + 2) else { throw Wrong(why: "a bracket is never closed") }
-      let content = rest[..<end]
-      let part = byte == UInt8(ascii: "{") ? Self.set(content) : Self.range(content)
-      guard let part else {
-        throw Wrong(
-          why: "\(RowFields.shown(content)) is no {a,b}, [1-100], [a-z] or [0-100:10]; \\[ is a plain bracket")
-      }
-      parts += [.texts([plain]), part]
+      parts.append(.texts([plain]))
       plain = []
+      try add(rest[..<end], isSet: byte == UInt8(ascii: "{"))
       rest = rest[(end + 1)...]
-      let (product, isTooMuch) = count.multipliedReportingOverflow(by: part.count)
-      if isTooMuch || product > Self.most { throw Wrong(why: "it stands for more than \(Self.most) URLs") }
-      count = product
     }
     parts.append(.texts([plain + options]))
+  }
+
+  private mutating func add(_ content: ArraySlice<UInt8>, isSet: Bool) throws(Wrong) {
+    guard let part = isSet ? Self.set(content) : Self.range(content) else {
+      throw Wrong(
+        why: "\(RowFields.shown(content)) is no {a,b}, [1-100], [a-z] or [0-100:10]; \\[ is a plain bracket")
+    }
+    parts.append(part)
+    let (product, isTooMuch) = count.multipliedReportingOverflow(by: part.count)
+    if isTooMuch || product > Self.most { throw Wrong(why: "it stands for more than \(Self.most) URLs") }
+    count = product
   }
 
   /// `[::1]`

@@ -27,14 +27,7 @@ struct RejectionMessages {
     switch rejection.reason {
     // For a list that is watched.
     case .unreadable(ESPIPE): return "is not a regular file; it is read again once it is one"
-    case .unreadable(let number):
-      let remedy =
-        switch number {
-        case EISDIR: "name a file in it"
-        case ENOENT: UsageMessages.remedy(forMissing: rejection.list)
-        default: "check its permissions"
-        }
-      return "cannot be read: \(String(cString: strerror(number))); \(remedy)"
+    case .unreadable(let number): return unreadable(rejection.list, number)
     case .unfetched(let error):
       // For a further page.
       let page = Redaction.redactedAddress(error.address ?? rejection.list)
@@ -56,12 +49,24 @@ struct RejectionMessages {
       let isPlace = field.hasPrefix("out=") || field.hasPrefix("dir=")
       return "\"\(field)\" of \(rejection.text) cannot be used\(isPlace ? ": files go below --directory" : "")\(remedy)"
     case .foreign(let kind): return "\(quoted) is not a line of \(kind)\(remedy)"
-    case .malformed where rejection.text.first.map { "\"'<".contains($0) } == true:
-      return "\(rejection.text) is in quotes: leave them out"
-    case .malformed(.unsupportedScheme(let scheme)):
-      return "\(quoted): dlm downloads over http and https only\(instead(of: scheme, rejection.text) ?? remedy)"
-    case .malformed(let why): return "\(quoted) is not a URL: \(text(why))\(remedy)"
+    case .malformed(let why): return malformed(rejection.text, why, remedy)
     }
+  }
+
+  private static func unreadable(_ list: String, _ number: Int32) -> String {
+    let remedy =
+      switch number {
+      case EISDIR: "name a file in it"
+      case ENOENT: UsageMessages.remedy(forMissing: list)
+      default: "check its permissions"
+      }
+    return "cannot be read: \(String(cString: strerror(number))); \(remedy)"
+  }
+
+  private static func malformed(_ line: String, _ why: Address.Malformed, _ remedy: String) -> String {
+    if line.first.map({ "\"'<".contains($0) }) == true { return "\(line) is in quotes: leave them out" }
+    guard case .unsupportedScheme(let scheme) = why else { return "\"\(line)\" is not a URL: \(text(why))\(remedy)" }
+    return "\"\(line)\": dlm downloads over http and https only\(instead(of: scheme, line) ?? remedy)"
   }
 
   /// Where the same file often is over https.

@@ -22,6 +22,39 @@ actor Hooks {
     var isEnding = false
   }
 
+  /// What a command gets from this process: empty input, standard error, no other descriptors, the usual signals.
+  private struct Surroundings: ~Copyable {
+    var actions = posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
+
+    init() {
+      posix_spawn_file_actions_init(&actions)
+      posix_spawnattr_init(&attributes)
+      let output = FileDescriptor.standardOutput.rawValue
+      let error = FileDescriptor.standardError.rawValue
+      posix_spawn_file_actions_addopen(&actions, FileDescriptor.standardInput.rawValue, "/dev/null", O_RDONLY, 0)
+      posix_spawn_file_actions_adddup2(&actions, error, output)
+      // Most descriptors close by their own flag, but not those that libraries opened.
+      for number in FileManager.default.names(in: "/proc/self/fd").compactMap({ Int32($0) }) where number > error {
+        posix_spawn_file_actions_addclose(&actions, number)
+      }
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      posix_spawnattr_setsigmask(&attributes, &signals)
+      sigaddset(&signals, SIGPIPE)
+      posix_spawnattr_setsigdefault(&attributes, &signals)
+      let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+      posix_spawnattr_setflags(&attributes, Int16(flags))
+    }
+
+    deinit {
+      var actions = actions
+      var attributes = attributes
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+    }
+  }
+
   private static let groups = Lock(Groups())
   /// Between the signal and SIGKILL.
   private static let patience = DispatchTimeInterval.seconds(10)
@@ -95,37 +128,16 @@ actor Hooks {
     _ option: String, _ command: HookCommand?, for what: String, _ variables: [String: String]
   ) -> Bool {
     guard let command else { return true }
-    var actions = posix_spawn_file_actions_t()
-    var attributes = posix_spawnattr_t()
-    var signals = sigset_t()
     var process = pid_t()
-    posix_spawn_file_actions_init(&actions)
-    posix_spawnattr_init(&attributes)
     let own = Dictionary(uniqueKeysWithValues: variables.map { ("DLM_\($0)", $1) })
     let environment = ProcessInfo.processInfo.environment.merging(own) { $1 }.map { "\($0)=\($1)" }
     let texts = [command.words, environment].map { $0.map { strdup($0) } + [nil] }
-    defer {
-      posix_spawn_file_actions_destroy(&actions)
-      posix_spawnattr_destroy(&attributes)
-      for text in texts.joined() { free(text) }
-    }
-    let output = FileDescriptor.standardOutput.rawValue
-    let error = FileDescriptor.standardError.rawValue
-    posix_spawn_file_actions_addopen(&actions, FileDescriptor.standardInput.rawValue, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, error, output)
-    // Most descriptors close by their own flag, but not those that libraries opened.
-    for number in FileManager.default.names(in: "/proc/self/fd").compactMap({ Int32($0) }) where number > error {
-      posix_spawn_file_actions_addclose(&actions, number)
-    }
-    sigemptyset(&signals)
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    sigaddset(&signals, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-    posix_spawnattr_setflags(&attributes, Int16(flags))
+    defer { for text in texts.joined() { free(text) } }
+    var surroundings = Surroundings()
     let code: Int32? = Self.groups.withLock { groups in
       if groups.isEnding { return nil }
-      let code = posix_spawnp(&process, command.words[0], &actions, &attributes, texts[0], texts[1])
+      let code = posix_spawnp(
+        &process, command.words[0], &surroundings.actions, &surroundings.attributes, texts[0], texts[1])
       if code == 0 { groups.running[process] = "\(option) for \(what)" }
       return code
     }

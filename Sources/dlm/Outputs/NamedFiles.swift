@@ -11,6 +11,7 @@ enum NamedFiles {
   /// To be called before any file is opened for writing.
   static func check(_ command: GetCommand, _ lists: [Source], _ environment: [String: String]) throws {
     let written = places(.written, command)
+    if written.isEmpty { return }
     let settings = [SettingsSources.folderPath, SettingsSources.ownPath(environment)].compactMap(\.self)
     let read =
       lists.compactMap { source in

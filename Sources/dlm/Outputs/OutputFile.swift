@@ -26,19 +26,7 @@ struct OutputFile {
   init(_ text: String, option: String) throws {
     self.option = option
     let number = Self.descriptor(Self.path(text))
-    if text.utf8.starts(with: "fd:".utf8) {
-      guard let number, number >= 0 else {
-        throw ValidationError(
-          "\(option) \"\(text)\" is not a descriptor: give a file, or fd:N for a descriptor that you have opened "
-            + "(fd:3)."
-        )
-      }
-      let flags = fcntl(number, F_GETFL)
-      guard flags >= 0, flags & O_ACCMODE != O_RDONLY else {
-        throw ValidationError(
-          "\(option) fd:\(number) is not open for writing: open it, as in dlm … \(number)>FILE.")
-      }
-    }
+    if text.utf8.starts(with: "fd:".utf8) { try Self.check(descriptor: number, text, option) }
     if let number {
       target = .descriptor(number)
       return
@@ -70,6 +58,19 @@ struct OutputFile {
     switch target {
     case .file(let path), .device(let path), .pipe(let path): path.string
     case .descriptor(let number): "descriptor \(number)"
+    }
+  }
+
+  private static func check(descriptor number: Int32?, _ text: String, _ option: String) throws {
+    guard let number, number >= 0 else {
+      throw ValidationError(
+        "\(option) \"\(text)\" is not a descriptor: give a file, or fd:N for a descriptor that you have opened "
+          + "(fd:3)."
+      )
+    }
+    let flags = fcntl(number, F_GETFL)
+    guard flags >= 0, flags & O_ACCMODE != O_RDONLY else {
+      throw ValidationError("\(option) fd:\(number) is not open for writing: open it, as in dlm … \(number)>FILE.")
     }
   }
 

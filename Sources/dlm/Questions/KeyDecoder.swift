@@ -71,6 +71,13 @@ struct KeyDecoder {
     if pending.count == 2 || 0x20..<0x40 ~= byte && pending.count < Self.longest { return nil }
     let parameters = String(decoding: pending.dropFirst(2).dropLast(), as: UTF8.self)
     pending = []
+    return key(byte, parameters)
+  }
+
+  /// - Parameters:
+  ///   - byte: the final byte of a control sequence.
+  ///   - parameters: separated by semicolons.
+  private mutating func key(_ byte: UInt8, _ parameters: String) -> TerminalKey? {
     // `CSI 1;5D` is Ctrl with the left arrow, `CSI 1;3D` Alt with it.
     let isByWord = parameters.hasSuffix(";5") || parameters.hasSuffix(";3")
     switch (Unicode.Scalar(byte), parameters.split(separator: ";").first.map(String.init) ?? "") {

@@ -1,8 +1,8 @@
-import Synchronization
 import DownloadCaching
 import DownloadModel
 import FileReceiving
 import Glibc
+import Synchronization
 import SystemPackage
 
 /// Questions about finished files, asked one at a time while other files continue. Each file is complete under a
@@ -72,25 +72,31 @@ final class QuestionQueue: Sendable {
         await fetch(isWanted ? links : [])
       }
       guard case .file(var question) = asked else { continue }
-      var note: String?
       if question.kind == .name { question.picture = showPicture(question.outcome.path) }
       left.keep()
-      while !Task.isCancelled {
-        guard let decision = await decide(question, &forAll, note) else { break }
-        do {
-          let path = try await carryOut(decision, question)
-          if decision != .keep { left.note(question.outcome.path, isLeft: false) }
-          feed.settle(question.request, .success(question.outcome(after: decision, at: path)))
-          break
-        } catch  where question.kind == .name {
-          note = error.cause == .errno(EEXIST) ? "that name is taken" : error.reason
-        } catch {
-          feed.settle(question.request, .failure(error))
-          onFailure(error)
-          break
-        }
-      }
+      await settle(question, &forAll, carryOut, onFailure)
       end()
+    }
+  }
+
+  /// Asks until a decision could be carried out, or failed for good.
+  private func settle(
+    _ question: Question, _ forAll: inout NameDecision?,
+    _ carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> String?,
+    _ onFailure: @Sendable (DownloadError) -> Void
+  ) async {
+    var note: String?
+    while !Task.isCancelled, let decision = await decide(question, &forAll, note) {
+      do {
+        let path = try await carryOut(decision, question)
+        if decision != .keep { left.note(question.outcome.path, isLeft: false) }
+        return feed.settle(question.request, .success(question.outcome(after: decision, at: path)))
+      } catch  where question.kind == .name {
+        note = error.cause == .errno(EEXIST) ? "that name is taken" : error.reason
+      } catch {
+        feed.settle(question.request, .failure(error))
+        return onFailure(error)
+      }
     }
   }
 

@@ -217,7 +217,12 @@ struct DownloadSession {
     } onCancel: {
       Hooks.end()
     }
-    let verdict = await compare()
+    return await report(width, warnings, await compare(), after: elapsed)
+  }
+
+  private func report(
+    _ width: RunWidth, _ warnings: [CacheWarning], _ verdict: RepeatVerdict?, after elapsed: Duration
+  ) async -> RunReport {
     let mode = order.settings.mode
     let jobs = order.settings.jobs
     var tally = feed.tally
@@ -345,16 +350,19 @@ struct DownloadSession {
     let untold = keepSummary(report, status, await reader.share, isWhole: await reader.isWhole)
     StandardError.say(untold)
     let last = untold.isEmpty || status != .success ? status : .unwritten
-    if let hooks = observers.hooks, order.settings.own.onDone != nil {
-      _ = await screen.runInterruptibly {
-        await withTaskCancellationHandler {
-          await hooks.done(last, report.tally)
-        } onCancel: {
-          Hooks.end()
-        }
+    await runDoneHook(last, report.tally)
+    return last
+  }
+
+  private func runDoneHook(_ status: ExitStatus, _ tally: ProgressTally) async {
+    guard let hooks = observers.hooks, order.settings.own.onDone != nil else { return }
+    _ = await screen.runInterruptibly {
+      await withTaskCancellationHandler {
+        await hooks.done(status, tally)
+      } onCancel: {
+        Hooks.end()
       }
     }
-    return last
   }
 
   // Each returns messages about what could not be written.

@@ -46,6 +46,14 @@ struct DryRun {
   /// Lines for which servers are asked together.
   private static let most = 8192
 
+  private static func say(_ failures: FailureLog) {
+    _ = failures.sayRejections()
+    for group in FailureMessages.groups(of: failures.failures) {
+      let errors = group.errors
+      StandardError.say(group.messages.lines(errors, of: errors.count, shortens: StandardError.isTerminal))
+    }
+  }
+
   /// `--dry-run`: no file is downloaded. Lists at URLs are, and servers are asked for sizes, except with `--offline`.
   static func say(
     _ sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
@@ -72,11 +80,7 @@ struct DryRun {
     }
     if asJSON { try StandardOutput.say(json: [DryRunMessages.json(plan)]) }
     StandardError.say(await plan.cache?.close().map { CacheMessages.warning($0) } ?? [])
-    _ = failures.sayRejections()
-    for group in FailureMessages.groups(of: failures.failures) {
-      let errors = group.errors
-      StandardError.say(group.messages.lines(errors, of: errors.count, shortens: StandardError.isTerminal))
-    }
+    say(failures)
     if !settings.shared.quiet { StandardError.say(DryRunMessages.lines(plan, in: settings.output.directory)) }
     if plan.excess > 0 { return .diskFailed }
     return ExitStatus(failures: failures.failures, rejections: failures.rejections)

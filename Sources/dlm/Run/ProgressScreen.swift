@@ -60,6 +60,11 @@ final class ProgressScreen: Sendable {
     let value = await work()
     await renderer.finish()
     await drawing
+    await close(renderer)
+    return value
+  }
+
+  private func close(_ renderer: ProgressRenderer) async {
     StandardError.lead(to: nil)
     if style == .bars { CrashGuard.disarm() }
     if style == .json, let loss = await renderer.lost {
@@ -67,7 +72,6 @@ final class ProgressScreen: Sendable {
       StandardError.say(TroubleMessages.outputLost(Errno(rawValue: loss.errno)))
     }
     current.withLock { $0 = nil }
-    return value
   }
 
   // MARK: Signals

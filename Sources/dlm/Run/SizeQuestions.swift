@@ -24,23 +24,29 @@ final class SizeQuestions: DownloadStore {
     settings.retry.retries = min(1, settings.retry.retries)
     settings.output.directory = TemporaryFolder.path(settings.environment)
     let questions = SizeQuestions()
+    let failed = try await questions.ask(unknown.map { requests[$0] }, settings)
+    for index in unknown {
+      let id = requests[index].id
+      files[index].size = questions.all.withLock { $0[id]?.size }
+      guard let failure = failed[id] else { continue }
+      failures.add(failure)
+      if !failure.mayPass { files[index].step = .fail }
+    }
+  }
+
+  /// - Returns: the failures by the requests' numbers.
+  private func ask(_ requests: [DownloadRequest], _ settings: Settings) async throws(Refusal) -> [Int: DownloadError] {
     let failed = Lock<[Int: DownloadError]>([:])
     do {
       let wiring = try await Wiring(
-        settings, mode: settings.mode, files: unknown.count, cacheFolder: nil,
-        claimsFolder: XDGFolders(settings.environment).state, feed: ProgressFeed(), log: nil, store: questions)
-      _ = await wiring.run(RequestList(unknown.map { requests[$0] }, count: unknown.count)) { request, result in
+        settings, mode: settings.mode, files: requests.count, cacheFolder: nil,
+        claimsFolder: XDGFolders(settings.environment).state, feed: ProgressFeed(), log: nil, store: self)
+      _ = await wiring.run(RequestList(requests, count: requests.count)) { request, result in
         if case .failure(let error) = result { failed.withLock { $0[request.id] = error.of(request) } }
       }
       _ = await wiring.loops.close()
     } catch { throw Refusal(error) }
-    for index in unknown {
-      let id = requests[index].id
-      files[index].size = questions.all.withLock { $0[id]?.size }
-      guard let failure = failed.withLock({ $0[id] }) else { continue }
-      failures.add(failure)
-      if !failure.mayPass { files[index].step = .fail }
-    }
+    return failed.withLock { $0 }
   }
 
   func open(

@@ -26,7 +26,25 @@ struct OutputSettings {
     let usual = isStandardOutput ? TemporaryFolder.path(sources.environment) : "."
     directory = place?.folder ?? output.directory ?? usual
     asksNames = output.askNames
-    cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
+    cache = Self.cache(output, in: directory)
+    for (isOther, other, message) in [
+      (output.noCache, "no-cache", "takes files from the cache, and --no-cache does without it"),
+      (output.revalidate, "revalidate", "asks no server, and --revalidate asks about everything"),
+      (output.refresh, "refresh", "asks no server, and --refresh asks anew"),
+    ] where output.offline && isOther {
+      throw sources.conflict("--offline \(message): use one of the two.", "offline", other)
+    }
+    if lists.count == 1, lists[0].isAddress { return }
+    if output.output != nil {
+      throw ValidationError("--output names the file of a single URL; use --directory for a list.")
+    }
+    if output.checksum != nil {
+      throw ValidationError("--checksum is for a single URL; use --checksums FILE for a list.")
+    }
+  }
+
+  private static func cache(_ output: GetOptions, in directory: String) -> CacheConfiguration {
+    var cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
     cache.receiving.conflictPolicy = output.onConflict
     cache.receiving.refresh = output.refresh
     cache.offline = output.offline
@@ -42,20 +60,7 @@ struct OutputSettings {
     cache.receiving.usesRemoteTime = output.remoteTime
     cache.store = output.store ?? .auto
     cache.maxStoreBytes = output.cacheMaxSize?.bytesPerSecond
-    for (isOther, other, message) in [
-      (output.noCache, "no-cache", "takes files from the cache, and --no-cache does without it"),
-      (output.revalidate, "revalidate", "asks no server, and --revalidate asks about everything"),
-      (output.refresh, "refresh", "asks no server, and --refresh asks anew"),
-    ] where output.offline && isOther {
-      throw sources.conflict("--offline \(message): use one of the two.", "offline", other)
-    }
-    if lists.count == 1, lists[0].isAddress { return }
-    if output.output != nil {
-      throw ValidationError("--output names the file of a single URL; use --directory for a list.")
-    }
-    if output.checksum != nil {
-      throw ValidationError("--checksum is for a single URL; use --checksums FILE for a list.")
-    }
+    return cache
   }
 
   /// - Throws: `ValidationError` for a path that cannot be a file.

@@ -53,24 +53,14 @@ struct Settings {
     var command = typed
     var sources = sources
     try sources.complete(&command)
-    if OptionTable.rows.contains(where: { $0.file == .written && !$0.texts(&command).isEmpty }) {
-      try NamedFiles.check(command, lists, sources.environment)
-    }
+    try NamedFiles.check(command, lists, sources.environment)
     own = command.own
     shared = command.shared
     environment = sources.environment
     form = try ListForm(command.lists, sources.environment)
-    if form.depth > 0, let other = lists.first(where: { !$0.isListAt }) {
-      throw ValidationError("--depth needs the URL of a page, whose server has its folders; \(other.name) is not one.")
-    }
+    try Self.check(depth: form.depth, of: lists)
     form.hasDirectory = own.directory != nil
-    widths = shared.jobs?.widths.map(\.number) ?? [nil]
-    if let several = shared.jobs, widths.count > 1, !comparesWidths {
-      throw ValidationError(
-        "--jobs \(several) is several numbers, and a download takes one: give one, or compare them with dlm compare."
-      )
-    }
-    try Self.check("jobs", widths)
+    widths = try Self.widths(of: shared.jobs, comparesWidths)
     try Self.check("per-host", [shared.perHost?.number])
     try Self.check("segments", [shared.segments?.number])
     adaptsJobs = widths[0] == nil
@@ -78,9 +68,7 @@ struct Settings {
     try Self.checkCommands(own, sources)
     setLoops = try sources.value("loops")
     try Self.check("loops", [setLoops?.number])
-    retry = RetryPolicy(
-      retries: shared.retries.map { Int(clamping: $0) } ?? 5, maxTime: shared.retryMaxTime?.duration,
-      fileTime: shared.maxTime?.duration)
+    retry = Self.retry(shared)
     connection = try ConnectionSettings(shared, sources)
     output = try OutputSettings(own, form.expandsRanges ? [] : lists, sources)
     let style = own.json ? .json : shared.progress ?? .auto
@@ -95,6 +83,29 @@ struct Settings {
 
   /// Each takes memory, and a host or this machine would refuse more long before.
   private static let mostAtOnce = 10_000
+
+  private static func check(depth: Int, of lists: [Source]) throws {
+    guard depth > 0, let other = lists.first(where: { !$0.isListAt }) else { return }
+    throw ValidationError("--depth needs the URL of a page, whose server has its folders; \(other.name) is not one.")
+  }
+
+  private static func widths(of jobs: Jobs?, _ comparesWidths: Bool) throws -> [Int?] {
+    guard let jobs else { return [nil] }
+    let widths = jobs.widths.map(\.number)
+    if widths.count > 1, !comparesWidths {
+      throw ValidationError(
+        "--jobs \(jobs) is several numbers, and a download takes one: give one, or compare them with dlm compare."
+      )
+    }
+    try check("jobs", widths)
+    return widths
+  }
+
+  private static func retry(_ shared: RunOptions) -> RetryPolicy {
+    RetryPolicy(
+      retries: shared.retries.map { Int(clamping: $0) } ?? 5, maxTime: shared.retryMaxTime?.duration,
+      fileTime: shared.maxTime?.duration)
+  }
 
   private static func check(_ option: String, _ numbers: [Int?]) throws {
     guard let number = numbers.lazy.compactMap(\.self).first(where: { $0 > mostAtOnce }) else { return }

@@ -110,27 +110,34 @@ struct JSONScanner {
     case (.after, "}") where isObject == true, (.name, "}") where isFirst,
       (.after, "]") where isObject == false,
       (.value, "]") where isFirst && isObject == false:
-      steps.removeSubrange((path.popLast()?.step.lowerBound ?? 0)...)
-      state = .after
-      if path.isEmpty, startLine == line { isLines = true }
-      return .ended
+      return endLevel()
     case (.after, _) where path.isEmpty:
       state = .value
       return try take(byte)
-    case (.value, "{"), (.value, "["):
-      if path.isEmpty { startLine = line }
-      guard path.count < Self.depth else { throw Damage(why: "it is nested more than \(Self.depth) deep") }
-      begin(sign == "{" ? .name : .value)
-      let start = steps.count
-      if state != .name { steps += "[]".utf8 }
-      path.append(Level(isObject: state == .name, step: start..<steps.count))
-      return .began
+    case (.value, "{"), (.value, "["): return try beginLevel(isObject: sign == "{")
     case (.value, _) where byte.isLetterOrDigit || sign == "-":
       begin(.word)
       keep([byte])
     default: throw Self.noJSON
     }
     return nil
+  }
+
+  private mutating func beginLevel(isObject: Bool) throws(Damage) -> Event {
+    if path.isEmpty { startLine = line }
+    guard path.count < Self.depth else { throw Damage(why: "it is nested more than \(Self.depth) deep") }
+    begin(isObject ? .name : .value)
+    let start = steps.count
+    if !isObject { steps += "[]".utf8 }
+    path.append(Level(isObject: isObject, step: start..<steps.count))
+    return .began
+  }
+
+  private mutating func endLevel() -> Event {
+    steps.removeSubrange((path.popLast()?.step.lowerBound ?? 0)...)
+    state = .after
+    if path.isEmpty, startLine == line { isLines = true }
+    return .ended
   }
 
   private mutating func begin(_ next: State) {
