@@ -19,13 +19,13 @@ struct FileLines: LineRule {
 
   static func format(of start: String, named name: String) -> ListFormat? {
     let lines = start.split(whereSeparator: \.endsLine).lazy.map(String.init)
+    if start.contains("ESG Federation download script") || lines.contains(where: isScripted) { return .esgf }
     guard let first = lines.first(where: { !$0.hasPrefix("#") }) else { return nil }
     switch ChecksumLine(first) {
     case .entry, .unknown: return .checksums
     case .blank, .malformed: break
     }
     if first.hasPrefix("Reading package lists...") || lines.contains(where: { printed($0) != nil }) { return .apt }
-    if start.contains("ESG Federation download script") || lines.contains(where: isScripted) { return .esgf }
     if first.hasPrefix("cp "), first.contains("s3://") { return .s5cmd }
     return isBag(name) && bagged(first, [:]) != nil ? .bagit : nil
   }
