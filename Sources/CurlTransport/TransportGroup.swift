@@ -1,8 +1,9 @@
 import DownloadModel
 import Synchronization
 
-/// The network loops of one run. Together they know on which connections a host answers. The lock is taken only in
-/// unusual cases and when a loop starts or ends, not for each file.
+/// The network loops of one run. Together they know on which connections a host answers. The lock is taken
+/// when a loop starts or ends, while a request on a new connection waits 50 ms or longer, and when requests are
+/// requeued; not for each file.
 package final class TransportGroup: Sendable {
   private let state = Lock(State())
   /// The number of loops with a request that waits for the first answer of its connection; only then answers are

@@ -166,7 +166,7 @@ private struct DemoConnections {
     }
   }
 
-  /// - Returns: false if poll fails.
+  /// - Returns: false if poll fails, other than by a signal.
   private func wait(for polled: inout [pollfd], until moment: Moment?) -> Bool {
     let (seconds, attoseconds) = moment.map { max(.zero, $0 - .now) }?.components ?? (3600, 0)
     return dlm_poll(&polled, UInt(polled.count), Int(seconds), Int(attoseconds / 1_000_000_000)) >= 0 || errno == EINTR
@@ -191,7 +191,7 @@ private struct DemoConnections {
   // MARK: A connection
 
   private mutating func serve(_ connection: Connection, ready: Int16) {
-    // The client has closed; while the connection is read, the read reports that.
+    // The connection was reset. If it is readable, too, the read reports that.
     if ready & Int16(POLLERR | POLLHUP | POLLNVAL) != 0, ready & Int16(POLLIN) == 0 { return end(connection) }
     if ready & Int16(POLLIN) != 0 { receive(connection) }
     if let due = connection.reply.flatMap(due), due <= .now { send(connection) }

@@ -59,7 +59,7 @@ struct FileReceiver: ~Copyable {
       return .page
     }
     // Of several codings, only one was removed: the file is still coded.
-    if part.version.isDecoded, part.version.encoding?.contains(",") != true { return .decoded }
+    if part.version.isDecoded, ResponseHead.codings(in: part.version.encoding ?? "").count < 2 { return .decoded }
     if part.version.encoding == nil { return nil }
     return head?.seenCoding == .absent ? .notCoded : .stillCoded
   }

@@ -113,6 +113,6 @@ struct Wiring {
     return true
   }
 
-  /// - Returns: the files at a time now; `nil` in mode sequential, where it is always one.
+  /// - Returns: the new limit of parallel files; `nil` in mode sequential, and before and after the run.
   func widen(by change: Int) -> Int? { mode == .sequential ? nil : downloads.widen(by: change) }
 }

@@ -17,7 +17,8 @@ package final class ContentDecoder {
   /// Receives decoded bytes, which are valid only during the call.
   package typealias Take = (UnsafeRawBufferPointer) throws(DownloadError) -> Void
 
-  /// The most bytes that a turn of the loop decodes of one body, so that other work waits a few milliseconds at most.
+  /// Roughly the bytes that a turn of the loop decodes of one body, so that other work waits a few milliseconds. A body
+  /// that cannot be paused (HTTP/2) may take up to `trusted`.
   package static let piece = 1 << 20
   /// A body or list may expand by this factor, which is more than texts and disk images need, or to `trusted` bytes.
   static let mostOfOne: Int64 = 200

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// The destinations of a transfer: first the address of its request, then the targets of redirects (RFC 9110 §15.4).
-/// Each target is checked before it is requested (HTTP rule 25), and gets a transfer of its own, because libcurl has
+/// Each target is checked before it is requested (HTTP rule 25), and gets a request of its own, because libcurl has
 /// one list of header lines for all hosts (HTTP rule 42).
 struct Route {
   /// The same number of redirects as in browsers.

@@ -278,8 +278,8 @@ actor CurlAgent {
     if group.isWatched { health.count(host) }
   }
 
-  /// Finds requests that a host leaves unanswered while it answers others.
-  /// - Returns: whether any request waits for the first answer of its connection.
+  /// Has the hosts judged that leave requests unanswered while they answer others, which may requeue the requests.
+  /// - Returns: whether any request waits for the first answer of its connection; false with HTTP/2 or a rate limit.
   func watchUnanswered(after time: UInt64) -> Bool {
     // Under a rate limit, an answer may have arrived but not been read yet.
     if settings.options.usesHTTP2 || settings.options.rateLimit != nil { return false }

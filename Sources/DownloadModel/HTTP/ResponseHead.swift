@@ -42,8 +42,9 @@ package struct ResponseHead: Sendable {
       ?? String(String.UnicodeScalarView(bytes.map(Unicode.Scalar.init)))
   }
 
-  /// Whether the body is the whole file: unknown codes of the class 2xx count as 200 (RFC 9110 §15), and 203 is a 200
-  /// that a proxy changed. A 202 with Retry-After says that the file is not ready yet.
+  /// Whether the status means the whole file: unknown codes of the class 2xx count as 200 (RFC 9110 §15), and 203 is a
+  /// 200 that a proxy changed. A 202 with Retry-After says that the file is not ready yet. Such an answer may have a
+  /// Content-Range, too (HTTP rule 2).
   package var isWhole: Bool {
     switch status {
     case _ where isRefusal: false
@@ -152,10 +153,15 @@ package struct ResponseHead: Sendable {
     case twice
   }
 
+  /// The codings that a Content-Encoding names, without `identity`.
+  package static func codings(in field: String) -> [Substring] {
+    field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
+  }
+
   /// The codings in Content-Encoding. dlm requests `identity`, but some servers send another coding.
   package var bodyCoding: BodyCoding {
     guard let field = self["content-encoding"] else { return .none }
-    let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
+    let tokens = Self.codings(in: field)
     guard !tokens.isEmpty else { return .none }
     let codings = tokens.compactMap(ContentCoding.init)
     return codings.count == tokens.count ? .known(codings) : .unknown

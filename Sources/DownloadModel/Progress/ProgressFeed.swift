@@ -15,7 +15,8 @@ package final class ProgressFeed: Sendable {
 
   package let counter = TransferMeter.Counter()
   private let state = Lock(State())
-  /// Whether a reader needs more than totals. Read without the lock, so that a file costs nothing here otherwise.
+  /// Whether a reader needs more than totals, or the run watches its lists. Read without the lock, so that a file costs
+  /// nothing here otherwise.
   private let isRead = Atomic<Bool>(false)
 
   fileprivate struct State {
@@ -34,7 +35,7 @@ package final class ProgressFeed: Sendable {
     var lookAtWatch: (@Sendable () -> WatchStatus)?
     /// The last result of each line of the watched lists; `nil` unless the run watches its lists.
     var lines: [Int: (result: Result<DownloadOutcome, DownloadError>, kept: Int64)]?
-    /// Readers that need more than totals.
+    /// Readers that need more than totals, and the watching of lists.
     var readers = 0
     var log = EventLog()
 
@@ -177,7 +178,7 @@ package final class ProgressFeed: Sendable {
   /// Returns the hosts that keep files waiting, and the further connections of split files.
   package typealias HostLook = @Sendable () -> (waits: [HostWait], further: Int)
 
-  /// Called for each sample of a reader of events; `nil` once the run is over.
+  /// Sets what each sample for a reader of events calls; `nil` once the run is over.
   package func hosts(from look: HostLook?) { state.withLock { $0.lookAtHosts = look } }
 
   // MARK: Watching

@@ -106,7 +106,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   public var activity: String { box.fields.activity }
   /// Whether a retry may help (a temporary failure of HTTP rule 11).
   public var isTransient: Bool { box.fields.isTransient }
-  /// How long the server asked clients to wait (RFC 9110 §10.2.3).
+  /// How long to wait before a retry: Retry-After (RFC 9110 §10.2.3), else the time until a used-up rate limit resets;
+  /// `nil` if it is unknown, or if the failure is permanent.
   public var retryAfter: Duration? { box.fields.retryAfter }
   /// Bytes of disk space that are missing or still needed.
   public var neededBytes: Int64? { box.fields.neededBytes }

@@ -2,7 +2,7 @@
 public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
   /// Only the closing connection ended it; a truncated body looks the same (RFC 9112 §8).
   case nothing = "none"
-  /// The protocol marked the end (last chunk, END_STREAM).
+  /// The protocol marked the end: the last chunk of a chunked body. The end of an HTTP/2 stream does not count.
   case framing = "protocol"
   case length
   case digest

@@ -3,7 +3,7 @@ public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
   public enum Answer: Sendable, Equatable {
     /// It requires a login, or another one: 407, tinyproxy's 401, or SOCKS5's own codes (RFC 1928 §3, RFC 1929).
     case login
-    /// A status other than 2xx for CONNECT (RFC 9110 §9.3.6).
+    /// Another status of 300 or above for CONNECT (RFC 9110 §9.3.6).
     case status(Int)
     /// Its rules forbid the server (RFC 1928 §6, code 2).
     case forbidden

@@ -27,7 +27,7 @@ package struct Rejection: Sendable, Equatable {
     case unreadable(errno: Int32)
     /// The list at a URL could not be downloaded.
     case unfetched(DownloadError)
-    /// The list's compressed data is damaged from that line on.
+    /// The list cannot be read from that line on: its compressed data, JSON, XML or CSV is damaged.
     case damaged(String)
     /// It is not a list, from the start or from there on.
     case noList(NoList)

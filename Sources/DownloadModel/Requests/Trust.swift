@@ -1,6 +1,6 @@
 /// The settings that make an answer this user's: the parts of requests that can select or unlock one, and how servers
-/// are verified (HTTP rules 18, 29 and 30). The cache stores a hash of it beside each answer. Connection settings that
-/// do not change answers are in `TransportOptions`.
+/// are verified (HTTP rules 18, 29 and 30). With each answer, the cache stores a keyed hash of those that applied to
+/// its request (`TrustMark`). Connection settings that do not change answers are in `TransportOptions`.
 package struct Trust: Sendable {
   /// The program's name in requests, unless a header line gives another.
   package var userAgent: String

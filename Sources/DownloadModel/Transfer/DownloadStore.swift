@@ -10,7 +10,8 @@ package protocol DownloadStore: Sendable {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<Download>
 
-  /// Verifies a complete download, gives it its final name, and records it.
+  /// Finishes a download: a complete file is verified, named and recorded, one that its server confirmed is renewed in
+  /// the index, and a skipped one is dropped.
   /// - Returns: `nil` to download it once more: its checksum is wrong, or the file that the server confirmed no longer
   ///   exists.
   /// - Throws: `.digest`, `.unproven`; `.disk`, `.diskFull`, `.folder`, `.conflict`. The download must then be closed.

@@ -146,7 +146,7 @@ struct SegmentedDownload {
   private func pause(
     after error: DownloadError, gain: Int64, _ state: inout State, _ group: inout TaskGroup<Event>
   ) {
-    // A file that is not split fails without a pause here.
+    // If only one transfer is wanted, the failure goes to the caller without a pause.
     guard error.isTransient, !error.isRefusal, state.planner.wanted > 1 else { return }
     state.failures = gain < Attempts.progress ? state.failures + 1 : 0
     guard let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random()) else {

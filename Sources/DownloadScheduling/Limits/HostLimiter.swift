@@ -41,9 +41,9 @@ struct HostLimiter: Sendable, Equatable {
   private(set) var cooldownUntil = Duration.zero
   /// How long this run has waited because the host refused requests while it served none.
   private(set) var waited = Duration.zero
-  /// Whether the cooldown follows a failed connection, and not a request of the host.
+  /// Whether the cooldown follows a failed connection or a shortage on this machine, and not a refusal by the host.
   private(set) var isDown = false
-  /// An exact limit is not raised before this; `nil` until the host serves again.
+  /// An exact limit is not raised before this; `nil` until `goOn` starts the time, at a host that has served a file.
   private var quietUntil: Duration?
   /// Consecutive refusals while no other request was served.
   private(set) var refusals = 0

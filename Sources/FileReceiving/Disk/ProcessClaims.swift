@@ -19,7 +19,7 @@ package import SystemPackage
 ///
 /// Access to a mapped page without space on the disk, or beyond a shortened file, ends the process (SIGBUS, mmap(2)).
 /// So space is allocated for every section that was ever in use. Only dlm writes the file, and dlm never shortens it. A
-/// program that shortens it ends each running dlm, as it would by shortening the memory of an SQLite index.
+/// program that shortens it crashes each dlm that uses it, as shortening an SQLite `-shm` file would.
 package final class ProcessClaims: Sendable {
   /// A request that this process has claimed. Dropping the value frees the request for other processes.
   package struct Claim: ~Copyable, Sendable {
@@ -81,8 +81,9 @@ package final class ProcessClaims: Sendable {
   }
 
   private let table: Lock<Table>
-  /// The count of processes when this one started, and whether another one was alive then.
+  /// The number of processes ever started, up to and including this one.
   private let arrival: UInt64
+  /// Whether another process was alive when this one started.
   private let cameToOthers: Bool
 
   /// - Returns: `nil` if the table is not available (a read-only home, a file system without locks, too many processes,

@@ -219,8 +219,7 @@ extension ProgressRenderer {
     /// Restores echo and line mode, from any thread. After `isForGood`, `takeKeys` does nothing.
     func giveKeysBack(isForGood: Bool)
 
-    /// Writes the bytes that are accepted at once with a single call and drops the rest; allocates nothing and never
-    /// waits.
+    /// Writes the bytes with a single call if the output is ready, else drops them. Allocates nothing.
     func writeAtOnce(_ bytes: [UInt8])
   }
 }

@@ -55,7 +55,8 @@ package enum Quantity {
     return "\(whole / parts).\(parts == 100 ? twoDigits(rest) : String(rest))"
   }
 
-  /// Remaining time for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, because 0:00 means done.
+  /// Remaining time for a narrow column: `0:19`, `12:05`, `2:03:04`, from 100 hours on `4 d 04 h`. Rounded up, because
+  /// 0:00 means done.
   package static func countdown(_ duration: Duration) -> String {
     let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
     if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }

@@ -1,7 +1,8 @@
 import Comparing
 import TerminalProgress
 
-/// The drawings of `dlm compare` for a terminal: one bar for each mode, and the files of a run as a waterfall.
+/// The drawings of `dlm compare` for a terminal: one bar for each mode, and a waterfall of files in the slowest and in
+/// the fastest mode.
 struct ComparisonPicture {
   let report: ComparisonReport
   let width: Int

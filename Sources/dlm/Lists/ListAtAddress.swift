@@ -202,8 +202,8 @@ extension ListAtAddress {
 
     func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
 
-    /// - Returns: empty at the end; `nil` while no byte is available: the pipe becomes readable with it.
-    /// - Throws: the failure of the transfer, once all received bytes have been read.
+    /// - Returns: empty at the end; `nil` while no byte is available: the pipe becomes readable with a byte or the end.
+    /// - Throws: the failure of the transfer, once all received bytes have been read; a failure of the disk.
     func read(at offset: Int64, _ count: Int) throws(DownloadError) -> [UInt8]? {
       // Before the check, so that later changes wake the reader again.
       pipe.drain()

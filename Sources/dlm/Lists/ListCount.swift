@@ -2,8 +2,8 @@ import DownloadModel
 import FileReceiving
 import Glibc
 
-/// Counts the files of lists that can be read at once, before the run has read them to their end, so that the total is
-/// known. It runs on a thread of its own, and keeps no line.
+/// Counts the files of a run in advance, so that the total is known, if all its lists are regular files. It runs on a
+/// thread of its own, and keeps no line.
 struct ListCount {
   /// Most lists are read completely within this time.
   private static let patience = Duration.milliseconds(500)

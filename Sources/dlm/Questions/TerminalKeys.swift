@@ -177,7 +177,7 @@ extension TerminalKeys {
   }
 }
 
-// Defined here, because the display does not know a terminal's keys.
+// Defined here, because the module TerminalProgress does not know `TerminalKey`.
 extension ScreenKey {
   init(_ key: TerminalKey) {
     self =

@@ -14,7 +14,7 @@ struct SummaryMessages {
   var lists: [String] = []
   /// Whether the run was only for a comparison, and none of its files is kept.
   var isRepeat = false
-  /// At a terminal, checksums and long lists of failures are shortened.
+  /// Whether checksums and long lists of failures are shortened: at a terminal, without `-v`.
   var shortens = false
   /// The file of `--failed`.
   var failedList: String?

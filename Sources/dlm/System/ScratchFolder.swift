@@ -59,7 +59,8 @@ final class ScratchFolder: Sendable {
     (try? Folder(standing: directory.isEmpty ? "." : FilePath(directory)))?.freeBytes()
   }
 
-  /// A path below the folder's descriptor for `path`, even if other users move the folder; other paths are unchanged.
+  /// Turns a path inside this folder into one through its descriptor, valid even if other users move the folder.
+  /// Returns `path` for other paths, and without /proc.
   func held(_ path: String) -> String {
     let own = self.path.string + "/"
     return path.hasPrefix(own) ? "\(folder.heldPath)/\(path.dropFirst(own.count))" : path

@@ -18,7 +18,7 @@ enum StandardOutput {
 
   static func say(json values: [JSONValue]) throws(ExitStatus) { try write(values.map { $0.text + "\n" }.joined()) }
 
-  /// The size of the terminal on standard output; `nil` if it is not a terminal.
+  /// The size of the terminal on standard output, or the usual one if it is unknown; `nil` if it is not a terminal.
   static var terminal: TerminalSize? { terminal(STDOUT_FILENO) }
 
   private static func terminal(_ descriptor: Int32) -> TerminalSize? {

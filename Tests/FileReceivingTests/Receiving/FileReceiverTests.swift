@@ -50,6 +50,9 @@ struct FileReceiverTests {
       testDescription: "a coding that was not asked for", fields: ["Content-Encoding": "gzip"],
       disposition: .decode, remark: .decoded),
     Answer(
+      testDescription: "a coding beside identity", fields: ["Content-Encoding": "gzip, identity"],
+      disposition: .decode, remark: .decoded),
+    Answer(
       testDescription: "a coding that the name has, too", address: "http://host/x.gz",
       fields: ["Content-Encoding": "gzip"], disposition: .write, remark: .stillCoded),
     Answer(testDescription: "no content", status: 204, fields: [:], disposition: .write, remark: .noContent),

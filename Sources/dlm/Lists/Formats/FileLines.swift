@@ -50,8 +50,8 @@ struct FileLines: LineRule {
     return (parts[0], words[0], options)
   }
 
-  /// A wget script of the Earth System Grid Federation: `'NAME' 'URL' 'ALGORITHM' 'HEX'` among lines of shell. A file
-  /// of unknown checksum has only its name and URL.
+  /// A wget script of the Earth System Grid Federation: `'NAME' 'URL' 'ALGORITHM' 'HEX'` among lines of shell. If the
+  /// checksum is unknown, its two fields are empty or missing.
   static var esgf: FileLines {
     FileLines(
       said: "a wget script of ESGF", file: { text, _ throws(Rejection.NoList) in scripted(text) },
