@@ -1,4 +1,4 @@
-package import DownloadModel
+import DownloadModel
 import Glibc
 import HeapModule
 
