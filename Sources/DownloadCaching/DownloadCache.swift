@@ -99,6 +99,8 @@ package actor DownloadCache: DownloadStore {
     switch await inFlight.turn(request.key, asked.trust.own, asked.meter) {
     case .answer(let outcome) where outcome.kind == .skipped || request.allows(size: outcome.size):
       return .answered(Self.shared(outcome, asked.meter))
+    // What the other line declares of the file is wrong; this one may declare something else.
+    case .failure(let error) where error.code == .wrongSize || error.code == .wrongType: return nil
     case .failure(let error): throw error
     // An answer for another trust or with another length than declared, or a cancelled download.
     case .answer, .askAnew: return nil

@@ -26,13 +26,15 @@ struct CoalescingTests {
 
   /// A fetch that receives some bytes, waits at the gate, and is lost when cancelled there.
   /// - Parameter mayLeave: the gate of a fetch that takes its time to leave when it is cancelled.
-  private func slowGet(_ run: Run, meter: TransferMeter = TransferMeter(), mayLeave: Gate? = nil) -> Asker {
+  private func slowGet(
+    _ run: Run, meter: TransferMeter = TransferMeter(), mayLeave: Gate? = nil, size: Int64? = nil
+  ) -> Asker {
     let (server, started, mayEnd) = (server, started, mayEnd)
     // A task of its own, because the test cancels one asker and not another.
     return Task {
       do throws(DownloadError) {
         guard let address = try? Address(Self.address) else { throw .cancelled }
-        let request = DownloadRequest(id: 0, address: address)
+        let request = DownloadRequest(id: 0, address: address, wishes: .init(size: size))
         return .success(
           try await run.get(request, meter: meter) { download throws(DownloadError) in
             server.cutNext(after: 1_500_000)
@@ -136,6 +138,21 @@ struct CoalescingTests {
     #expect(try await first.value.get().kind == .fetched)
     #expect(server.requests.count == 2)
     _ = await run.cache.close()
+  }
+
+  /// Of two lines for one URL, the one that declares a wrong size came first, and failed both.
+  @Test func aWrongSizeOfOneLineIsNotTheOthers() async throws {
+    let run = Run(in: folder, server)
+    let first = slowGet(run, size: 2999)
+    try await started.wait()
+    let second = slowGet(run)
+    try await until(run, waiting: 1)
+    mayEnd.open()
+    let error = try await #require(throws: DownloadError.self) { try await first.value.get() }
+    #expect(error.code == .wrongSize)
+    #expect(try await second.value.get().size == Int64(Self.body.count))
+    _ = await run.cache.close()
+    #expect(try folder.names(in: "out") == ["x"])
   }
 
   @Test func aFailureIsTheAnswerOfAllThatWait() async throws {
