@@ -40,7 +40,7 @@ final class DemoServer: Sendable {
     wakeUp = (ends[0], ends[1])
   }
 
-  /// - Returns: the port; `nil` if errno says why there is none.
+  /// - Returns: the port; `nil` after a failure, with its cause in errno.
   private static func listen(on listener: Int32, _ port: UInt16) -> UInt16? {
     var address = sockaddr_in()
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)

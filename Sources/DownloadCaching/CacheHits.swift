@@ -24,8 +24,9 @@ final class CacheHits {
   @inline(never)
   func fromMemory(_ asked: CacheRequest) throws(DownloadError) -> DownloadOutcome? {
     let request = asked.request
-    guard let entry = resources.memory.withLock({ $0[request.key] }), entry.trust == asked.trust.own,
-      request.allows(size: entry.size)
+    // A line's own type is judged by the file's bytes.
+    guard request.expectedTypes == nil, let entry = resources.memory.withLock({ $0[request.key] }),
+      entry.trust == asked.trust.own, request.allows(size: entry.size)
     else { return nil }
     guard let there = try asked.directory.standing(entry.name), entry.isThat(there) else {
       resources.memory.withLock { $0.forget(request.key) }

@@ -91,19 +91,14 @@ package actor DownloadCache: DownloadStore {
     Task { index.pauseReading() }
   }
 
-  /// Waits for the answer to an equal request, or for the end of one with other credentials.
+  /// Waits for the answer to an equal request, or for the end of one with other credentials or declarations.
   /// - Returns: `nil` if this request may begin.
   @inline(never)
   private func join(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload>? {
-    let request = asked.request
-    switch await inFlight.turn(request.key, asked.trust.own, asked.meter) {
-    case .answer(let outcome) where outcome.kind == .skipped || request.allows(size: outcome.size):
-      return .answered(Self.shared(outcome, asked.meter))
-    // What the other line declares of the file is wrong; this one may declare something else.
-    case .failure(let error) where error.code == .wrongSize || error.code == .wrongType: return nil
+    switch await inFlight.turn(asked.request.key, asked.trust.own, asked.meter) {
+    case .answer(let outcome): return .answered(Self.shared(outcome, asked.meter))
     case .failure(let error): throw error
-    // An answer for another trust or with another length than declared, or a cancelled download.
-    case .answer, .askAnew: return nil
+    case .askAnew: return nil
     case .goOn(let download):
       download.show(on: asked.meter)
       return .missing(download)

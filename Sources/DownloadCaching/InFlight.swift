@@ -5,7 +5,7 @@ import Synchronization
 /// The requests that the caches of a run have in flight, and the equal requests that wait for them.
 ///
 /// One request's task does the work: a separate task would cost each small file 5 % of its processor time. A lock
-/// instead of an actor, because the loops' threads must not wait for one another.
+/// instead of an actor, because a change of threads would cost more than the work of the table.
 final class InFlight: Sendable {
   /// How a waiting request continues.
   enum Turn {
@@ -33,6 +33,7 @@ final class InFlight: Sendable {
   }
 
   private struct Flight {
+    let key: DownloadRequest.Key
     let trust: TrustMark
     /// `nil` while the cache still looks for the file on the disk.
     var download: FileDownload?
@@ -42,12 +43,20 @@ final class InFlight: Sendable {
     /// `nil` until a request waits.
     var turns: Waiters<Turns>?
 
+    /// Whether the answer applies to a request of an equal key, too: lines for one URL may declare different sizes and
+    /// types.
+    func isShared(with key: DownloadRequest.Key, _ trust: TrustMark) -> Bool {
+      let own = self.key.wishes
+      let other = key.wishes
+      return trust == self.trust && own?.size == other?.size && own?.expectedTypes == other?.expectedTypes
+    }
+
     /// For a cancelled transfer, which checks whether other requests wait.
     func tell() { download?.waiting = sharing }
   }
 
-  /// A waiting request's place.
-  private struct Seat {
+  /// A waiting request, as its flight knows it.
+  private struct Entry {
     let key: DownloadRequest.Key
     let turns: Waiters<Turns>
     let shares: Bool
@@ -63,7 +72,7 @@ final class InFlight: Sendable {
   func begin(_ key: DownloadRequest.Key, _ trust: TrustMark) -> Bool {
     flights.withLock { flights in
       guard flights[key] == nil else { return false }
-      flights[key] = Flight(trust: trust)
+      flights[key] = Flight(key: key, trust: trust)
       return true
     }
   }
@@ -82,41 +91,43 @@ final class InFlight: Sendable {
 
   /// Waits for the task of an equal request that is in flight.
   /// - Parameters:
-  ///   - trust: if it differs from the download's, the request is answered separately, after this one.
+  ///   - trust: if it differs from the download's, or if the lists declare different sizes or types, the request is
+  ///     answered separately, after this one.
   ///   - meter: of the waiting file; giving the file up ends the wait as cancelling the task does.
   nonisolated(nonsending) func turn(
     _ key: DownloadRequest.Key, _ trust: TrustMark, _ meter: TransferMeter
   ) async -> Turn {
-    guard let seat = sitDown(key, trust) else { return .askAnew }
-    defer { standUp(seat) }
-    meter.onStop { [turns = seat.turns] in turns.withLock { _ in } }
-    return await seat.turns.wait { [shares = seat.shares] turns in
+    guard let entry = enter(key, trust) else { return .askAnew }
+    defer { leave(entry) }
+    meter.onStop { [turns = entry.turns] in turns.withLock { _ in } }
+    return await entry.turns.wait { [shares = entry.shares] turns in
       meter.isStopped ? .failure(.cancelled) : turns.take(shares: shares)
     } ?? .failure(.cancelled)
   }
 
   /// - Returns: `nil` if the request has landed.
-  private func sitDown(_ key: DownloadRequest.Key, _ trust: TrustMark) -> Seat? {
+  private func enter(_ key: DownloadRequest.Key, _ trust: TrustMark) -> Entry? {
     flights.withLock { flights in
       guard var flight = flights[key] else { return nil }
       let turns = flight.turns ?? Waiters(Turns())
+      let shares = flight.isShared(with: key, trust)
       flight.turns = turns
       flight.waiting += 1
-      if trust == flight.trust { flight.sharing += 1 }
+      if shares { flight.sharing += 1 }
       flight.tell()
       flights[key] = flight
-      return Seat(key: key, turns: turns, shares: trust == flight.trust)
+      return Entry(key: key, turns: turns, shares: shares)
     }
   }
 
-  private func standUp(_ seat: Seat) {
+  private func leave(_ entry: Entry) {
     flights.withLock { flights in
       // It may have landed, and an equal request may be in flight again.
-      guard var flight = flights[seat.key], flight.turns === seat.turns else { return }
+      guard var flight = flights[entry.key], flight.turns === entry.turns else { return }
       flight.waiting -= 1
-      if seat.shares { flight.sharing -= 1 }
+      if entry.shares { flight.sharing -= 1 }
       flight.tell()
-      flights[seat.key] = flight
+      flights[entry.key] = flight
     }
   }
 

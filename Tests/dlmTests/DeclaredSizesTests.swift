@@ -120,6 +120,18 @@ struct DeclaredSizesTests {
     #expect(try place.names() == ["f", "urls.txt"])
   }
 
+  /// Also by its own type: the second line was answered from memory, whatever its bytes.
+  @Test(arguments: ["sequential", "parallel"]) func twoLinesWithATypeEach(mode: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file(Self.body))
+    let place = try Workplace()
+    _ = try place.list([origin.url("/f"), "\(origin.url("/f"))\texpect=application/pdf"])
+    let run = try await place.dlm("get", "urls.txt", "-m", mode)
+    #expect(run.status == 1 && run.errorText.contains("expected application/pdf"), "\(run.errorText)")
+    #expect(try place.names() == ["f", "urls.txt"])
+  }
+
   /// A large file, filled by several transfers, and one that an earlier run began.
   @Test(arguments: [6 << 20, (6 << 20) - 1])
   func splitAndResumed(size: Int) async throws {

@@ -41,5 +41,5 @@ struct HostPace: Equatable {
     return steps == 1 ? .narrow : .move(steps - 1)
   }
 
-  var words: String { "\(Pace.words(Int64(last))) where \(Pace.words(Int64(most))) were" }
+  var words: String { "\(Pace.words(Int64(last))), down from \(Pace.words(Int64(most)))" }
 }

@@ -18,9 +18,11 @@ struct InFlightTests {
   init() throws { key = DownloadRequest.Key(address: try Address("http://h/x")) }
 
   /// A request that waits; returns once it does.
-  private func waiter(_ trust: TrustMark = .usual) async throws -> Task<InFlight.Turn, Never> {
+  /// - Parameter size: as its list declares it.
+  private func waiter(_ trust: TrustMark = .usual, size: Int64? = nil) async throws -> Task<InFlight.Turn, Never> {
     let before = table.count(for: key)
-    let (table, key) = (table, key)
+    let table = table
+    let key = DownloadRequest.Key(address: key.address, wishes: size.map { DownloadRequest.Wishes(size: $0) })
     let task = Task { @MainActor in await table.turn(key, trust, TransferMeter()) }
     while table.count(for: key) == before {
       try Task.checkCancellation()
@@ -54,6 +56,16 @@ struct InFlightTests {
     #expect(!table.contains(key) && table.begin(key, .usual))
   }
 
+  /// With the wrong size first, both lines for a URL failed.
+  @Test func anotherDeclarationIsJudgedByItself() async throws {
+    _ = table.begin(key, .usual)
+    let waits = try await waiter(size: 3)
+    let same = try await waiter()
+    table.land(key, .failure(Self.failure))
+    #expect(await Self.words(waits.value) == "ask anew")
+    #expect(await Self.words(same.value) == "failure status coalesced")
+  }
+
   @Test func nothingInFlightIsNotWaitedFor() async {
     #expect(await Self.words(table.turn(key, .usual, TransferMeter())) == "ask anew")
   }
@@ -67,7 +79,7 @@ struct InFlightTests {
   }
 
   /// A request that waited, and has not run since, leaves the count of the next download of the same file alone.
-  @Test func anOldSeatIsNotOneOfTheNext() async throws {
+  @Test func anOldWaiterIsNotOneOfTheNext() async throws {
     _ = table.begin(key, .usual)
     let waits = try await waiter()
     table.land(key, .success(Self.file))
