@@ -159,6 +159,9 @@ struct SegmentedDownloadTests {
     Row(testDescription: "the server gives no ranges: the first goes on alone", further: [.failure(noRange)]),
     Row(testDescription: "the host takes no more: the first goes on alone", further: [.failure(busy)]),
     Row(
+      testDescription: "the server forbids a second connection: the first goes on alone",
+      further: [.failure(DownloadError(.status, cause: .http(status: 403)))]),
+    Row(
       testDescription: "a passing failure: tried again after a pause", further: [.failure(reset), .bytes], count: nil),
     Row(testDescription: "no byte comes: the file is not divided", further: [.silence], refuses: true),
     Row(

@@ -121,14 +121,20 @@ struct SegmentedDownload {
         share.releasePermit(at: host, after: id == OpenSegment.first ? nil : error)
       }
       guard let error else { return }
-      if id == OpenSegment.first || !error.isRefusal { failed(error, &state) }
+      if id == OpenSegment.first || !endsSplitting(error) { failed(error, &state) }
       if !group.isCancelled { pause(after: error, gain: position - begun, &state, &group) }
     }
   }
 
   private func learn(_ error: DownloadError?, _ state: inout State) {
     guard let error else { return state.failures = 0 }
-    if error.code == .range || error.isRefusal { state.planner.stop(at: state.running.count) }
+    if endsSplitting(error) { state.planner.stop(at: state.running.count) }
+  }
+
+  /// Whether a further transfer's failure only means that the file gets no more transfers. Some servers answer 403 to a
+  /// second connection.
+  private func endsSplitting(_ error: DownloadError) -> Bool {
+    error.code == .range || error.isRefusal || error.code == .status && !error.isTransient
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {
