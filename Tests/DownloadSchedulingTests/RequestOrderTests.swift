@@ -98,8 +98,10 @@ private final class Pipe: RequestSource {
       $0.waiting += 1
       $0.isClosed = false
     }
+    do { try await monitor.wait(for: "more") { $0.taken < $0.list.count || $0.hasEnded } } catch {
+      if !Task.isCancelled { Issue.record(error) }
+    }
     // Cancelled, it gives nothing.
-    try? await monitor.wait(for: "more") { $0.taken < $0.list.count || $0.hasEnded }
     let isCancelled = Task.isCancelled
     return monitor.withState {
       // At once: whoever sees a reader that waits must know that it has passed on what it took before.
@@ -112,7 +114,7 @@ private final class Pipe: RequestSource {
   var outlook: SourceOutlook {
     monitor.withState { state in
       SourceOutlook(
-        goesOn: state.taken < state.list.count || state.hasEnded,
+        goesOn: state.hasEnded,
         hasFirst: state.list.contains { $0.isFirst })
     }
   }
@@ -235,7 +237,7 @@ struct RequestOrderTests {
 
   /// What can be read without waiting decides; a pipe that says nothing for now holds up nothing.
   @Test func anOpenPipeStartsAtOnce() async throws {
-    let pipe = Pipe()
+    let pipe = Pipe(isClosed: true)
     pipe.write([try Self.request(0, size: 9), try Self.request(1, size: 1)])
     try await Self.queue(pipe, order: .small, looksAhead: false).run { shares in
       for id in [1, 0] {

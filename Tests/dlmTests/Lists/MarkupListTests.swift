@@ -169,8 +169,8 @@ struct MarkupListTests {
     return "<pieces \(attributes)>\(String(repeating: hash, count: count))</pieces>"
   }
 
-  /// Of the kinds of pieces the strongest counts, and there must be as many as the file has.
-  @Test(arguments: [
+  // Its type is written out: the compiler took half a minute to find it.
+  private static let pieces: [(String, String?)] = [
     ("<size>5</size>" + hashes("length='2' type='sha1'", 40, 3), "sha1 2 3"),
     ("<size>5</size>" + hashes("length='2' type='sha1'", 40, 2), "2 pieces of 2 bytes for a size of 5"),
     ("<size>0</size>" + hashes("length='2' type='sha1'", 40, 0), nil), ("<size>1.2 MB</size>", "size=1.2MB"),
@@ -181,7 +181,10 @@ struct MarkupListTests {
     (hashes("length='4' type='tiger'", 48, 1), nil), (hashes("length='0' type='md5'", 32, 1), nil),
     (hashes("type='md5'", 32, 1), nil), (hashes("length='4' type='md5'", 2, 1), "piece 0=00"),
     (hashes("length='4' type='md5'", 32, 2, number: " piece='0'"), "piece 0=\(String(repeating: "0", count: 32))"),
-  ]) func piecesAreTaken(text: String, expected: String?) throws {
+  ]
+
+  /// Of the kinds of pieces the strongest counts, and there must be as many as the file has.
+  @Test(arguments: pieces) func piecesAreTaken(text: String, expected: String?) throws {
     let text = "<metalink><file name='f'>\(text)<url>http://h/f</url></file></metalink>"
     var reader = try MarkupList(isPage: false, accepted: [])
     switch try reader.take(Array(text.utf8), base: nil).first?.content {
