@@ -23,6 +23,7 @@ package actor DownloadCache: DownloadStore {
 
   private nonisolated var inFlight: InFlight { resources.inFlight }
   let hits: CacheHits
+  private let opening: OpenStep
   private let completion: CommitStep
   let index: IndexSession
   private var folders: OpenFolders?
@@ -41,6 +42,7 @@ package actor DownloadCache: DownloadStore {
     index = IndexSession(resources, configuration)
     hits = CacheHits(shared, resources, index)
     completion = CommitStep(shared: shared, resources: resources, hits: hits, index: index)
+    opening = OpenStep(shared: shared, resources: resources, hits: hits, index: index, completion: completion)
     resources.enter()
   }
 
@@ -61,182 +63,19 @@ package actor DownloadCache: DownloadStore {
 
   // MARK: The three tiers
 
-  // Thousands of tasks wait, each with memory for its deepest call. So rare steps are in functions of their own.
-
   package func open(
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     if let name = request.outputName { try checkName(name, request.address) }
     let directory = try outputFolders().directory(of: request)
-    let asked = CacheRequest(request, index.fingerprint.trust(of: request), in: directory, meter)
-    if let outcome = try hits.fromMemory(asked) { return .answered(outcome) }
-    if !inFlight.contains(request.key), let outcome = reading({ hits.atOnce(asked) }) {
-      if index.isFull { await index.flush() }
-      return .answered(outcome)
-    }
-    return try await begin(asked)
+    return try await opening.open(
+      CacheRequest(request, index.fingerprint.trust(of: request), in: directory, meter), for: self)
   }
 
-  /// Calls `body`, which may start a transaction of lookups. The transaction ends after the lookups that are queued by
-  /// now.
-  private func reading<Answer>(_ body: () -> Answer) -> Answer {
-    let wasReading = index.isReading
-    defer { if !wasReading, index.isReading { pauseReadingSoon() } }
-    return body()
-  }
-
-  @inline(never)
-  private func pauseReadingSoon() {
+  /// Ends the transaction of lookups after those that are queued by now. For callers on the loop.
+  nonisolated func pauseReadingSoon() {
     // Unstructured, so that it runs after the queued lookups.
-    Task { index.pauseReading() }
-  }
-
-  /// Waits for the answer to an equal request, or for the end of one with other credentials or declarations.
-  /// - Returns: `nil` if this request may begin.
-  @inline(never)
-  private func join(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload>? {
-    switch await inFlight.turn(asked.request.key, asked.trust.own, asked.meter) {
-    case .answer(let outcome): return .answered(Self.shared(outcome, asked.meter))
-    case .failure(let error): throw error
-    case .askAnew: return nil
-    case .goOn(let download):
-      download.show(on: asked.meter)
-      return .missing(download)
-    }
-  }
-
-  private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
-    var outcome = outcome
-    if outcome.kind != .skipped, outcome.kind != .fresh { outcome.kind = .unchanged }
-    outcome.transferred = 0
-    outcome.resumed = 0
-    outcome.renamedFrom = nil
-    meter.begin(at: outcome.size, total: outcome.size)
-    return outcome
-  }
-
-  private func begin(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    while !inFlight.begin(asked.request.key, asked.trust.own) {
-      if let opened = try await join(asked) { return opened }
-    }
-    do {
-      // An equal request may have ended meanwhile.
-      let outcome = try hits.fromMemory(asked)
-      let opened: OpenedDownload<FileDownload> =
-        if let outcome { .answered(outcome) } else { try await fromDisk(asked) }
-      inFlight.note(opened, of: asked.request.key)
-      return opened
-    } catch {
-      inFlight.land(asked.request.key, .failure(error))
-      throw error
-    }
-  }
-
-  private func fromDisk(_ asked: CacheRequest) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    var claim: ProcessClaims.Claim?
-    var before: KnownFiles?
-    if let claims = resources.claims {
-      let hash = asked.key.claim(isIndexed: index.records)
-      do {
-        claim = try claims.take(hash)
-      } catch {
-        before = await index.known(asked)
-        claim = try await wait(for: error.process, asked, claims, hash)
-      }
-    }
-    // An asynchronous call that is not needed costs 0.5 % of a small file's time.
-    var atOnce = reading { index.knownAtOnce(asked) }
-    if atOnce == nil {
-      atOnce = await index.known(asked)
-      if index.isReading { pauseReadingSoon() }
-    }
-    let known = atOnce ?? .nothing
-    if known.isNothing, known.written?.checksum == nil, isFetchedIfUnknown(asked.request) {
-      return .missing(FileDownload(plan(asked, known), meter: asked.meter, claim: claim))
-    }
-    return try await look(up: asked, known, before: before, claim)
-  }
-
-  private func isFetchedIfUnknown(_ request: DownloadRequest) -> Bool {
-    shared.mayAsk && configuration.receiving.conflictPolicy != .skip && configuration.receiving.checksums == nil
-      && request.checksum == nil
-  }
-
-  @inline(never)
-  private func plan(
-    _ asked: CacheRequest, _ known: KnownFiles, version: KnownVersion? = nil, owners: FileOwners? = nil
-  ) -> DownloadPlan {
-    DownloadPlan(
-      asked.request, shared.receiving, in: asked.directory, rowKey: asked.key, trust: asked.trust, files: known,
-      known: version, owners: owners, isIndexed: index.records,
-      mayStandAlready: asked.request.isRepeat || hits.hasCompany)
-  }
-
-  /// Seconds between two attempts to take another process's claim. Random, so that two waiting requests do not try in
-  /// step.
-  private static let askAgain: Range<Double> = 0.02..<0.1
-
-  private func wait(
-    for process: Int?, _ asked: CacheRequest, _ claims: ProcessClaims, _ hash: UInt64
-  ) async throws(DownloadError) -> ProcessClaims.Claim {
-    configuration.onWait(asked.request, process)
-    while true {
-      do { try await Task.sleep(for: .seconds(Double.random(in: Self.askAgain))) } catch { throw .cancelled }
-      if asked.meter.isStopped { throw .cancelled }
-      if let claim = try? claims.take(hash) { return claim }
-    }
-  }
-
-  @inline(never)
-  private func look(
-    up asked: CacheRequest, _ known: KnownFiles, before: KnownFiles?, _ claim: consuming ProcessClaims.Claim?
-  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    let known = try await placed(await hits.proven(known, asked), asked)
-    let lookup = try await hits.lookup(asked.request, known, before: before)
-    // Before a plan is made, which costs as much as the rest of a hit.
-    if case .hit(let row, let basis) = lookup {
-      let outcome = hits.hit(row, asked, basis)
-      if index.isFull { await index.flush() }
-      return .answered(outcome)
-    }
-    let version: KnownVersion? = if case .ask(let known) = lookup { known } else { nil }
-    let plan = plan(
-      asked, known, version: version,
-      owners: configuration.receiving.conflictPolicy == .skip ? await index.owners(in: asked.directory) : nil)
-    if known.own == nil, plan.hasUserDigests, let outcome = try await hits.fileWithDigest(asked, plan) {
-      return .answered(outcome)
-    }
-    if let name = plan.certainName, let standing = try plan.fileToLeave(name) {
-      return .answered(plan.skipped(name, standing))
-    }
-    let download = FileDownload(plan, meter: asked.meter, claim: claim)
-    switch lookup {
-    case .fail(let error): throw error.at(asked.request.address)
-    case .copy(let row, let basis):
-      if let outcome = try await completion.copyUnasked(row, basis, to: download) { return .answered(outcome) }
-    case .ask, .hit: break
-    }
-    return .missing(download)
-  }
-
-  /// If the policy gives no numbers, a file that once got a number is not the answer. Its bytes are, under the wanted
-  /// name, unless another URL has that name.
-  private func placed(_ known: KnownFiles, _ asked: CacheRequest) async throws(DownloadError) -> KnownFiles {
-    guard let written = known.written, !configuration.receiving.conflictPolicy(of: asked.request).numbers else {
-      return known
-    }
-    let wanted = asked.request.outputName ?? written.wanted
-    if FileNaming.areSame(written.name, wanted) { return known }
-    let plan = plan(asked, known)
-    let name = plan.preferred(wanted)
-    if FileNaming.areSame(written.name, name) { return known }
-    if let standing = try asked.directory.standing(name),
-      plan.isOfAnotherAddress(standing, await index.owners(in: asked.directory))
-    {
-      return known
-    }
-    let reuse = known.own == nil ? known.elsewhereReuse : known.ownReuse
-    return KnownFiles(.known(nil), elsewhere: known.own ?? known.elsewhere, reuse: (.asOwn, reuse))
+    assumeIsolated { cache in _ = Task { cache.index.pauseReading() } }
   }
 
   // MARK: Commit and close

@@ -75,7 +75,8 @@ package actor Downloader {
   }
 
   // A task keeps memory for its deepest call while it is suspended, and thousands are suspended. So the code before and
-  // after the suspension points is in functions of its own.
+  // after the suspension points is in functions of its own. They run on their caller's actor, this one: an isolated
+  // asynchronous function asks for its executor twice.
 
   /// Downloads one file until it ends, or until its host refuses it or its next attempt must wait; then it is requeued.
   @inline(never)  // a lane's call must stay a tail call
@@ -98,7 +99,7 @@ package actor Downloader {
 
   /// If the host was given up, the file fails with the same error, unless the stored file is a valid answer.
   /// - Parameter wasAsked: set to false if the stored file is the answer, because that says nothing about the host.
-  private func outcome(
+  private nonisolated(nonsending) func outcome(
     of request: DownloadRequest, from store: some DownloadStore, _ meter: TransferMeter,
     _ failed: inout BackoffEntry?, _ wasAsked: inout Bool, _ share: LoopQueue,
     _ advice: RefusedRequests.Record
@@ -129,7 +130,7 @@ package actor Downloader {
   }
 
   /// Runs transfers until no bytes are missing. A server may send less than requested (RFC 9110 §14.2).
-  private func fill(
+  private nonisolated(nonsending) func fill(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter,
     _ failed: inout BackoffEntry?, _ share: LoopQueue, _ advice: RefusedRequests.Record
   ) async throws(DownloadError) {
@@ -152,11 +153,13 @@ package actor Downloader {
 
   /// - Returns: `nil` if no time limit needs the start time.
   @inline(never)
-  private func startStopwatch() -> Stopwatch? { (retry.maxTime ?? retry.fileTime).map { _ in Stopwatch(clock) } }
+  private nonisolated func startStopwatch() -> Stopwatch? {
+    (retry.maxTime ?? retry.fileTime).map { _ in Stopwatch(clock) }
+  }
 
   /// Gives the file up once its time limit has passed.
   @inline(never)
-  private func startAlarm(_ stopwatch: Stopwatch, _ meter: TransferMeter) -> Task<Void, any Error>? {
+  private nonisolated func startAlarm(_ stopwatch: Stopwatch, _ meter: TransferMeter) -> Task<Void, any Error>? {
     guard let limit = retry.fileTime else { return nil }
     let error = DownloadError(.tookTooLong, cause: .detail("incomplete after \(limit / .seconds(1)) s"))
     // Unstructured: a task group for each file would also cost files without a limit. It is cancelled when the
@@ -169,7 +172,7 @@ package actor Downloader {
 
   /// - Returns: `nil` to retry at once.
   @inline(never)
-  private func retry(
+  private nonisolated func retry(
     after error: DownloadError, _ attempts: inout Attempts, _ stopwatch: Stopwatch?,
     _ request: DownloadRequest, _ meter: TransferMeter
   ) throws(DownloadError) -> BackoffEntry? {
@@ -191,7 +194,7 @@ package actor Downloader {
   }
 
   /// - Returns: `nil` if no bytes are missing.
-  private func transfer(
+  private nonisolated(nonsending) func transfer(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter, _ share: LoopQueue,
     _ waited: Duration?
   ) async throws(DownloadError) -> TransferReceipt? {
@@ -209,7 +212,7 @@ package actor Downloader {
 
   /// Receives the rest of a long body, with more than one transfer if that is faster.
   @inline(never)
-  private func rest(
+  private nonisolated(nonsending) func rest(
     of running: RunningTransfer, _ download: any DownloadTarget, for request: DownloadRequest,
     _ meter: TransferMeter, _ share: LoopQueue
   ) async throws(DownloadError) -> TransferReceipt {

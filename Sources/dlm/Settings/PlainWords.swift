@@ -1,0 +1,46 @@
+/// The words of a `dlm get` that need no explanation: sources, and known options with valid values. The table of
+/// options is enough to read them. The parser examines the type of every option at each start, a fifth of what one
+/// small file costs; it gets all other words, since it explains mistakes and requests for help.
+struct PlainWords {
+  private var sources: [String] = []
+  private var typed: [String: [String]] = [:]
+
+  /// - Parameter words: those after `get`.
+  /// - Returns: `nil` if the parser must read them.
+  init?(_ words: [String]) {
+    var words = words[...]
+    while let word = words.popFirst() {
+      guard Self.isOption(word) else {
+        sources.append(word)
+        continue
+      }
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let row = OptionTable.row(spelled: parts[0]) else { return nil }
+      if row.kind == .flag {
+        guard parts.count == 1 else { return nil }
+        typed[row.name] = [""]
+        continue
+      }
+      // The parser knows more forms: -j8, -j=8, and values that start with a dash.
+      let isWithValue = parts.count == 2 && word.hasPrefix("--") && !parts[1].isEmpty
+      let value = isWithValue ? String(parts[1]) : parts.count == 1 ? words.popFirst() : nil
+      guard let value, isWithValue || !Self.isOption(value) else { return nil }
+      typed[row.name, default: []].append(value)
+    }
+  }
+
+  private static func isOption(_ word: String) -> Bool { word.utf8.first == UInt8(ascii: "-") && word != "-" }
+
+  /// - Returns: `nil` if a value is invalid.
+  func command() -> GetCommand? {
+    var command = GetCommand()
+    command.sources = sources
+    command.own = GetOptions(unset: ())
+    command.lists = ListOptions(unset: ())
+    command.shared = RunOptions(unset: ())
+    for row in OptionTable.rows {
+      guard row.take(&command, typed[row.name] ?? []) else { return nil }
+    }
+    return command
+  }
+}
