@@ -59,8 +59,10 @@ enum CommandLineParse {
 
   /// - Returns: `nil` for words that have to go through the root.
   static func directly(_ words: [String]) -> (any ParsableCommand)? {
-    guard let type = command(named: words.first), let command = try? type.parseAsRoot(Array(words.dropFirst()))
-    else { return nil }
+    guard let type = command(named: words.first) else { return nil }
+    let words = Array(words.dropFirst())
+    if type == GetCommand.self, let command = PlainWords(words)?.command() { return command }
+    guard let command = try? type.parseAsRoot(words) else { return nil }
     // For a help request, the parser returns a command of its own.
     let kind = Swift.type(of: command)
     return ([type] + type.configuration.subcommands).contains { $0 == kind } ? command : nil

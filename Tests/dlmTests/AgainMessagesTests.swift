@@ -54,18 +54,6 @@ struct AgainMessagesTests {
   /// An option that is new must be repeated too: every one that the parser knows is asked for, one after the
   /// other.
   @Test func everyOptionIsRepeated() async throws {
-    let samples = [
-      "mode": "sequential", "on-conflict": "skip", "checksum": "sha256:" + String(repeating: "0", count: 64),
-      "require-proof": "length", "jobs": "3", "per-host": "auto", "segments": "2", "limit-rate": "5M",
-      "retries": "1", "depth": "2", "min-rate": "5M", "max-time": "60", "retry-max-time": "2.5", "connect-timeout": "3",
-      "stall-timeout": "4",
-      "header": "Accept: x", "progress": "plain", "max-filesize": "5M",
-      "cert-type": "P12", "tls-max": "1.2", "max-age": "60", "max-stale": "60", "store": "copy",
-      "cache-max-size": "5M", "refresh-every": "10m", "order": "small", "first": "*.pdf", "list-format": "lines",
-      "url-template": "http://h/{}",
-      "preset": "zenodo", "split": ";", "expect": "image/*", "shard": "3/20", "shard-by": "host",
-      "retry-on": "403,5xx", "grace": "30",
-    ]
     let dump = try await Workplace().dlm("get", "--experimental-dump-help").outputText
     let tree = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])
     let command = try #require(tree["command"] as? [String: Any])
@@ -78,7 +66,7 @@ struct AgainMessagesTests {
       else { continue }
       seen += 1
       let isFlag = argument["kind"] as? String == "flag"
-      let words = ["u", "--\(name)"] + (isFlag ? [] : [samples[name] ?? "value"])
+      let words = ["u", "--\(name)"] + (isFlag ? [] : [OptionSamples.values[name] ?? "value"])
       let line = AgainMessages(try GetCommand.parse(words)).line
       #expect(line.contains(name == "header" ? "-H 'Accept: x'" : "--\(name)"), "\(words): \(line)")
       if !isFlag { #expect(line.split(separator: " ").count > 4, "\(line)") }

@@ -127,3 +127,48 @@ struct CommandLineParseTests {
     #expect(text.contains("--mdoe") && text.contains("Usage: dlm get"), "\(text)")
   }
 }
+
+@Suite("Plain words of dlm get are read by the table of options as the parser reads them")
+struct PlainWordsTests {
+  /// - Returns: whether the table was enough.
+  private static func isSame(_ words: [String]) throws -> Bool {
+    guard let command = PlainWords(words)?.command() else { return false }
+    let parsed = try GetCommand.parse(words)
+    #expect(command.sources == parsed.sources, "\(words)")
+    for row in OptionTable.rows { #expect(row.texts(command) == row.texts(parsed), "\(words)") }
+    return true
+  }
+
+  @Test func everyOption() throws {
+    for row in OptionTable.rows {
+      let value = row.kind == .flag ? [] : [OptionSamples.values[row.name] ?? "value"]
+      for name in [row.spelled] + (row.letter.map { ["-\($0)"] } ?? []) {
+        #expect(try Self.isSame(["u", name] + value + ["v"]), "\(name)")
+      }
+      if let value = value.first {
+        #expect(try Self.isSame(["\(row.spelled)=\(value)", "\(row.spelled)=\(value)"]), "\(row.spelled)")
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ["-j8"], ["-j=8"], ["-qv"], ["--"], ["--", "x"], ["--jobs"], ["--jobs", "-1"], ["-d", "-x"], ["-d", "--quiet"],
+      ["--jobs", "none"], ["--jobs="], ["--quiet=yes"], ["--nothing"], ["-h"], ["--help"], ["-"], ["-o", "-"], [""],
+      ["-d", ""], ["-d="], ["--directory="], ["-é"], ["--list=", "x"], ["-H", "A: b=c", "--header=D: e=f"],
+      ["--mode", "sequential", "--mode", "parallel"], ["--retry-on", "403", "--retry-on=404"], ["--é", "x"], ["-jj"],
+    ]) func oddOnes(words: [String]) throws
+  { _ = try Self.isSame(words) }
+
+  @Test(arguments: 0..<8) func anyWords(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let words = [
+      "u", "-", "--", "-q", "-v", "-qv", "-j", "--jobs", "--jobs=2", "4", "", "-H", "A: b", "--header=C: d", "-o", "-d",
+      "--directory", "--failed=x", "--mode", "auto", "=", "-=", "--=", "x=y",
+    ]
+    for _ in 0..<25 {
+      let line = (0..<Int.random(in: 0..<6, using: &random)).map { _ in words.randomElement(using: &random) ?? "" }
+      _ = try Self.isSame(line)
+    }
+  }
+}

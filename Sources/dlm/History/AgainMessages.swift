@@ -12,7 +12,6 @@ struct AgainMessages {
   ///   - isListKept: whether `dlm get` without arguments would use this run's list again.
   ///   - asksServers: omits `--offline`.
   init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
-    var command = command
     var words = ["dlm", "get"]
     var hidesSecrets = false
     func shown(_ text: String) -> String {
@@ -34,7 +33,7 @@ struct AgainMessages {
       if case .address(let text) = Source(source) { words.append(shown(text)) } else { words.append(source) }
     }
     for row in OptionTable.rows where !asksServers || row.name != "offline" {
-      for text in row.texts(&command) {
+      for text in row.texts(command) {
         switch row.kind {
         case .flag: words.append(row.spelled)
         case .value, .values: words += [row.spelled, text]

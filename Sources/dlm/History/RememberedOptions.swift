@@ -15,7 +15,7 @@ struct RememberedOptions: Equatable {
     var command = command
     if command.sources.contains("-") { command.lists.areThoseOfLines() }
     for row in OptionTable.rows {
-      for text in row.texts(&command) {
+      for text in row.texts(command) {
         let secret: RememberedCommand.Withheld? =
           switch row.kind {
           case .headers where !HeaderArgument(argument: text).isFile:

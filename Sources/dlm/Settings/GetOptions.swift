@@ -45,4 +45,50 @@ struct GetOptions: ParsableArguments {
   @Option("refresh-every") var refreshEvery: TimeSpan?
   @Flag("dry-run") var dryRun = false
   @Flag("json") var json = false
+
+  init() {}
+
+  /// Not by the parser, which would have to give each option its initial value.
+  init(unset: Void) {
+    mode = nil
+    list = false
+    directory = nil
+    output = nil
+    onConflict = nil
+    maxFilesize = nil
+    askNames = false
+    noCache = false
+    store = nil
+    cacheMaxSize = nil
+    refresh = false
+    offline = false
+    revalidate = false
+    heuristic = false
+    maxAge = nil
+    maxStale = nil
+    fsync = false
+    remoteTime = false
+    noContentDisposition = false
+    checksum = nil
+    checksums = nil
+    requireProof = nil
+    expect = nil
+    first = []
+    order = nil
+    background = false
+    grace = nil
+    failed = nil
+    onComplete = nil
+    onDone = nil
+    writeChecksums = nil
+    writeList = nil
+    events = nil
+    summaryJSON = nil
+    noKeys = false
+    noCompare = false
+    watch = false
+    refreshEvery = nil
+    dryRun = false
+    json = false
+  }
 }

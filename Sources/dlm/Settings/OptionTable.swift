@@ -21,8 +21,11 @@ enum OptionTable {
     let usual: String?
     let meaning: String
     let file: FileUse?
-    /// A command's values for it, as they would be typed; `yes` for a flag that is on. Changes nothing.
-    let texts: @Sendable (inout GetCommand) -> [String]
+    /// A command's values for it, as they would be typed; `yes` for a flag that is on.
+    let texts: @Sendable (GetCommand) -> [String]
+    /// Gives a command typed values, or its usual one if there are none; a flag's text does not matter.
+    /// - Returns: whether they are valid.
+    let take: @Sendable (inout GetCommand, _ typed: [String]) -> Bool
     /// The allowed values, for the message about a wrong one.
     let possible: @Sendable (String) -> String
     /// Gives a command the values that are set elsewhere.
@@ -49,292 +52,361 @@ enum OptionTable {
 
   static let rows: [Row] = [
     value(
-      "mode", letter: "m", "mode", "How to download the list", usually: "parallel", .anywhere
-    ) { $1(&$0.own.mode) },
+      "mode", \.own.mode, letter: "m", "mode", "How to download the list", usually: "parallel", .anywhere
+    ),
     flag(
-      "list",
+      "list", \.own.list,
       "The given URLs are lists, not files; --header and --cert go to the lists' servers only."
-    ) { $1(&$0.own.list) },
+    ),
     value(
-      "list-format", "format", "The format of the lists", without: "found out"
-    ) { $1(&$0.lists.format) },
+      "list-format", \.lists.format, "format", "The format of the lists", without: "found out"
+    ),
     value(
-      "base", "url", "Complete relative lines with this URL", without: "the list's own"
-    ) { $1(&$0.lists.base) },
+      "base", \.lists.base, "url", "Complete relative lines with this URL", without: "the list's own"
+    ),
     values(
-      "accept", "pattern", "Download the matching links of a web page: *.pdf; may be repeated"
-    ) { $1(&$0.lists.accept) },
+      "accept", \.lists.accept, "pattern", "Download the matching links of a web page: *.pdf; may be repeated"
+    ),
     value(
-      "depth", "N", "With --accept, also search the page's own folders, this many levels down; files keep them",
+      "depth", \.lists.depth, "N",
+      "With --accept, also search the page's own folders, this many levels down; files keep them",
       usually: "0"
-    ) { $1(&$0.lists.depth) },
+    ),
     flag(
-      "glob",
+      "glob", \.lists.glob,
       "Expand sets {a,b} and ranges [001-100], [a-z], [0-100:10] in URLs and plain lists: https://host/f[1-9].bin."
-    ) { $1(&$0.lists.glob) },
+    ),
     value(
-      "url-template", "url",
+      "url-template", \.lists.template, "url",
       "Put each line, or each value of --url-field or --items, in place of {}: https://host/{}.pdf"
-    ) { $1(&$0.lists.template) },
+    ),
     value(
-      "preset", "name", "The catalogue that the list comes from"
-    ) { $1(&$0.lists.preset) },
+      "preset", \.lists.preset, "name", "The catalogue that the list comes from"
+    ),
     value(
-      "items", "path", "JSON path to the files: features[].assets.*", without: "found out"
-    ) { $1(&$0.lists.items) },
+      "items", \.lists.items, "path", "JSON path to the files: features[].assets.*", without: "found out"
+    ),
     value(
-      "next-field", "path", "JSON field with the next page's URL, if no Link header names it"
-    ) { $1(&$0.lists.nextField) },
+      "next-field", \.lists.nextField, "path", "JSON field with the next page's URL, if no Link header names it"
+    ),
     value(
-      "url-field", "field", "The field with the URL: a column's name or number, or a JSON path below an item",
+      "url-field", \.lists.urlField, "field",
+      "The field with the URL: a column's name or number, or a JSON path below an item",
       without: "found out"
-    ) { $1(&$0.lists.urlField) },
-    value("name-field", "field", "The field with the file's name or path") { $1(&$0.lists.nameField) },
+    ),
     value(
-      "checksum-field", "field", "The field with the checksum; none ignores checksums", without: "found out"
-    ) { $1(&$0.lists.checksumField) },
+      "name-field", \.lists.nameField, "field", "The field with the file's name or path"
+    ),
     value(
-      "size-field", "field", "The field with the size in bytes; none ignores sizes", without: "found out"
-    ) { $1(&$0.lists.sizeField) },
-    value("split", "character", "The separator between several values of one field") { $1(&$0.lists.split) },
+      "checksum-field", \.lists.checksumField, "field", "The field with the checksum; none ignores checksums",
+      without: "found out"
+    ),
     value(
-      "shard", "i/n",
+      "size-field", \.lists.sizeField, "field", "The field with the size in bytes; none ignores sizes",
+      without: "found out"
+    ),
+    value(
+      "split", \.lists.split, "character", "The separator between several values of one field"
+    ),
+    value(
+      "shard", \.lists.shard, "i/n",
       "Download one shard of the list: 3/20, 1-4/4000, or auto in a job array (auto/20 if its size is unknown)",
       without: "all"
-    ) { $1(&$0.lists.shard) },
+    ),
     value(
-      "shard-by", "what", "What stays together in one shard", usually: "line"
-    ) { $1(&$0.lists.shardBy) },
+      "shard-by", \.lists.shardBy, "what", "What stays together in one shard", usually: "line"
+    ),
     flag(
-      "no-unwrap", "Download the redirect pages of search engines and the like, not the URLs behind them."
-    ) { $1(&$0.lists.noUnwrap) },
+      "no-unwrap", \.lists.noUnwrap,
+      "Download the redirect pages of search engines and the like, not the URLs behind them."
+    ),
     value(
-      "directory", letter: "d", "dir", "The folder for the files; created if missing", usually: ".", .byOwner
-    ) { $1(&$0.own.directory) },
+      "directory", \.own.directory, letter: "d", "dir", "The folder for the files; created if missing", usually: ".",
+      .byOwner
+    ),
     value(
-      "output", letter: "o", "path",
+      "output", \.own.output, letter: "o", "path",
       "A single file's exact name or path, or - for standard output; a relative path is below --directory",
       without: "by URL or server"
-    ) { $1(&$0.own.output) },
+    ),
     flag(
-      "keep-paths", "Keep the URLs' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere
-    ) { $1(&$0.lists.keepPaths) },
-    flag("prefix-host", "Put each host's files into a folder named after it.", .anywhere) { $1(&$0.lists.prefixHost) },
+      "keep-paths", \.lists.keepPaths, "Keep the URLs' folders: https://host/a/b.bin goes to a/b.bin.", .anywhere
+    ),
+    flag(
+      "prefix-host", \.lists.prefixHost, "Put each host's files into a folder named after it.", .anywhere
+    ),
     value(
-      "on-conflict", "policy", "What to do with existing files that dlm did not write",
+      "on-conflict", \.own.onConflict, "policy", "What to do with existing files that dlm did not write",
       without: "rename; --output and out= fail", .keeping
-    ) { $1(&$0.own.onConflict) },
+    ),
     value(
-      "max-filesize", "size", "Fail files that are larger: 500K, 2G", without: "any size", .less
-    ) { $1(&$0.own.maxFilesize) },
+      "max-filesize", \.own.maxFilesize, "size", "Fail files that are larger: 500K, 2G", without: "any size", .less
+    ),
     flag(
-      "ask-names", "Ask for each file's name; other files go on meanwhile.", .anywhere, once: true
-    ) { $1(&$0.own.askNames) },
-    flag("no-cache", "Neither use nor fill the cache.", .on) { $1(&$0.own.noCache) },
-    value("store", "kind", "How the cache stores its own copies", usually: "auto", .anywhere) { $1(&$0.own.store) },
+      "ask-names", \.own.askNames, "Ask for each file's name; other files go on meanwhile.", .anywhere, once: true
+    ),
+    flag(
+      "no-cache", \.own.noCache, "Neither use nor fill the cache.", .on
+    ),
     value(
-      "cache-max-size", "size", "The size limit of the cache's own copies: 500M, 20G",
+      "store", \.own.store, "kind", "How the cache stores its own copies", usually: "auto", .anywhere
+    ),
+    value(
+      "cache-max-size", \.own.cacheMaxSize, "size", "The size limit of the cache's own copies: 500M, 20G",
       without: "10G, or a tenth of the disk", .byOwner
-    ) { $1(&$0.own.cacheMaxSize) },
+    ),
     flag(
-      "refresh", "Download everything again, even what is up to date.", .anywhere, once: true
-    ) { $1(&$0.own.refresh) },
-    flag("offline", "Take everything from the cache; use no network.", .on, once: true) { $1(&$0.own.offline) },
+      "refresh", \.own.refresh, "Download everything again, even what is up to date.", .anywhere, once: true
+    ),
     flag(
-      "revalidate", "Ask the server about every file, even a fresh one.", .on, once: true
-    ) { $1(&$0.own.revalidate) },
+      "offline", \.own.offline, "Take everything from the cache; use no network.", .on, once: true
+    ),
     flag(
-      "heuristic", "Guess how long a file stays fresh if the server does not say.", .off
-    ) { $1(&$0.own.heuristic) },
+      "revalidate", \.own.revalidate, "Ask the server about every file, even a fresh one.", .on, once: true
+    ),
+    flag(
+      "heuristic", \.own.heuristic, "Guess how long a file stays fresh if the server does not say.", .off
+    ),
     value(
-      "max-age", "time", "Ask about files last checked longer ago than this, even fresh ones: 1d", without: "any age",
+      "max-age", \.own.maxAge, "time", "Ask about files last checked longer ago than this, even fresh ones: 1d",
+      without: "any age",
       .less
-    ) { $1(&$0.own.maxAge) },
-    value("max-stale", "time", "Use stale files without asking for this long: 1h", .less) { $1(&$0.own.maxStale) },
-    flag("fsync", "Flush each file to disk (fsync) before it counts as complete.", .on) { $1(&$0.own.fsync) },
-    flag(
-      "remote-time", "Set each file's time to its Last-Modified on the server.", .anywhere
-    ) { $1(&$0.own.remoteTime) },
-    flag(
-      "no-content-disposition", "Name files by their URL; ignore names that servers suggest.", .on
-    ) { $1(&$0.own.noContentDisposition) },
+    ),
     value(
-      "checksum", "algo:hex",
+      "max-stale", \.own.maxStale, "time", "Use stale files without asking for this long: 1h", .less
+    ),
+    flag(
+      "fsync", \.own.fsync, "Flush each file to disk (fsync) before it counts as complete.", .on
+    ),
+    flag(
+      "remote-time", \.own.remoteTime, "Set each file's time to its Last-Modified on the server.", .anywhere
+    ),
+    flag(
+      "no-content-disposition", \.own.noContentDisposition,
+      "Name files by their URL; ignore names that servers suggest.", .on
+    ),
+    value(
+      "checksum", \.own.checksum, "algo:hex",
       "The checksum of a single file: sha256:HEX (also sha512, sha384, sha1, md5, crc32c; or base64)"
-    ) { $1(&$0.own.checksum) },
+    ),
     value(
-      "checksums", "file", "A file or URL with checksums by file name, as sha256sum writes them", .own,
+      "checksums", \.own.checksums, "file", "A file or URL with checksums by file name, as sha256sum writes them", .own,
       file: .read
-    ) { $1(&$0.own.checksums) },
+    ),
     value(
-      "require-proof", "proof", "Reject files that are verified by less than this", usually: "none", .proof
-    ) { $1(&$0.own.requireProof) },
+      "require-proof", \.own.requireProof, "proof", "Reject files that are verified by less than this", usually: "none",
+      .proof
+    ),
     value(
-      "expect", "types", "Reject files of other media types, such as error pages: image/*,application/pdf",
+      "expect", \.own.expect, "types",
+      "Reject files of other media types, such as error pages: image/*,application/pdf",
       without: "any"
-    ) { $1(&$0.own.expect) },
+    ),
     value(
-      "jobs", letter: "j", "N|auto", "Files at once; auto finds out how many help, up to 64", usually: "auto", .less
-    ) { $1(&$0.shared.jobs) },
+      "jobs", \.shared.jobs, letter: "j", "N|auto", "Files at once; auto finds out how many help, up to 64",
+      usually: "auto", .less
+    ),
     value(
-      "per-host", "N|auto", "Connections to one host at once, over all files and segments", usually: "auto", .less
-    ) { $1(&$0.shared.perHost) },
+      "per-host", \.shared.perHost, "N|auto", "Connections to one host at once, over all files and segments",
+      usually: "auto", .less
+    ),
     value(
-      "segments", letter: "s", "N|auto",
+      "segments", \.shared.segments, letter: "s", "N|auto",
       "Segments of one large file at once; auto splits where it helps, sequential never does", usually: "auto", .less
-    ) { $1(&$0.shared.segments) },
+    ),
     values(
-      "first", "pattern",
+      "first", \.own.first, "pattern",
       "Download matching files first: names (*.pdf) or ends of paths (docs/*); may be repeated", .anywhere
-    ) { $1(&$0.own.first) },
+    ),
     value(
-      "order", "order", "The order of downloads; sizes come from the list or the cache", usually: "list",
+      "order", \.own.order, "order", "The order of downloads; sizes come from the list or the cache", usually: "list",
       .anywhere
-    ) { $1(&$0.own.order) },
+    ),
     flag(
-      "background",
+      "background", \.own.background,
       "Low priority: idle processor and disk time only, one connection per host, none beside another dlm.",
       .on
-    ) { $1(&$0.own.background) },
+    ),
     value(
-      "limit-rate", "rate", "The total rate limit, in bytes per second: 500K, 5M", without: "no limit", .less
-    ) { $1(&$0.shared.limitRate) },
+      "limit-rate", \.shared.limitRate, "rate", "The total rate limit, in bytes per second: 500K, 5M",
+      without: "no limit", .less
+    ),
     value(
-      "retries", "N", "Retries in a row without progress, after temporary failures", usually: "5", .less
-    ) { $1(&$0.shared.retries) },
+      "retries", \.shared.retries, "N", "Retries in a row without progress, after temporary failures", usually: "5",
+      .less
+    ),
     values(
-      "retry-on", "statuses",
+      "retry-on", \.shared.retryOn, "statuses",
       "Treat these statuses like 429 (wait, then retry): 403,5xx, or HOST=202 for one host; may be repeated",
       .own
-    ) { $1(&$0.shared.retryOn) },
+    ),
     value(
-      "min-rate", "rate", "Retry a file slower than this for 30 s, or use its mirror: 50K", without: "any rate",
+      "min-rate", \.shared.minRate, "rate", "Retry a file slower than this for 30 s, or use its mirror: 50K",
+      without: "any rate",
       .own
-    ) { $1(&$0.shared.minRate) },
+    ),
     value(
-      "max-time", "time", "Give up on a file after this long in total: 90, 10m, 1h", without: "no limit", .less
-    ) { $1(&$0.shared.maxTime) },
+      "max-time", \.shared.maxTime, "time", "Give up on a file after this long in total: 90, 10m, 1h",
+      without: "no limit", .less
+    ),
     value(
-      "retry-max-time", "time", "Stop retrying a file after this long: 90, 10m, 1h", without: "no limit", .less
-    ) { $1(&$0.shared.retryMaxTime) },
+      "retry-max-time", \.shared.retryMaxTime, "time", "Stop retrying a file after this long: 90, 10m, 1h",
+      without: "no limit", .less
+    ),
     value(
-      "connect-timeout", "time", "Give up connecting after this long: 10, 10s", usually: "10", .less
-    ) { $1(&$0.shared.connectTimeout) },
+      "connect-timeout", \.shared.connectTimeout, "time", "Give up connecting after this long: 10, 10s", usually: "10",
+      .less
+    ),
     value(
-      "stall-timeout", "time", "Give up a transfer after this long without a byte: 30, 1m", usually: "30", .less
-    ) { $1(&$0.shared.stallTimeout) },
+      "stall-timeout", \.shared.stallTimeout, "time", "Give up a transfer after this long without a byte: 30, 1m",
+      usually: "30", .less
+    ),
     value(
-      "grace", "time", "After SIGTERM or SIGHUP, start no more files and give running ones this long: 30, 5m",
+      "grace", \.own.grace, "time",
+      "After SIGTERM or SIGHUP, start no more files and give running ones this long: 30, 5m",
       without: "end at once", .less
-    ) { $1(&$0.own.grace) },
+    ),
     values(
-      "header", letter: "H", kind: .headers, "line",
+      "header", \.shared.header, letter: "H", kind: .headers, "line",
       "A header line for the URL's own server; @FILE reads lines from a file", .byOwner, file: .read
-    ) { $1(&$0.shared.header) },
+    ),
     value(
-      "user-agent", "user-agent", "The User-Agent header", usually: "dlm/\(DLM.version)", .anywhere
-    ) { $1(&$0.shared.userAgent) },
+      "user-agent", \.shared.userAgent, "user-agent", "The User-Agent header", usually: "dlm/\(DLM.version)", .anywhere
+    ),
     value(
-      "cacert", "file", "Certificate authorities to trust besides the system's, in PEM", without: "none", .byOwner,
+      "cacert", \.shared.cacert, "file", "Certificate authorities to trust besides the system's, in PEM",
+      without: "none", .byOwner,
       file: .read
-    ) { $1(&$0.shared.cacert) },
+    ),
     value(
-      "crlfile", "file", "Revoked certificates (CRLs), in PEM: one list per issuer, including the root", .byOwner,
+      "crlfile", \.shared.crlfile, "file",
+      "Revoked certificates (CRLs), in PEM: one list per issuer, including the root", .byOwner,
       file: .read
-    ) { $1(&$0.shared.crlfile) },
+    ),
     value(
-      "cert", "file", "Your certificate, in PEM or PKCS #12",
+      "cert", \.shared.cert, "file", "Your certificate, in PEM or PKCS #12",
       then: ". Its pass phrase is in DLM_CERT_PASSPHRASE, in a file, or asked for.", .byOwner, file: .read
-    ) { $1(&$0.shared.cert) },
-    value("cert-type", "format", "The format of --cert", without: "found out", .byOwner) { $1(&$0.shared.certType) },
+    ),
     value(
-      "key", "file", "The private key of --cert, in PEM", without: "in the certificate's file", .byOwner, file: .read
-    ) { $1(&$0.shared.key) },
+      "cert-type", \.shared.certType, "format", "The format of --cert", without: "found out", .byOwner
+    ),
     value(
-      "cert-passphrase-file", "file", "A file whose first line is the pass phrase of --cert or --key",
+      "key", \.shared.key, "file", "The private key of --cert, in PEM", without: "in the certificate's file", .byOwner,
+      file: .read
+    ),
+    value(
+      "cert-passphrase-file", \.shared.certPassphraseFile, "file",
+      "A file whose first line is the pass phrase of --cert or --key",
       without: "asked for", .byOwner, file: .read
-    ) { $1(&$0.shared.certPassphraseFile) },
+    ),
     value(
-      "pinnedpubkey", "keys", "Accept only servers with these public keys: sha256//BASE64;sha256//…, or a file",
+      "pinnedpubkey", \.shared.pinnedpubkey, "keys",
+      "Accept only servers with these public keys: sha256//BASE64;sha256//…, or a file",
       without: "any", .byOwner, file: .read
-    ) { $1(&$0.shared.pinnedpubkey) },
-    flag("tlsv1.2", "Use TLS 1.2 or newer.", .byOwner) { $1(&$0.shared.tls12) },
-    flag("tlsv1.3", "Use TLS 1.3 or newer.", .byOwner) { $1(&$0.shared.tls13) },
-    value(
-      "tls-max", "version", "The newest TLS version to use", without: "the newest there is", .byOwner
-    ) { $1(&$0.shared.tlsMax) },
+    ),
     flag(
-      "insecure", "Accept any certificate: nothing proves who the server is.", .byOwner
-    ) { $1(&$0.shared.insecure) },
+      "tlsv1.2", \.shared.tls12, "Use TLS 1.2 or newer.", .byOwner
+    ),
+    flag(
+      "tlsv1.3", \.shared.tls13, "Use TLS 1.3 or newer.", .byOwner
+    ),
     value(
-      "proxy", kind: .address, "url", "The proxy to use", without: "http_proxy, https_proxy, all_proxy", .byOwner
-    ) { $1(&$0.shared.proxy) },
-    flag("netrc", letter: "n", "Use the logins of ~/.netrc.", .byOwner) { $1(&$0.shared.netrc) },
+      "tls-max", \.shared.tlsMax, "version", "The newest TLS version to use", without: "the newest there is", .byOwner
+    ),
+    flag(
+      "insecure", \.shared.insecure, "Accept any certificate: nothing proves who the server is.", .byOwner
+    ),
     value(
-      "netrc-file", "file", "A file of logins by host (netrc), instead of ~/.netrc", .byOwner, file: .read
-    ) { $1(&$0.shared.netrcFile) },
+      "proxy", \.shared.proxy, kind: .address, "url", "The proxy to use", without: "http_proxy, https_proxy, all_proxy",
+      .byOwner
+    ),
+    flag(
+      "netrc", \.shared.netrc, letter: "n", "Use the logins of ~/.netrc.", .byOwner
+    ),
     value(
-      "cookie-jar", "file", "Keep cookies between runs in this file, as curl does",
+      "netrc-file", \.shared.netrcFile, "file", "A file of logins by host (netrc), instead of ~/.netrc", .byOwner,
+      file: .read
+    ),
+    value(
+      "cookie-jar", \.shared.cookieJar, "file", "Keep cookies between runs in this file, as curl does",
       then: "; without it they last one run.", .byOwner, file: .written
-    ) { $1(&$0.shared.cookieJar) },
-    flag("http2", "Use HTTP/2 over TLS where the server can.", .anywhere) { $1(&$0.shared.http2) },
+    ),
+    flag(
+      "http2", \.shared.http2, "Use HTTP/2 over TLS where the server can.", .anywhere
+    ),
     value(
-      "progress", "style", "How to show progress", usually: "auto", .anywhere, once: true
-    ) { $1(&$0.shared.progress) },
+      "progress", \.shared.progress, "style", "How to show progress", usually: "auto", .anywhere, once: true
+    ),
     value(
-      "failed", "file|-", "Write what failed, and why, as a list for dlm get", .byOwner, once: true,
+      "failed", \.own.failed, "file|-", "Write what failed, and why, as a list for dlm get", .byOwner, once: true,
       file: .written
-    ) { $1(&$0.own.failed) },
+    ),
     value(
-      "on-complete", "command", "Run this after each complete file, without a shell; DLM_PATH, DLM_URL, DLM_VERDICT",
+      "on-complete", \.own.onComplete, "command",
+      "Run this after each complete file, without a shell; DLM_PATH, DLM_URL, DLM_VERDICT",
       .byOwner, once: true
-    ) { $1(&$0.own.onComplete) },
+    ),
     value(
-      "on-done", "command", "Run this at the end, with DLM_STATUS, DLM_DONE and DLM_FAILED", .byOwner, once: true
-    ) { $1(&$0.own.onDone) },
+      "on-done", \.own.onDone, "command", "Run this at the end, with DLM_STATUS, DLM_DONE and DLM_FAILED", .byOwner,
+      once: true
+    ),
     value(
-      "write-checksums", "file|-", "Write the SHA-256 of every complete file at the end, for sha256sum -c",
+      "write-checksums", \.own.writeChecksums, "file|-",
+      "Write the SHA-256 of every complete file at the end, for sha256sum -c",
       .byOwner, once: true, file: .written
-    ) { $1(&$0.own.writeChecksums) },
+    ),
     value(
-      "write-list", "file|-", "Write the complete files as a list for dlm get: URL, out=NAME, size=N, sha256=HEX",
+      "write-list", \.own.writeList, "file|-",
+      "Write the complete files as a list for dlm get: URL, out=NAME, size=N, sha256=HEX",
       .byOwner, once: true, file: .written
-    ) { $1(&$0.own.writeList) },
+    ),
     value(
-      "events", "file|-|fd:N",
+      "events", \.own.events, "file|-|fd:N",
       "Write the lines of --progress json to a file, - (standard output) or fd:N, beside the display", .byOwner,
       once: true, file: .written
-    ) { $1(&$0.own.events) },
+    ),
     value(
-      "summary-json", "file|-", "Write the summary as a JSON object; - is standard output", .byOwner, once: true,
+      "summary-json", \.own.summaryJSON, "file|-", "Write the summary as a JSON object; - is standard output", .byOwner,
+      once: true,
       file: .written
-    ) { $1(&$0.own.summaryJSON) },
+    ),
     value(
-      "report", "file", "Write a report: .html with charts, or .json", .byOwner, once: true, file: .written
-    ) { $1(&$0.shared.report) },
+      "report", \.shared.report, "file", "Write a report: .html with charts, or .json", .byOwner, once: true,
+      file: .written
+    ),
     flag(
-      "no-keys", "Read no keys while progress bars are shown; typed text is left for the next program.", .anywhere,
+      "no-keys", \.own.noKeys, "Read no keys while progress bars are shown; typed text is left for the next program.",
+      .anywhere,
       once: true
-    ) { $1(&$0.own.noKeys) },
-    flag("quiet", letter: "q", "Show failures only.", .anywhere, once: true) { $1(&$0.shared.quiet) },
+    ),
     flag(
-      "verbose", letter: "v", "Explain what is done and why, on standard error.", .anywhere, once: true
-    ) { $1(&$0.shared.verbose) },
+      "quiet", \.shared.quiet, letter: "q", "Show failures only.", .anywhere, once: true
+    ),
     flag(
-      "no-compare", "Without a source: compare no modes, download only what is missing or has changed.",
+      "verbose", \.shared.verbose, letter: "v", "Explain what is done and why, on standard error.", .anywhere,
+      once: true
+    ),
+    flag(
+      "no-compare", \.own.noCompare,
+      "Without a source: compare no modes, download only what is missing or has changed.",
       .anywhere, once: true
-    ) { $1(&$0.own.noCompare) },
-    flag("watch", "Follow the lists as they change, until Ctrl-C.", .byOwner, once: true) { $1(&$0.own.watch) },
+    ),
+    flag(
+      "watch", \.own.watch, "Follow the lists as they change, until Ctrl-C.", .byOwner, once: true
+    ),
     value(
-      "refresh-every", "time",
+      "refresh-every", \.own.refreshEvery, "time",
       "With --watch: check files and lists on servers this often: 30s, 10m, 6h", without: "never",
       .byOwner, once: true
-    ) { $1(&$0.own.refreshEvery) },
+    ),
     flag(
-      "dry-run", "Download nothing; show names, sizes (asks servers), existing files, total, time, free space.",
+      "dry-run", \.own.dryRun,
+      "Download nothing; show names, sizes (asks servers), existing files, total, time, free space.",
       once: true
-    ) { $1(&$0.own.dryRun) },
-    flag("json", "Same as --progress json; also with --dry-run.", once: true) { $1(&$0.own.json) },
+    ),
+    flag(
+      "json", \.own.json, "Same as --progress json; also with --dry-run.", once: true
+    ),
   ]
 
   /// The sections of the help, with the options that start their rows.
@@ -369,6 +441,12 @@ enum OptionTable {
     return row
   }
 
+  /// - Parameter word: `--mode` or `-m`.
+  static func row(spelled word: Substring) -> Row? {
+    word.hasPrefix("--")
+      ? byName[String(word.dropFirst(2))] : word.count == 2 ? rows.first { $0.letter == word.last } : nil
+  }
+
   static let repeated = Set(rows.filter { [.values, .headers].contains($0.kind) }.map(\.name))
 
   /// Keys that a settings file, or DLM_… in the environment, may set. Loops have no option.
@@ -378,38 +456,41 @@ enum OptionTable {
     text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
   }
 
-  /// A command's property. Not a key path: creating and using these takes a fifth of the parser's time.
-  private typealias Field<Value> = @Sendable (inout GetCommand, (inout Value) -> Void) -> Void
+  private typealias Field<Value> = any WritableKeyPath<GetCommand, Value> & Sendable
 
   private static func flag(
-    _ name: String, letter: Character? = nil, _ help: String, _ setting: SettingRule = .nowhere, once: Bool = false,
-    _ field: @escaping Field<Bool>
+    _ name: String, _ field: Field<Bool>, letter: Character? = nil, _ help: String,
+    _ setting: SettingRule = .nowhere, once: Bool = false
   ) -> Row {
     Row(
       name, letter, .init(help), .flag, !once, setting, "no", "", nil, field, YesOrNo.self,
-      texts: { $0 ? ["yes"] : [] },
+      texts: { $0 ? ["yes"] : [] }, typed: { !$0.isEmpty },
       found: { (try $0.value(name) as YesOrNo?)?.isOn })
   }
 
   private static func value<Value: ExpressibleByArgument>(
-    _ name: String, letter: Character? = nil, kind: Kind = .value, _ valueName: String, _ help: String,
-    then end: String = ".", usually usual: String? = nil, without meaning: String = "none",
-    _ setting: SettingRule = .nowhere,
-    once: Bool = false, file: FileUse? = nil, _ field: @escaping Field<Value?>
+    _ name: String, _ field: Field<Value?>, letter: Character? = nil, kind: Kind = .value, _ valueName: String,
+    _ help: String, then end: String = ".", usually usual: String? = nil, without meaning: String = "none",
+    _ setting: SettingRule = .nowhere, once: Bool = false, file: FileUse? = nil
   ) -> Row {
     Row(
       name, letter, .value(valueName, "\(help) (default: \(usual ?? meaning))\(end)"), kind, !once, setting, usual,
       meaning, file, field, Value.self, texts: { $0.map { [$0.defaultValueDescription] } ?? [] },
+      typed: { $0.last.map { Value(argument: $0).map(Optional.some) } ?? .some(nil) },
       found: { (try $0.value(name) as Value?).map(Optional.some) })
   }
 
   private static func values<Value: ExpressibleByArgument>(
-    _ name: String, letter: Character? = nil, kind: Kind = .values, _ valueName: String, _ help: String,
-    _ setting: SettingRule = .nowhere, file: FileUse? = nil, _ field: @escaping Field<[Value]>
+    _ name: String, _ field: Field<[Value]>, letter: Character? = nil, kind: Kind = .values, _ valueName: String,
+    _ help: String, _ setting: SettingRule = .nowhere, file: FileUse? = nil
   ) -> Row {
     Row(
       name, letter, .value(valueName, "\(help) (default: none)."), kind, true, setting, nil, "none", file, field,
       Value.self, texts: { $0.map(\.defaultValueDescription) },
+      typed: { texts in
+        let values = texts.compactMap { Value(argument: $0) }
+        return values.count == texts.count ? values : nil
+      },
       found: { try $0.values(name) })
   }
 }
@@ -418,9 +499,10 @@ extension OptionTable.Row {
   fileprivate init<Value>(
     _ name: String, _ letter: Character?, _ help: ArgumentHelp, _ kind: OptionTable.Kind, _ isLasting: Bool,
     _ setting: SettingRule, _ usual: String?, _ meaning: String, _ file: OptionTable.FileUse?,
-    _ field: @escaping @Sendable (inout GetCommand, (inout Value) -> Void) -> Void,
+    _ field: any WritableKeyPath<GetCommand, Value> & Sendable,
     _ type: any ExpressibleByArgument.Type,
-    texts: @escaping @Sendable (Value) -> [String], found: @escaping @Sendable (SettingsSources) throws -> Value?
+    texts: @escaping @Sendable (Value) -> [String], typed: @escaping @Sendable ([String]) -> Value?,
+    found: @escaping @Sendable (SettingsSources) throws -> Value?
   ) {
     self.name = name
     self.letter = letter
@@ -432,13 +514,14 @@ extension OptionTable.Row {
     self.meaning = meaning
     self.file = file
     possible = { UsageMessages.possible(type, nearly: $0) }
-    self.texts = { command in
-      var all: [String] = []
-      field(&command) { all = texts($0) }
-      return all
+    self.texts = { texts($0[keyPath: field]) }
+    take = { command, words in
+      guard let value = typed(words) else { return false }
+      command[keyPath: field] = value
+      return true
     }
     set = { command, sources in
-      if let value = try found(sources) { field(&command) { $0 = value } }
+      if let value = try found(sources) { command[keyPath: field] = value }
     }
   }
 }

@@ -47,7 +47,7 @@ struct SettingsSources {
   mutating func complete(_ command: inout GetCommand) throws {
     // Usually none is set, and the search is skipped.
     guard !files.isEmpty || environment.keys.contains(where: { $0.utf8.starts(with: "DLM_".utf8) }) else { return }
-    given = Set(OptionTable.rows.filter { !$0.texts(&command).isEmpty }.map(\.name))
+    given = Set(OptionTable.rows.filter { !$0.texts(command).isEmpty }.map(\.name))
     // `--tlsv1.2` on the command line has priority over a `tlsv1.3` setting.
     if given.contains("tlsv1.2") { given.insert("tlsv1.3") }
     for row in OptionTable.rows where row.setting != .nowhere { try row.set(&command, self) }
