@@ -108,15 +108,16 @@ final class IndexDatabase {
   }
 
   private static func prepare(_ connection: Connection, isNew: Bool) throws {
-    // For `giveBackPages`; must precede the first table.
-    if isNew { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
+    // A new index has nothing to lose in a power cut, and the first checkpoint syncs all of it. `auto_vacuum` is for
+    // `giveBackPages`, and must precede the first table.
+    if isNew { try connection.execute("PRAGMA synchronous = OFF; PRAGMA auto_vacuum = INCREMENTAL") }
     guard try connection.statement("PRAGMA journal_mode = WAL").rows([], { $0.text(0) }) == ["wal"] else {
       throw Connection.Failure(
         code: Connection.Failure.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
     }
     // With SQLite's own 1,000 pages, a run of ten thousand files would move each page from the log four times, with two
     // syncs each time. The log takes at most 16 MiB until the last process closes.
-    try connection.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
+    try connection.execute("PRAGMA wal_autocheckpoint = 4000")
     let format = try connection.look {
       let format = try connection.number("PRAGMA user_version") ?? 0
       if format == 0, try connection.number("SELECT COUNT(*) FROM sqlite_master") != 0 { throw OtherVersion() }
@@ -127,6 +128,7 @@ final class IndexDatabase {
     } else if format != CacheSchema.format {
       throw OtherVersion()
     }
+    try connection.execute("PRAGMA synchronous = NORMAL")
     // Detects a table of another kind now.
     _ = try connection.statement(CacheSchema.lookup)
   }

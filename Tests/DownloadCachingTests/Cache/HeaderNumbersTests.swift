@@ -31,7 +31,8 @@ struct HeaderNumbersTests {
   func bounded(field: String, number: String) {
     for date in Self.dates {
       let block = Array((date + field.replacing("#", with: number)).utf8)
-      for status in [200, 202, 206, 304, 416, 429, 503] {
+      // A date changes what is read of a field, and not what a status means.
+      for status in date.isEmpty ? [200, 202, 206, 304, 416, 429, 503] : [200, 503] {
         let head = ResponseHead(status: status, block: block)
         if let allowance = head.allowance {
           #expect((0...Int(ResponseHead.longestFile) * 1024).contains(allowance.left))
