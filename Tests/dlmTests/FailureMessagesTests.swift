@@ -202,6 +202,10 @@ struct FailureMessagesTests {
     ),
     ("none.txt", nil, "", .unreadable(errno: 2), "none.txt cannot be read: No such file or directory; check its name"),
     ("", nil, "", .unreadable(errno: 2), "\"\" cannot be read: No such file or directory; check its name"),
+    (
+      "\u{2013}output", nil, "", .unreadable(errno: 2),
+      "\u{2013}output cannot be read: No such file or directory; if it is an option, its dash must be the - of the keyboard"
+    ),
     ("a", nil, "", .unreadable(errno: 13), "a cannot be read: Permission denied; check its permissions"),
   ]
 

@@ -376,7 +376,7 @@ struct MessagesTests {
       "--stall-timeout", "3", "--user-agent", "a b",
       "--insecure", "--http2", "--on-conflict", "skip", "--no-cache", "--fsync", "--remote-time",
       "--no-content-disposition",
-      "--checksums", "SUMS", "--require-proof", "length", "--proxy", "http://p:1",
+      "--checksums", "SUMS", "--require-proof", "length", "--proxy", "",
     ]
     let lasting = RememberedOptions(try GetCommand.parse(line)).lasting
     #expect(RememberedOptions(try GetCommand.parse(lasting)).lasting == lasting)

@@ -112,6 +112,17 @@ struct SettingsTests {
     #expect(SettingsSources.unknownVariables(OptionTable.settingKeys.map(SettingsSources.variable)).isEmpty)
   }
 
+  /// `-d "$DIR"` without a DIR brought the files into this folder without a word.
+  @Test func anEmptyValueIsRefused() async throws {
+    let place = try Workplace()
+    for row in OptionTable.rows where row.kind != .flag && !OptionTable.mayBeEmpty.contains(row.name) {
+      let run = try await place.dlm("get", "http://127.0.0.1:1/x", row.spelled, "")
+      #expect(run.status == 64 && run.errorText.contains(row.spelled), "\(row.name): \(run.errorText)")
+    }
+    let run = try await Workplace(["DLM_FAILED": ""]).dlm("get", "http://127.0.0.1:1/x")
+    #expect(run.status == 64 && run.errorText.contains("DLM_FAILED: the value is empty"), "\(run.errorText)")
+  }
+
   // MARK: The table
 
   /// The help, `dlm config` and the table say the same of what holds where nothing is set.

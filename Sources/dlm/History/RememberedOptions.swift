@@ -24,12 +24,17 @@ struct RememberedOptions: Equatable {
           default: nil
           }
         if let secret { withheld.append(secret) }
-        // One word, because the value may start with a dash.
-        let option = row.kind == .flag ? row.spelled : "\(row.spelled)=\(text)"
-        if row.isLasting, secret == nil { lasting.append(option) } else { once.append(option) }
+        let words = Self.words(row, text)
+        if row.isLasting, secret == nil { lasting += words } else { once += words }
       }
     }
     if command.sources.contains(where: Self.hasLogin) { withheld.append(.addressLogins) }
+  }
+
+  /// One word if there is a value, because that may start with a dash.
+  private static func words(_ row: OptionTable.Row, _ text: String) -> [String] {
+    if row.kind == .flag { return [row.spelled] }
+    return text.isEmpty ? [row.spelled, ""] : ["\(row.spelled)=\(text)"]
   }
 
   private static func hasLogin(_ source: String) -> Bool {

@@ -130,6 +130,9 @@ enum UsageMessages {
 
   /// The probable meaning of a source that is neither a file nor a URL.
   static func remedy(forMissing source: String) -> String {
+    if let first = source.unicodeScalars.first, otherDashes.contains(first) {
+      return "if it is an option, its dash must be the - of the keyboard"
+    }
     let path = FilePath(source)
     if let near = NearestWord.to(path.name, among: FileManager.default.names(in: path.folder.string)) {
       return "did you mean \(path.removingLastComponent().appending(near))?"
@@ -148,6 +151,9 @@ enum UsageMessages {
     let isHost = port != nil || labels.count > 1 && !labels.contains("") && !listEndings.contains(labels.last ?? "")
     return isHost ? "if it is a URL, write https://\(source)" : checkName
   }
+
+  /// What text programs make of a typed `-` or `--`.
+  private static let otherDashes = "\u{2010}\u{2013}\u{2014}\u{2212}".unicodeScalars
 
   static let checkName = "check its name"
 

@@ -23,13 +23,11 @@ enum OptionTable {
     let file: FileUse?
     /// A command's values for it, as they would be typed; `yes` for a flag that is on.
     let texts: @Sendable (GetCommand) -> [String]
-    /// Gives a command typed values, or its usual one if there are none; a flag's text does not matter.
+    /// Gives a command values as they are typed, or its usual one if there are none.
     /// - Returns: whether they are valid.
-    let take: @Sendable (inout GetCommand, _ typed: [String]) -> Bool
+    let take: @Sendable (inout GetCommand, _ texts: [String]) -> Bool
     /// The allowed values, for the message about a wrong one.
     let possible: @Sendable (String) -> String
-    /// Gives a command the values that are set elsewhere.
-    let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void
 
     var spelled: String { "--\(name)" }
 
@@ -447,6 +445,9 @@ enum OptionTable {
       ? byName[String(word.dropFirst(2))] : word.count == 2 ? rows.first { $0.letter == word.last } : nil
   }
 
+  /// An empty value means none: no proxy, no header line.
+  static let mayBeEmpty: Set = ["proxy", "user-agent"]
+
   static let repeated = Set(rows.filter { [.values, .headers].contains($0.kind) }.map(\.name))
 
   /// Keys that a settings file, or DLM_… in the environment, may set. Loops have no option.
@@ -464,8 +465,7 @@ enum OptionTable {
   ) -> Row {
     Row(
       name, letter, .init(help), .flag, !once, setting, "no", "", nil, field, YesOrNo.self,
-      texts: { $0 ? ["yes"] : [] }, typed: { !$0.isEmpty },
-      found: { (try $0.value(name) as YesOrNo?)?.isOn })
+      texts: { $0 ? ["yes"] : [] }, value: { $0.last.map { YesOrNo(argument: $0)?.isOn } ?? .some(false) })
   }
 
   private static func value<Value: ExpressibleByArgument>(
@@ -476,8 +476,7 @@ enum OptionTable {
     Row(
       name, letter, .value(valueName, "\(help) (default: \(usual ?? meaning))\(end)"), kind, !once, setting, usual,
       meaning, file, field, Value.self, texts: { $0.map { [$0.defaultValueDescription] } ?? [] },
-      typed: { $0.last.map { Value(argument: $0).map(Optional.some) } ?? .some(nil) },
-      found: { (try $0.value(name) as Value?).map(Optional.some) })
+      value: { $0.last.map { Value(argument: $0).map(Optional.some) } ?? .some(nil) })
   }
 
   private static func values<Value: ExpressibleByArgument>(
@@ -487,11 +486,10 @@ enum OptionTable {
     Row(
       name, letter, .value(valueName, "\(help) (default: none)."), kind, true, setting, nil, "none", file, field,
       Value.self, texts: { $0.map(\.defaultValueDescription) },
-      typed: { texts in
+      value: { texts in
         let values = texts.compactMap { Value(argument: $0) }
         return values.count == texts.count ? values : nil
-      },
-      found: { try $0.values(name) })
+      })
   }
 }
 
@@ -501,8 +499,7 @@ extension OptionTable.Row {
     _ setting: SettingRule, _ usual: String?, _ meaning: String, _ file: OptionTable.FileUse?,
     _ field: any WritableKeyPath<GetCommand, Value> & Sendable,
     _ type: any ExpressibleByArgument.Type,
-    texts: @escaping @Sendable (Value) -> [String], typed: @escaping @Sendable ([String]) -> Value?,
-    found: @escaping @Sendable (SettingsSources) throws -> Value?
+    texts: @escaping @Sendable (Value) -> [String], value: @escaping @Sendable ([String]) -> Value?
   ) {
     self.name = name
     self.letter = letter
@@ -515,13 +512,10 @@ extension OptionTable.Row {
     self.file = file
     possible = { UsageMessages.possible(type, nearly: $0) }
     self.texts = { texts($0[keyPath: field]) }
-    take = { command, words in
-      guard let value = typed(words) else { return false }
+    take = { command, texts in
+      guard let value = value(texts) else { return false }
       command[keyPath: field] = value
       return true
-    }
-    set = { command, sources in
-      if let value = try found(sources) { command[keyPath: field] = value }
     }
   }
 }

@@ -18,7 +18,7 @@ struct PlainWords {
       guard let row = OptionTable.row(spelled: parts[0]) else { return nil }
       if row.kind == .flag {
         guard parts.count == 1 else { return nil }
-        typed[row.name] = [""]
+        typed[row.name] = ["yes"]
         continue
       }
       // The parser knows more forms: -j8, -j=8, and values that start with a dash.

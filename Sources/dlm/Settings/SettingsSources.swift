@@ -45,12 +45,19 @@ struct SettingsSources {
 
   /// Completes a command with set values for the options that it lacks; only those are found from then on.
   mutating func complete(_ command: inout GetCommand) throws {
+    for row in OptionTable.rows where row.texts(command).contains("") { try refuseEmpty(row.name, at: row.spelled) }
     // Usually none is set, and the search is skipped.
     guard !files.isEmpty || environment.keys.contains(where: { $0.utf8.starts(with: "DLM_".utf8) }) else { return }
     given = Set(OptionTable.rows.filter { !$0.texts(command).isEmpty }.map(\.name))
     // `--tlsv1.2` on the command line has priority over a `tlsv1.3` setting.
     if given.contains("tlsv1.2") { given.insert("tlsv1.3") }
-    for row in OptionTable.rows where row.setting != .nowhere { try row.set(&command, self) }
+    for row in OptionTable.rows where row.setting != .nowhere { try set(row, in: &command) }
+  }
+
+  /// A shell gives the value of an unset variable so, and the files would silently go elsewhere.
+  private func refuseEmpty(_ name: String, at place: String) throws {
+    if OptionTable.mayBeEmpty.contains(name) { return }
+    throw ValidationError("\(place): the value is empty. Check the variable that it comes from, or leave it out.")
   }
 
   /// The value of a key as written, and its origin; `nil` if it is not set, or an option sets it.
@@ -62,20 +69,22 @@ struct SettingsSources {
   }
 
   func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
-    let values: [Value]? = try values(key) { [$0] }
-    return values?.first
+    guard let (text, origin) = found(key) else { return nil }
+    if let value = Value(argument: text) { return value }
+    throw invalid(key, text, origin, UsageMessages.possible(Value.self, nearly: text))
   }
 
-  /// - Parameter split: splits a text into values, if it may have several.
-  func values<Value: ExpressibleByArgument>(
-    _ key: String, split: (String) -> [String] = OptionTable.lines
-  ) throws -> [Value]? {
-    guard let (text, origin) = found(key) else { return nil }
-    return try split(text).map { text in
-      if let value = Value(argument: text) { return value }
-      let use = UsageMessages.possible(Value.self, nearly: text)
-      throw ValidationError("\(origin.name): \"\(text)\" is not a value for \(key); use \(use)")
-    }
+  private func set(_ row: OptionTable.Row, in command: inout GetCommand) throws {
+    guard let (text, origin) = found(row.name) else { return }
+    let texts = OptionTable.repeated.contains(row.name) ? OptionTable.lines(of: text) : [text]
+    if row.kind != .flag, texts.contains("") { try refuseEmpty(row.name, at: origin.name) }
+    if row.take(&command, texts) { return }
+    let bad = texts.first { !row.take(&command, [$0]) } ?? text
+    throw invalid(row.name, bad, origin, row.possible(bad))
+  }
+
+  private func invalid(_ key: String, _ text: String, _ origin: SettingOrigin, _ possible: String) -> ValidationError {
+    ValidationError("\(origin.name): \"\(text)\" is not a value for \(key); use \(possible)")
   }
 
   /// Makes an error in `body` name the variable or the line of the value; an option names itself.
