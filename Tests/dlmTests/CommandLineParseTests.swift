@@ -156,7 +156,8 @@ struct PlainWordsTests {
       ["-j8"], ["-j=8"], ["-qv"], ["--"], ["--", "x"], ["--jobs"], ["--jobs", "-1"], ["-d", "-x"], ["-d", "--quiet"],
       ["--jobs", "none"], ["--jobs="], ["--quiet=yes"], ["--nothing"], ["-h"], ["--help"], ["-"], ["-o", "-"], [""],
       ["-d", ""], ["-d="], ["--directory="], ["-é"], ["--list=", "x"], ["-H", "A: b=c", "--header=D: e=f"],
-      ["--mode", "sequential", "--mode", "parallel"], ["--retry-on", "403", "--retry-on=404"], ["--é", "x"], ["-jj"],
+      ["--mode", "sequential", "--mode", "parallel"], ["--retry-on", "403", "--retry-on=404"],
+      ["--jobs", "none", "--jobs", "4"], ["--jobs=4", "--jobs=none"], ["--é", "x"], ["-jj"],
     ]) func oddOnes(words: [String]) throws
   { _ = try Self.isSame(words) }
 

@@ -23,7 +23,7 @@ enum OptionTable {
     let file: FileUse?
     /// A command's values for it, as they would be typed; `yes` for a flag that is on.
     let texts: @Sendable (GetCommand) -> [String]
-    /// Gives a command values as they are typed, or its usual one if there are none.
+    /// Gives a command at least one value, as it is typed.
     /// - Returns: whether they are valid.
     let take: @Sendable (inout GetCommand, _ texts: [String]) -> Bool
     /// The allowed values, for the message about a wrong one.
@@ -465,7 +465,7 @@ enum OptionTable {
   ) -> Row {
     Row(
       name, letter, .init(help), .flag, !once, setting, "no", "", nil, field, YesOrNo.self,
-      texts: { $0 ? ["yes"] : [] }, value: { $0.last.map { YesOrNo(argument: $0)?.isOn } ?? .some(false) })
+      texts: { $0 ? ["yes"] : [] }, value: { $0.last.flatMap { YesOrNo(argument: $0)?.isOn } })
   }
 
   private static func value<Value: ExpressibleByArgument>(
@@ -476,7 +476,7 @@ enum OptionTable {
     Row(
       name, letter, .value(valueName, "\(help) (default: \(usual ?? meaning))\(end)"), kind, !once, setting, usual,
       meaning, file, field, Value.self, texts: { $0.map { [$0.defaultValueDescription] } ?? [] },
-      value: { $0.last.map { Value(argument: $0).map(Optional.some) } ?? .some(nil) })
+      value: { texts in (all(texts) as [Value]?)?.last.map(Optional.some) })
   }
 
   private static func values<Value: ExpressibleByArgument>(
@@ -486,10 +486,14 @@ enum OptionTable {
     Row(
       name, letter, .value(valueName, "\(help) (default: none)."), kind, true, setting, nil, "none", file, field,
       Value.self, texts: { $0.map(\.defaultValueDescription) },
-      value: { texts in
-        let values = texts.compactMap { Value(argument: $0) }
-        return values.count == texts.count ? values : nil
-      })
+      value: all)
+  }
+
+  /// - Returns: `nil` if one is invalid.
+  @Sendable
+  private static func all<Value: ExpressibleByArgument>(_ texts: [String]) -> [Value]? {
+    let values = texts.compactMap { Value(argument: $0) }
+    return values.count == texts.count ? values : nil
   }
 }
 

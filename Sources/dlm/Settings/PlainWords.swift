@@ -38,9 +38,7 @@ struct PlainWords {
     command.own = GetOptions(unset: ())
     command.lists = ListOptions(unset: ())
     command.shared = RunOptions(unset: ())
-    for row in OptionTable.rows {
-      guard row.take(&command, typed[row.name] ?? []) else { return nil }
-    }
-    return command
+    let areValid = typed.allSatisfy { name, texts in OptionTable.row(name).take(&command, texts) }
+    return areValid ? command : nil
   }
 }
