@@ -158,7 +158,7 @@ let package = Package(
   ]
 )
 
-// The tests are most of what is to be built: a sanitizer builds only those that it runs (Config/sanitize).
+// Tests are most of a build, so Config/sanitize builds only those that it runs.
 if let tests = Context.environment["DLM_TESTS"]?.split(separator: " ").map(String.init) {
   package.targets.removeAll { $0.isTest && !tests.contains($0.name) }
 }

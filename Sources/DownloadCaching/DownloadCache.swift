@@ -72,7 +72,7 @@ package actor DownloadCache: DownloadStore {
       CacheRequest(request, index.fingerprint.trust(of: request), in: directory, meter), for: self)
   }
 
-  /// Ends the transaction of lookups after those that are queued by now. For callers on the loop.
+  /// Ends the transaction of lookups after those that are queued by now. Must be called on the loop.
   nonisolated func pauseReadingSoon() {
     // Unstructured, so that it runs after the queued lookups.
     assumeIsolated { cache in _ = Task { cache.index.pauseReading() } }

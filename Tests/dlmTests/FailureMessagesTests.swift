@@ -204,7 +204,7 @@ struct FailureMessagesTests {
     ("", nil, "", .unreadable(errno: 2), "\"\" cannot be read: No such file or directory; check its name"),
     (
       "\u{2013}output", nil, "", .unreadable(errno: 2),
-      "\u{2013}output cannot be read: No such file or directory; if it is an option, its dash must be the - of the keyboard"
+      "\u{2013}output cannot be read: No such file or directory; if it is an option, write it with a plain hyphen (-)"
     ),
     ("a", nil, "", .unreadable(errno: 13), "a cannot be read: Permission denied; check its permissions"),
   ]

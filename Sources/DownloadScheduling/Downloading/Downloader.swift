@@ -75,8 +75,8 @@ package actor Downloader {
   }
 
   // A task keeps memory for its deepest call while it is suspended, and thousands are suspended. So the code before and
-  // after the suspension points is in functions of its own. They run on their caller's actor, this one: an isolated
-  // asynchronous function asks for its executor twice.
+  // after the suspension points is in functions of its own. The asynchronous ones are `nonisolated(nonsending)`: each
+  // call of an isolated one would ask twice for the executor.
 
   /// Downloads one file until it ends, or until its host refuses it or its next attempt must wait; then it is requeued.
   @inline(never)  // a lane's call must stay a tail call

@@ -21,31 +21,6 @@ struct ListOptions: ParsableArguments {
   @Option("shard") var shard: ShardArgument?
   @Option("shard-by") var shardBy: Shard.Unit?
 
-  init() {}
-
-  /// Not by the parser, which would have to give each option its initial value.
-  init(unset: Void) {
-    format = nil
-    base = nil
-    accept = []
-    depth = nil
-    glob = false
-    keepPaths = false
-    prefixHost = false
-    noUnwrap = false
-    template = nil
-    preset = nil
-    items = nil
-    nextField = nil
-    urlField = nil
-    nameField = nil
-    checksumField = nil
-    sizeField = nil
-    split = nil
-    shard = nil
-    shardBy = nil
-  }
-
   /// A list from standard input is stored as lines, whatever its format was.
   mutating func areThoseOfLines() {
     format = nil

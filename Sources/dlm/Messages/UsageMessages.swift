@@ -131,7 +131,7 @@ enum UsageMessages {
   /// The probable meaning of a source that is neither a file nor a URL.
   static func remedy(forMissing source: String) -> String {
     if let first = source.unicodeScalars.first, otherDashes.contains(first) {
-      return "if it is an option, its dash must be the - of the keyboard"
+      return "if it is an option, write it with a plain hyphen (-)"
     }
     let path = FilePath(source)
     if let near = NearestWord.to(path.name, among: FileManager.default.names(in: path.folder.string)) {
@@ -152,7 +152,7 @@ enum UsageMessages {
     return isHost ? "if it is a URL, write https://\(source)" : checkName
   }
 
-  /// What text programs make of a typed `-` or `--`.
+  /// What word processors make of a typed `-` or `--`.
   private static let otherDashes = "\u{2010}\u{2013}\u{2014}\u{2212}".unicodeScalars
 
   static let checkName = "check its name"

@@ -23,8 +23,8 @@ enum OptionTable {
     let file: FileUse?
     /// A command's values for it, as they would be typed; `yes` for a flag that is on.
     let texts: @Sendable (GetCommand) -> [String]
-    /// Gives a command at least one value, as it is typed.
-    /// - Returns: whether they are valid.
+    /// Sets a command's option from texts as they would be typed.
+    /// - Returns: false if one of them is invalid.
     let take: @Sendable (inout GetCommand, _ texts: [String]) -> Bool
     /// The allowed values, for the message about a wrong one.
     let possible: @Sendable (String) -> String
@@ -431,6 +431,9 @@ enum OptionTable {
     list dry-run directory output on-conflict mode jobs segments limit-rate refresh checksum checksums retries header \
     netrc-file proxy insecure progress quiet failed
     """.split(separator: " ").map(String.init))
+
+  /// Whether new options have their initial values at once. Usually, reading an option that was not parsed is a fault.
+  @TaskLocal static var givesInitialValues = false
 
   private static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
 

@@ -1,6 +1,6 @@
-/// The words of a `dlm get` that need no explanation: sources, and known options with valid values. The table of
-/// options is enough to read them. The parser examines the type of every option at each start, a fifth of what one
-/// small file costs; it gets all other words, since it explains mistakes and requests for help.
+/// A `dlm get` of sources and known options with valid values, read by the table of options. The parser reads all other
+/// command lines, because it explains mistakes and requests for help. It examines the type of every option, which takes
+/// a fifth of a small file's time.
 struct PlainWords {
   private var sources: [String] = []
   private var typed: [String: [String]] = [:]
@@ -33,11 +33,14 @@ struct PlainWords {
 
   /// - Returns: `nil` if a value is invalid.
   func command() -> GetCommand? {
-    var command = GetCommand()
+    var command = OptionTable.$givesInitialValues.withValue(true) {
+      var command = GetCommand()
+      command.own = GetOptions()
+      command.lists = ListOptions()
+      command.shared = RunOptions()
+      return command
+    }
     command.sources = sources
-    command.own = GetOptions(unset: ())
-    command.lists = ListOptions(unset: ())
-    command.shared = RunOptions(unset: ())
     let areValid = typed.allSatisfy { name, texts in OptionTable.row(name).take(&command, texts) }
     return areValid ? command : nil
   }

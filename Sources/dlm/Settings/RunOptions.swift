@@ -43,45 +43,6 @@ struct RunOptions: ParsableArguments {
   @Flag("quiet") var quiet = false
   @Flag("verbose") var verbose = false
 
-  init() {}
-
-  /// Not by the parser, which would have to give each option its initial value.
-  init(unset: Void) {
-    jobs = nil
-    perHost = nil
-    segments = nil
-    limitRate = nil
-    minRate = nil
-    maxTime = nil
-    retries = nil
-    retryOn = []
-    retryMaxTime = nil
-    connectTimeout = nil
-    stallTimeout = nil
-    header = []
-    userAgent = nil
-    cacert = nil
-    crlfile = nil
-    cert = nil
-    certType = nil
-    key = nil
-    certPassphraseFile = nil
-    pinnedpubkey = nil
-    tls12 = false
-    tls13 = false
-    tlsMax = nil
-    insecure = false
-    proxy = nil
-    netrc = false
-    netrcFile = nil
-    cookieJar = nil
-    http2 = false
-    progress = nil
-    report = nil
-    quiet = false
-    verbose = false
-  }
-
   enum CertificateType: String, Choice {
     case pem = "PEM"
     case p12 = "P12"
@@ -94,11 +55,13 @@ extension Option {
   init<Item: ExpressibleByArgument>(_ name: String) where Value == Item? {
     let row = OptionTable.row(name)
     self.init(name: row.names, help: row.help, completion: row.completion)
+    if OptionTable.givesInitialValues { wrappedValue = nil }
   }
 
   init<Item: ExpressibleByArgument>(wrappedValue: [Item], _ name: String) where Value == [Item] {
     let row = OptionTable.row(name)
     self.init(wrappedValue: wrappedValue, name: row.names, help: row.help, completion: row.completion)
+    if OptionTable.givesInitialValues { self.wrappedValue = wrappedValue }
   }
 }
 
@@ -106,6 +69,7 @@ extension Flag where Value == Bool {
   init(wrappedValue: Bool, _ name: String) {
     let row = OptionTable.row(name)
     self.init(wrappedValue: wrappedValue, name: row.names, help: row.help)
+    if OptionTable.givesInitialValues { self.wrappedValue = wrappedValue }
   }
 }
 

@@ -54,10 +54,10 @@ struct SettingsSources {
     for row in OptionTable.rows where row.setting != .nowhere { try set(row, in: &command) }
   }
 
-  /// A shell gives the value of an unset variable so, and the files would silently go elsewhere.
+  /// An unset shell variable gives an empty value, with which files would silently go elsewhere.
   private func refuseEmpty(_ name: String, at place: String) throws {
     if OptionTable.mayBeEmpty.contains(name) { return }
-    throw ValidationError("\(place): the value is empty. Check the variable that it comes from, or leave it out.")
+    throw ValidationError("\(place): the value is empty (an unset variable?). Give one, or leave \(place) out.")
   }
 
   /// The value of a key as written, and its origin; `nil` if it is not set, or an option sets it.
