@@ -7,6 +7,10 @@ import SystemPackage
 enum CommandLineParse {
   static func command(_ words: [String]) throws -> any ParsableCommand {
     let words = withCommand(words)
+    // As letters, -directory x would be the folder "irectory", and x another list.
+    if let word = words.prefix(while: { $0 != "--" }).first(where: OptionTable.hasOneDash) {
+      throw ValidationError("\(word): a long option has two dashes: -\(word)")
+    }
     if let command = directly(words) { return command }
     if let mistake = unknownWord(words) { throw ValidationError(mistake) }
     return try DLM.parseAsRoot(words)

@@ -34,6 +34,13 @@ struct CommandLineParseTests {
     }
   }
 
+  /// `-directory x` brought the files into a folder "irectory".
+  @Test(arguments: ["-directory", "-output", "-header", "-jobs"]) func aLongOptionWithOneDash(word: String) {
+    let error = #expect(throws: ValidationError.self) { try CommandLineParse.command(["get", "u", word, "x"]) }
+    #expect(error?.message == "\(word): a long option has two dashes: -\(word)")
+    #expect(throws: Never.self) { try CommandLineParse.command(["get", "--", word]) }
+  }
+
   /// What a command prints as shows its values, or the comparison above would mean nothing.
   @Test func otherValuesPrintOtherwise() throws {
     let lines = [

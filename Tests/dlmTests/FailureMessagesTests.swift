@@ -200,6 +200,10 @@ struct FailureMessagesTests {
       "www.example.org/f", nil, "", .unreadable(errno: 2),
       "www.example.org/f cannot be read: No such file or directory; if it is a URL, write https://www.example.org/f"
     ),
+    (
+      "https//example.org/f", nil, "", .unreadable(errno: 2),
+      "https//example.org/f cannot be read: No such file or directory; did you mean https://example.org/f?"
+    ),
     ("none.txt", nil, "", .unreadable(errno: 2), "none.txt cannot be read: No such file or directory; check its name"),
     ("", nil, "", .unreadable(errno: 2), "\"\" cannot be read: No such file or directory; check its name"),
     (

@@ -133,6 +133,9 @@ enum UsageMessages {
     if let first = source.unicodeScalars.first, otherDashes.contains(first) {
       return "if it is an option, write it with a plain hyphen (-)"
     }
+    for scheme in ["http", "https"] where source.lowercased().hasPrefix(scheme + "//") {
+      return "did you mean \(scheme)://\(source.dropFirst(scheme.count + 2))?"
+    }
     let path = FilePath(source)
     if let near = NearestWord.to(path.name, among: FileManager.default.names(in: path.folder.string)) {
       return "did you mean \(path.removingLastComponent().appending(near))?"

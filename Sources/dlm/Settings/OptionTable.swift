@@ -448,6 +448,11 @@ enum OptionTable {
       ? byName[String(word.dropFirst(2))] : word.count == 2 ? rows.first { $0.letter == word.last } : nil
   }
 
+  /// Whether a word is a long option with one dash.
+  static func hasOneDash(_ word: String) -> Bool {
+    word.count > 2 && word.first == "-" && byName[String(word.dropFirst())] != nil
+  }
+
   /// An empty value means none: no proxy, no header line.
   static let mayBeEmpty: Set = ["proxy", "user-agent"]
 
