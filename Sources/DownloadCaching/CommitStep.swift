@@ -11,15 +11,49 @@ struct CommitStep {
   let hits: CacheHits
   let index: IndexSession
 
+  /// Verifies a complete file and gives it its name, if neither needs a wait.
+  /// - Returns: `nil` if one does; then nothing has changed.
+  func atOnce(_ download: FileDownload, _ proof: Proof) throws(DownloadError) -> DownloadOutcome? {
+    let plan = download.plan
+    let verdict = download.verdict
+    guard verdict == .none || verdict == .match, plan.request.pieces == nil, !configuration.syncs, !index.isFull,
+      configuration.store == .none, download.doubted == nil
+    else { return nil }
+    try check(download)
+    guard let proof = try Verification.judge(verdict, proof, of: download, insteadOf: nil, { index.addStored($0) })
+    else { return nil }
+    if configuration.receiving.usesRemoteTime { try download.stamp() }
+    let attempt = try Commit(download, proof: proof).attempt(plan.files.ownership, plan.owners, looksForTwin: true)
+    guard case .committed(let committed) = attempt else { return nil }
+    remember(committed, of: download)
+    return committed.outcome
+  }
+
+  private func check(_ download: FileDownload) throws(DownloadError) {
+    try download.plan.expectedTypes?.check(download)
+    try download.checkDeclaredSize()
+  }
+
+  /// For later requests of this run and of others.
+  private func remember(_ committed: Commit.Committed, of download: FileDownload) {
+    if committed.outcome.kind == .skipped { return }
+    let plan = download.plan
+    let entry = MemoryCache.Entry(
+      name: committed.outcome.name, size: committed.outcome.size, identity: committed.row?.identity,
+      changed: committed.row?.changed, trust: plan.trust.own)
+    resources.memory.withLock { $0.remember(entry, for: plan.request.key) }
+    guard let row = committed.row else { return }
+    index.add(row)
+    index.keepClaim(of: download)
+  }
+
   /// Verifies a complete file and gives it its name.
   /// - Returns: `nil` if its bytes were wrong and it must be downloaded again.
   nonisolated(nonsending) func finish(
     _ download: FileDownload, _ proof: Proof, copyOf source: CacheRow? = nil
   ) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
-    try plan.expectedTypes?.check(download)
-    try download.checkDeclaredSize()
-    // An asynchronous call that is not needed costs 0.5 % of a small file's time.
+    try check(download)
     var verdict = download.verdict
     if case .unread(let expected) = verdict {
       verdict = try await resources.worker.verdict(on: download, expected)
@@ -35,19 +69,12 @@ struct CommitStep {
     // The data first: after a power cut, a name must not refer to lost bytes.
     if configuration.syncs { try await resources.syncer.sync(download) }
     let committed = try await commit(Commit(download, proof: proof), plan)
+    remember(committed, of: download)
     var fillsStore = false
-    if committed.outcome.kind != .skipped {
-      let entry = MemoryCache.Entry(
-        name: committed.outcome.name, size: committed.outcome.size, identity: committed.row?.identity,
-        changed: committed.row?.changed, trust: plan.trust.own)
-      resources.memory.withLock { $0.remember(entry, for: plan.request.key) }
-      if let row = committed.row {
-        index.add(row)
-        index.keepClaim(of: download)
-        if let doubted = download.doubted { await discredit(doubted) }
-        let store = index.store(for: row)
-        if store != nil || source != nil { fillsStore = keep(row, download, source, store) }
-      }
+    if committed.outcome.kind != .skipped, let row = committed.row {
+      if let doubted = download.doubted { await discredit(doubted) }
+      let store = index.store(for: row)
+      if store != nil || source != nil { fillsStore = keep(row, download, source, store) }
     }
     if configuration.syncs { try await resources.syncer.syncNames(plan.directory) }
     if index.isFull { await index.flush() }

@@ -66,11 +66,25 @@ package actor DownloadCache: DownloadStore {
   package func open(
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+    try await opening.open(asked(request, meter), for: self)
+  }
+
+  package nonisolated func openAtOnce(
+    _ request: DownloadRequest, meter: TransferMeter
+  ) throws(DownloadError) -> OpenedDownload<FileDownload>? {
+    guard isOnLoop else { return nil }
+    return try assumeIsolated { cache in
+      Result { () throws(DownloadError) in try cache.opening.atOnce(cache.asked(request, meter), for: cache) }
+    }.get()
+  }
+
+  private func asked(_ request: DownloadRequest, _ meter: TransferMeter) throws(DownloadError) -> CacheRequest {
     if let name = request.outputName { try checkName(name, request.address) }
     let directory = try outputFolders().directory(of: request)
-    return try await opening.open(
-      CacheRequest(request, index.fingerprint.trust(of: request), in: directory, meter), for: self)
+    return CacheRequest(request, index.fingerprint.trust(of: request), in: directory, meter)
   }
+
+  private nonisolated var isOnLoop: Bool { executor.isIsolatingCurrentContext() == true }
 
   /// Ends the transaction of lookups after those that are queued by now. Must be called on the loop.
   nonisolated func pauseReadingSoon() {
@@ -93,6 +107,17 @@ package actor DownloadCache: DownloadStore {
     }
     if let outcome { land(download, .success(outcome)) }
     return outcome
+  }
+
+  package nonisolated func commitAtOnce(_ download: FileDownload) throws(DownloadError) -> DownloadOutcome? {
+    guard isOnLoop, case .whole(let proof) = download.finished else { return nil }
+    return try assumeIsolated { cache in
+      Result { () throws(DownloadError) in
+        let outcome = try cache.completion.atOnce(download, proof)
+        if let outcome { cache.land(download, .success(outcome)) }
+        return outcome
+      }
+    }.get()
   }
 
   package func close(_ download: FileDownload, after error: DownloadError, comesAgain: Bool) async -> DownloadOutcome? {

@@ -15,15 +15,60 @@ struct OpenStep {
   let completion: CommitStep
 
   /// - Parameter cache: the caller.
+  func atOnce(
+    _ asked: CacheRequest, for cache: DownloadCache
+  ) throws(DownloadError) -> OpenedDownload<FileDownload>? {
+    if let outcome = try hits.fromMemory(asked) { return .answered(outcome) }
+    if index.isFull { return nil }
+    let key = asked.request.key
+    if !inFlight.contains(key), let outcome = reading(for: cache, { hits.atOnce(asked) }) { return .answered(outcome) }
+    guard index.findsNothing, isFetchedIfUnknown(asked.request), inFlight.begin(key, asked.trust.own)
+    else { return nil }
+    do {
+      // An equal request may have ended meanwhile.
+      let outcome = try hits.fromMemory(asked)
+      let opened = outcome.map { .answered($0) } ?? missing(asked, for: cache)
+      // Without an answer, equal requests that wait for this one since then ask anew.
+      if let opened { inFlight.note(opened, of: key) } else { inFlight.land(key, .failure(.cancelled)) }
+      return opened
+    } catch {
+      inFlight.land(key, .failure(error))
+      throw error
+    }
+  }
+
+  /// - Returns: `nil` if another process has the request, or if files of it are known or the index must be asked.
+  private func missing(_ asked: CacheRequest, for cache: DownloadCache) -> OpenedDownload<FileDownload>? {
+    var claim: ProcessClaims.Claim?
+    if let claims = resources.claims {
+      claim = try? claims.take(asked.key.claim(isIndexed: index.records))
+      if claim == nil { return nil }
+    }
+    guard let known = reading(for: cache, { index.knownAtOnce(asked) }), known.isNothing,
+      known.written?.checksum == nil
+    else { return nil }
+    return .missing(FileDownload(plan(asked, known), meter: asked.meter, claim: claim))
+  }
+
+  /// - Parameter cache: the caller.
   nonisolated(nonsending) func open(
     _ asked: CacheRequest, for cache: DownloadCache
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    if let outcome = try hits.fromMemory(asked) { return .answered(outcome) }
-    if !inFlight.contains(asked.request.key), let outcome = reading(for: cache, { hits.atOnce(asked) }) {
-      if index.isFull { await index.flush() }
-      return .answered(outcome)
+    if index.isFull { await index.flush() }
+    while !inFlight.begin(asked.request.key, asked.trust.own) {
+      if let opened = try await join(asked) { return opened }
     }
-    return try await begin(asked, for: cache)
+    do {
+      // An equal request may have ended meanwhile.
+      let outcome = try hits.fromMemory(asked)
+      let opened: OpenedDownload<FileDownload> =
+        if let outcome { .answered(outcome) } else { try await fromDisk(asked, for: cache) }
+      inFlight.note(opened, of: asked.request.key)
+      return opened
+    } catch {
+      inFlight.land(asked.request.key, .failure(error))
+      throw error
+    }
   }
 
   /// Calls `body`, which may start a transaction of lookups.
@@ -59,25 +104,6 @@ struct OpenStep {
     return outcome
   }
 
-  private nonisolated(nonsending) func begin(
-    _ asked: CacheRequest, for cache: DownloadCache
-  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    while !inFlight.begin(asked.request.key, asked.trust.own) {
-      if let opened = try await join(asked) { return opened }
-    }
-    do {
-      // An equal request may have ended meanwhile.
-      let outcome = try hits.fromMemory(asked)
-      let opened: OpenedDownload<FileDownload> =
-        if let outcome { .answered(outcome) } else { try await fromDisk(asked, for: cache) }
-      inFlight.note(opened, of: asked.request.key)
-      return opened
-    } catch {
-      inFlight.land(asked.request.key, .failure(error))
-      throw error
-    }
-  }
-
   private nonisolated(nonsending) func fromDisk(
     _ asked: CacheRequest, for cache: DownloadCache
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
@@ -92,16 +118,8 @@ struct OpenStep {
         claim = try await wait(for: error.process, asked, claims, hash)
       }
     }
-    // An asynchronous call that is not needed costs 0.5 % of a small file's time.
-    var atOnce = reading(for: cache) { index.knownAtOnce(asked) }
-    if atOnce == nil {
-      atOnce = await index.known(asked)
-      if index.isReading { cache.pauseReadingSoon() }
-    }
-    let known = atOnce ?? .nothing
-    if known.isNothing, known.written?.checksum == nil, isFetchedIfUnknown(asked.request) {
-      return .missing(FileDownload(plan(asked, known), meter: asked.meter, claim: claim))
-    }
+    let known = await index.known(asked)
+    if index.isReading { cache.pauseReadingSoon() }
     return try await look(up: asked, known, before: before, claim)
   }
 

@@ -20,6 +20,8 @@ final class IndexSession {
   private var readerWasOpened = false
   /// Whether files that this run finished are requested again, so that an index that was empty is asked, too.
   private var findsOwnRows: Bool
+  /// Whether nothing was known of the file that was looked up last, as of most.
+  private(set) var findsNothing = true
   private var warnings: [CacheWarning] = []
 
   init(_ resources: CacheResources, _ configuration: CacheConfiguration) {
@@ -137,6 +139,7 @@ final class IndexSession {
       worth = found
       if found == .asOwn { break }
     }
+    findsNothing = written == nil && elsewhere == nil
     return KnownFiles(
       .known(written), own: own, elsewhere: elsewhere,
       reuse: (own.map { fingerprint.reuse(of: $0, under: asked.trust) } ?? .asOwn, worth))

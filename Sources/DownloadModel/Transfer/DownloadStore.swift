@@ -10,12 +10,20 @@ package protocol DownloadStore: Sendable {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<Download>
 
+  /// `open` without a wait, as most requests need none. A suspended call would also keep its memory until the file ends.
+  /// - Returns: `nil` if it needs a wait; then nothing has changed, and `open` must follow.
+  func openAtOnce(_ request: DownloadRequest, meter: TransferMeter) throws(DownloadError) -> OpenedDownload<Download>?
+
   /// Finishes a download: a complete file is verified, named and recorded, one that its server confirmed is renewed in
   /// the index, and a skipped one is dropped.
   /// - Returns: `nil` to download it once more: its checksum is wrong, or the file that the server confirmed no longer
   ///   exists.
   /// - Throws: `.digest`, `.unproven`; `.disk`, `.diskFull`, `.folder`, `.conflict`. The download must then be closed.
   nonisolated(nonsending) func commit(_ download: Download) async throws(DownloadError) -> DownloadOutcome?
+
+  /// `commit` without a wait.
+  /// - Returns: `nil` if it needs a wait; then nothing has changed, and `commit` must follow.
+  func commitAtOnce(_ download: Download) throws(DownloadError) -> DownloadOutcome?
 
   /// Ends an unfinished download; keeps the part if it can be resumed. If its task was cancelled and equal requests
   /// wait for it, one of them continues it.
@@ -24,6 +32,14 @@ package protocol DownloadStore: Sendable {
   nonisolated(nonsending) func close(
     _ download: Download, after error: DownloadError, comesAgain: Bool
   ) async -> DownloadOutcome?
+}
+
+extension DownloadStore {
+  package func openAtOnce(
+    _ request: DownloadRequest, meter: TransferMeter
+  ) throws(DownloadError) -> OpenedDownload<Download>? { nil }
+
+  package func commitAtOnce(_ download: Download) throws(DownloadError) -> DownloadOutcome? { nil }
 }
 
 package enum OpenedDownload<Download: DownloadTarget>: Sendable {

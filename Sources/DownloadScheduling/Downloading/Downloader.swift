@@ -104,7 +104,9 @@ package actor Downloader {
     _ failed: inout BackoffEntry?, _ wasAsked: inout Bool, _ share: LoopQueue,
     _ advice: RefusedRequests.Record
   ) async throws(DownloadError) -> DownloadOutcome {
-    switch try await store.open(request, meter: meter) {
+    let atOnce = try store.openAtOnce(request, meter: meter)
+    let opened = if let atOnce { atOnce } else { try await store.open(request, meter: meter) }
+    switch opened {
     case .answered(let outcome):
       wasAsked = false
       return outcome
@@ -113,6 +115,7 @@ package actor Downloader {
         if let failure = advice.failure { throw failure.of(request.address) }
         while true {
           try await fill(download, for: request, meter, &failed, share, advice)
+          if let outcome = try store.commitAtOnce(download) { return outcome }
           // `nil`: the file must be downloaded once more.
           if let outcome = try await store.commit(download) { return outcome }
         }
