@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline CURLcode dlm_setopt_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -35,13 +36,43 @@ typedef int (*dlm_close_callback)(void *context, curl_socket_t socket);
 typedef int (*dlm_request_callback)(
   void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
 
+// The lines of a head on their way to Swift, which is called once for each head, and not for each line.
+typedef struct {
+  char *bytes;
+  size_t count, capacity;
+  size_t limit;  // a longer head is passed on as far as it came
+  dlm_data_callback take;
+  void *context;
+} dlm_head;
+static inline size_t dlm_head_gather(char *line, size_t size, size_t count, void *context) {
+  dlm_head *head = context;
+  size_t length = size * count, all = head->count + length;
+  if (all > head->capacity) {
+    size_t capacity = all < 1024 ? 1024 : all * 2;
+    char *bytes = realloc(head->bytes, capacity);
+    if (!bytes) return 0;
+    head->bytes = bytes;
+    head->capacity = capacity;
+  }
+  memcpy(head->bytes + head->count, line, length);
+  head->count = all;
+  bool isEnd = length > 0 && (line[0] == '\r' || line[0] == '\n');
+  if (!isEnd && all <= head->limit) return length;
+  head->count = 0;
+  bool isTaken = head->take(head->bytes, 1, all, head->context) == all;
+  free(head->bytes);  // thousands of transfers may wait for the rest of their bodies
+  head->bytes = NULL;
+  head->capacity = 0;
+  return isTaken ? length : 0;
+}
+
 // All that libcurl calls for a handle. The close callback's context is another, which outlives the handle.
 static inline CURLcode dlm_setopt_callbacks(
-  CURL *easy, void *context, dlm_data_callback header, dlm_data_callback body, dlm_open_callback open,
+  CURL *easy, void *context, dlm_head *head, dlm_data_callback body, dlm_open_callback open,
   dlm_request_callback request, dlm_close_callback close, void *closeContext) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
-  if (!code) code = curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, dlm_head_gather);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_HEADERDATA, head);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
   if (!code) code = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, open);

@@ -17,7 +17,7 @@ struct CommitStep {
     let plan = download.plan
     let verdict = download.verdict
     guard verdict == .none || verdict == .match, plan.request.pieces == nil, !configuration.syncs, !index.isFull,
-      configuration.store == .none, download.doubted == nil
+      !index.mayStore(fileOf: download.length), download.doubted == nil
     else { return nil }
     try check(download)
     guard let proof = try Verification.judge(verdict, proof, of: download, insteadOf: nil, { index.addStored($0) })

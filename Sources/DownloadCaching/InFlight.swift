@@ -51,6 +51,11 @@ final class InFlight: Sendable {
       return trust == self.trust && own?.size == other?.size && own?.expectedTypes == other?.expectedTypes
     }
 
+    mutating func begin(_ download: FileDownload) {
+      self.download = download
+      tell()
+    }
+
     /// For a cancelled transfer, which checks whether other requests wait.
     func tell() { download?.waiting = sharing }
   }
@@ -82,10 +87,7 @@ final class InFlight: Sendable {
     switch opened {
     case .answered(let outcome): land(key, .success(outcome))
     case .missing(let download):
-      flights.withLock { flights in
-        flights[key]?.download = download
-        flights[key]?.tell()
-      }
+      flights.withLock { $0[key]?.begin(download) }
     }
   }
 

@@ -70,6 +70,8 @@ package final class FileDownload: DownloadTarget, FilledSegment {
 
   /// The final name as far as it is known, including the list's number.
   package var finalName: String { plan.preferred(look { $0.finalName }) }
+  /// The number of its bytes on the disk.
+  package var length: Int64 { look { $0.length } }
   package var verdict: DigestVerdict { look { $0.verdict } }
   /// `head` is that of the last answer with content, or of the 304 that confirmed the file. `askedAt` is when segment 0
   /// was last requested, in seconds since 1970.

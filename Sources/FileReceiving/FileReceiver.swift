@@ -59,8 +59,8 @@ struct FileReceiver: ~Copyable {
       return .page
     }
     // Of several codings, only one was removed: the file is still coded.
-    if part.version.isDecoded, ResponseHead.codings(in: part.version.encoding ?? "").count < 2 { return .decoded }
-    if part.version.encoding == nil { return nil }
+    if part.isDecoded, ResponseHead.codings(in: part.encoding ?? "").count < 2 { return .decoded }
+    if part.encoding == nil { return nil }
     return head?.seenCoding == .absent ? .notCoded : .stillCoded
   }
 
@@ -124,14 +124,14 @@ struct FileReceiver: ~Copyable {
     let request = plan.request
     if let total = part.segments.total, request.pieces?.cover(total) == true { return true }
     let source = request.isAtMirror ? EffectiveURL.name(request.source.key) : nil
-    return !request.mirrors.isEmpty && part.version.effectiveURL != source || state.doubts.contains(.ifRange)
-      || !part.version.mayBeContinued(under: plan.trust, isProvable: false)
+    return !request.mirrors.isEmpty && part.held.effectiveURL != source || state.doubts.contains(.ifRange)
+      || !part.held.mayBeContinued(under: plan.trust, isProvable: false)
   }
 
   private mutating func furtherTransfer(_ id: Int) throws(DownloadError) -> TransferRequest? {
     try part.flush(id)
     guard !state.isClosed, let segment = part.segments[id], let end = part.segments.end(of: id), segment.written < end,
-      let ifRange = part.version.validator.fitForHeaders.ifRange
+      let ifRange = part.validator.fitForHeaders.ifRange
     else { return nil }
     var request = transfer()
     request.segmentOf = meter
@@ -217,9 +217,9 @@ struct FileReceiver: ~Copyable {
     tellRestart(head)
     try giveUpHeld()
     let version = HeldPart(
-      validator: Validator(head), total: total, encoding: coded == .plain ? nil : head["content-encoding"],
-      isDecoded: coded == .decode, effectiveURL: head.effectiveName, trust: plan.trust[head.effectiveURL])
-    part.begin(version, name: name)
+      total: total, encoding: coded == .plain ? nil : head["content-encoding"], isDecoded: coded == .decode,
+      effectiveURL: head.effectiveName, trust: plan.trust[head.effectiveURL])
+    part.begin(version, from: head, name: name)
     guard expectDigest(head) else { return .drain }
     try part.open(needing: total)
     state.receive(.whole(end: total))
@@ -233,7 +233,7 @@ struct FileReceiver: ~Copyable {
     // Other transfers may download segments if the server supports ranges and identifies the version
     // (HTTP rules 5 and 8).
     guard plan.rules.splits, let total = part.segments.total, total - position >= Self.worthSplitting,
-      part.version.encoding == nil, part.version.validator.ifRange != nil, !part.segments.refusesFurther
+      part.encoding == nil, part.validator.ifRange != nil, !part.segments.refusesFurther
     else { return .write }
     if case .receiving(.range) = state.phase { return .splittable }
     return head["accept-ranges"]?.lowercased() == "bytes" ? .splittable : .write
@@ -281,7 +281,7 @@ struct FileReceiver: ~Copyable {
   /// The expected checksum. An answer's digest is of the coded bytes (RFC 9530 §3), so it does not apply to decoded
   /// ones.
   private func expectedDigest(_ head: ResponseHead?) -> ContentDigest? {
-    let head = part.version.isDecoded ? nil : head
+    let head = part.isDecoded ? nil : head
     return plan.expectedDigest(
       named: part.name, head, beside: head?.effectiveURL == nil || plan.request.isAtMirror ? nil : meter.named)
   }
@@ -401,7 +401,7 @@ struct FileReceiver: ~Copyable {
   /// end of an HTTP/2 stream, which libcurl 7.88 does not distinguish from a reset. A server that supports ranges then
   /// answers 416.
   private var mayAskBehind: Bool {
-    length > 0 && !part.version.isDecoded && part.version.validator.ifRange != nil
+    length > 0 && !part.isDecoded && part.validator.ifRange != nil
       && head?["accept-ranges"]?.lowercased() == "bytes"
   }
 
@@ -424,8 +424,8 @@ struct FileReceiver: ~Copyable {
   }
 
   private func tellRestart(_ head: ResponseHead) {
+    guard length > 0, let tell = plan.rules.onRestart else { return }
     let held = part.held
-    guard held.length > 0, let tell = plan.rules.onRestart else { return }
     let total = head.contentRange?.completeLength ?? (head.isWhole ? head.contentLength : nil)
     let isLonger = held.total != nil && total != nil && held.total != total
     let isOther = held.validator.contradicts(Validator(head))
@@ -453,7 +453,7 @@ struct FileReceiver: ~Copyable {
     let isServersName =
       plan.rules.useContentDisposition && (source.key.requested.isEmpty || source.key.isStored)
       && !plan.isOfAddress(source.wanted)
-    part.begin(version, name: plan.wantedName(head) ?? (isServersName ? source.wanted : nil))
+    part.begin(version, from: nil, name: plan.wantedName(head) ?? (isServersName ? source.wanted : nil))
     try part.open(needing: nil)
     guard try part.copy(source) else { return false }
     self.source = source
@@ -482,7 +482,7 @@ struct FileReceiver: ~Copyable {
 
   private var remoteTime: Int64? {
     plan.rules.usesRemoteTime
-      ? RemoteTime.seconds(part.version.validator.lastModified, now: plan.rules.now()) : nil
+      ? RemoteTime.seconds(part.validator.lastModified, now: plan.rules.now()) : nil
   }
 
   /// Compares the file with another of the same length. If the bytes are equal, the other file gets the server's time.

@@ -5,8 +5,10 @@ import SystemPackage
 /// The bytes of a file on their way through buffers into the staged file, and the metadata that describes them.
 struct PartWriter: ~Copyable {
   private let plan: DownloadPlan
-  /// The version of the bytes. Their number is in `segments`.
-  private(set) var version = HeldPart()
+  /// The version of the bytes. Their number is in `segments`, and `validator` has its validator.
+  private var version = HeldPart()
+  /// The answer that the bytes are from, if its validator was not read yet: most short files need none.
+  private var unread: ResponseHead?
   /// The final name as far as it is known, without the list's number. Kept, because a later answer (416) may not repeat
   /// it.
   var name: String
@@ -31,10 +33,15 @@ struct PartWriter: ~Copyable {
 
   var held: HeldPart {
     var held = version
+    held.validator = validator
     held.length = segments.length
     held.total = segments.total
     return held
   }
+
+  var encoding: String? { version.encoding }
+  var isDecoded: Bool { version.isDecoded }
+  var validator: Validator { unread.map { Validator($0) } ?? version.validator }
 
   var written: Int64 { segments.length + segments.writtenFurther }
   var isStaged: Bool { staged != nil }
@@ -78,6 +85,7 @@ struct PartWriter: ~Copyable {
     if segments.length > 0 || (staged?.foundLength ?? 0) > 0 { try staged?.empty() }
     segments.startOver()
     version = HeldPart()
+    unread = nil
     name = plan.nameByAddress
     buffer = BlockBuffer()
     furtherBuffers = [:]
@@ -91,8 +99,10 @@ struct PartWriter: ~Copyable {
     try writeMetadata()
   }
 
-  mutating func begin(_ version: HeldPart, name: String?) {
+  /// - Parameter head: the answer whose validator the version has; `nil` if `version` has its own.
+  mutating func begin(_ version: HeldPart, from head: ResponseHead?, name: String?) {
     self.version = version
+    unread = head
     if let name { self.name = name }
     segments.total = version.total
   }
@@ -113,7 +123,7 @@ struct PartWriter: ~Copyable {
   mutating func go(on trust: RequestTrust, from head: ResponseHead?) throws(DownloadError) {
     let before = version
     if let head, head.effectiveName != version.effectiveURL {
-      version.validator = Validator(head)
+      unread = head
       version.effectiveURL = head.effectiveName
     }
     // Bytes that a list steered stay marked so, whichever source sends the rest.
@@ -205,7 +215,7 @@ struct PartWriter: ~Copyable {
   }
 
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
-    guard segments.total != nil, version.validator.ifRange != nil else { return nil }
+    guard segments.total != nil, validator.ifRange != nil else { return nil }
     try flush(Segment.first)
     // The metadata lists the start of the file first, so the start must not be empty.
     guard segments.length > 0 else { return nil }

@@ -142,7 +142,7 @@ struct PlainWordsTests {
     guard let command = PlainWords(words)?.command() else { return false }
     let parsed = try GetCommand.parse(words)
     #expect(command.sources == parsed.sources, "\(words)")
-    for row in OptionTable.rows { #expect(row.texts(command) == row.texts(parsed), "\(words)") }
+    for row in OptionTable.rows { #expect(row.texts(command.options) == row.texts(parsed.options), "\(words)") }
     return true
   }
 

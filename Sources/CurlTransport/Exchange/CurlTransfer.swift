@@ -12,6 +12,8 @@ final class CurlTransfer {
   private let loop: CurlLoop
   private let settings: TransferSettings
   private let errorBuffer: UnsafeMutablePointer<CChar>
+  /// The lines of the head that is arriving.
+  private let lines: UnsafeMutablePointer<dlm_head>
   private var options = TransferOptions()
   private var assembler = HeadAssembler()
   private var lastBody: Int64?
@@ -41,6 +43,11 @@ final class CurlTransfer {
     self.settings = settings
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    lines = .allocate(capacity: 1)
+    lines.initialize(to: dlm_head())
+    lines.pointee.limit = HeadAssembler.limit
+    lines.pointee.take = curlDidReceiveHead
+    lines.pointee.context = Unmanaged.passUnretained(self).toOpaque()
     try configure()
   }
 
@@ -49,8 +56,8 @@ final class CurlTransfer {
     try easy.set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
     try easy.check(
       dlm_setopt_callbacks(
-        easy.pointer, Unmanaged.passUnretained(self).toOpaque(), curlDidReceiveHeader, curlDidReceiveBody,
-        curlDidOpenSocket, curlWillSendRequest, curlWillCloseSocket, loop.callbackContext))
+        easy.pointer, Unmanaged.passUnretained(self).toOpaque(), lines, curlDidReceiveBody, curlDidOpenSocket,
+        curlWillSendRequest, curlWillCloseSocket, loop.callbackContext))
   }
 
   deinit {
@@ -62,6 +69,8 @@ final class CurlTransfer {
       assertionFailure("CURLOPT_ERRORBUFFER and CURLOPT_SHARE take no pointer")
     }
     errorBuffer.deallocate()
+    free(lines.pointee.bytes)
+    lines.deallocate()
   }
 
   static func of(_ easy: UnsafeMutableRawPointer) -> CurlTransfer? {
@@ -98,6 +107,7 @@ final class CurlTransfer {
 
   private func expectAnswer() {
     errorBuffer[0] = 0
+    lines.pointee.count = 0
     assembler.reset()
     run?.exchange.request.meter?.enter(.lookingUp)
   }
@@ -219,7 +229,8 @@ final class CurlTransfer {
       run?.quiet = StallWatch.Quiet()
       return nil
     }
-    if run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit { return watch.failure }
+    let arrived = Int64(lines.pointee.count + assembler.size) + bytes
+    if run?.quiet.look(arrived, after: time) ?? 0 >= watch.limit { return watch.failure }
     // From the second check on, so that short transfers cost nothing.
     if gain != nil { do { try run?.exchange.sink.save() } catch { return error } }
     guard let least = settings.options.leastRate, run?.exchange.isWaiting == false else { return nil }
@@ -351,9 +362,9 @@ final class CurlTransfer {
 
   fileprivate func willSendRequest() { run?.exchange.request.meter?.enter(.waiting) }
 
-  fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+  fileprivate func receiveHead(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let goesOn: Bool
-    switch assembler.take(line) {
+    switch assembler.take(bytes) {
     case .more: return true
     case .flood:
       let detail = "more than \(HeadAssembler.limit / 1024) KiB of headers"
@@ -523,10 +534,10 @@ final class CurlTransfer {
 // File-level, because nested @convention(c) closures can crash Swift 6.3. The context is the transfer that set the
 // callback; its type says why the pointer is valid.
 
-private func curlDidReceiveHeader(
+private func curlDidReceiveHead(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  transfer(context)?.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count)) == true ? size * count : 0
+  transfer(context)?.receiveHead(UnsafeRawBufferPointer(start: bytes, count: size * count)) == true ? size * count : 0
 }
 
 private func curlDidReceiveBody(

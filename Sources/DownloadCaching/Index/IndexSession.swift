@@ -46,9 +46,13 @@ final class IndexSession {
 
   /// The store, if it may keep a file; created for the first one.
   func store(for row: CacheRow) -> StoreKeeper? {
-    guard configuration.store != .auto || row.identity.size >= Self.leastByItself else { return nil }
+    guard mayStore(fileOf: row.identity.size) else { return nil }
     if store == nil { store = index.flatMap { resources.keeper(of: $0.folder, configuration) } }
     return store
+  }
+
+  func mayStore(fileOf size: Int64) -> Bool {
+    index != nil && configuration.store != .none && (configuration.store != .auto || size >= Self.leastByItself)
   }
 
   var records: Bool {

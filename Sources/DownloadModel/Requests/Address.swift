@@ -96,7 +96,8 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   package var data: DataAddress? { scheme == .data ? DataAddress(key) : nil }
 
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
-    for index in range { bytes[index] = bytes[index].lowercased }
+    // A change copies all bytes, and most texts need none.
+    for index in range where bytes[index] != bytes[index].lowercased { bytes[index] = bytes[index].lowercased }
   }
 
   /// - Returns: the scheme, and the position of its colon.

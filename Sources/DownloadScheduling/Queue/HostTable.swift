@@ -18,6 +18,8 @@ struct HostTable {
   private let shares: Int
   private let sharing: HostSharing?
   private var hosts: [String: QueuedHost] = [:]
+  /// The host that was looked up last, as most lists name one host many times in a row.
+  private var latest: QueuedHost?
   /// Requests that a host holds or that wait for a retry.
   private(set) var held = 0
   /// The urgent ones among them.
@@ -40,13 +42,16 @@ struct HostTable {
 
   var all: some Collection<QueuedHost> { hosts.values }
 
-  subscript(name: String) -> QueuedHost? { hosts[name] }
+  subscript(name: String) -> QueuedHost? { latest?.name == name ? latest : hosts[name] }
 
-  func known(_ request: DownloadRequest) -> QueuedHost? { hosts[request.source.hostAndPort] }
+  func known(_ request: DownloadRequest) -> QueuedHost? { self[request.source.hostAndPort] }
 
   mutating func host(of request: DownloadRequest) -> QueuedHost {
     let name = request.source.hostAndPort
-    if let host = hosts[name] { return host }
+    if let host = self[name] {
+      latest = host
+      return host
+    }
     let limiter = HostLimiter(ceiling: lowered[name] ?? ceiling, opening: opening)
     hasUnknown = true
     let host = QueuedHost(limiter, shares: shares, name, ranking, sharing: sharing, together: ceiling)
@@ -65,7 +70,9 @@ struct HostTable {
 
   /// So memory does not grow with the number of hosts.
   mutating func forget(_ host: QueuedHost) {
-    if hosts.count > Self.remembered, host.limiter.isPristine, host.requests.isEmpty { hosts[host.name] = nil }
+    guard hosts.count > Self.remembered, host.limiter.isPristine, host.requests.isEmpty else { return }
+    hosts[host.name] = nil
+    if latest === host { latest = nil }
   }
 
   // MARK: Held requests

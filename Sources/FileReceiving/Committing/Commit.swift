@@ -132,7 +132,7 @@ package struct Commit {
     }
     guard let named else { return nil }
     row?.changed = named
-    var outcome = outcome(.fetched, name, size: download.look { $0.length })
+    var outcome = outcome(.fetched, name, size: download.length)
     outcome.isNumbered = !FileNaming.areSame(name, wanted) || directory.isNumbered
     return Committed(outcome: outcome, row: row)
   }
@@ -206,7 +206,7 @@ package struct Commit {
   /// Adopts an existing file with exactly the downloaded bytes, under any number, that belongs to no other URL
   /// (HTTP rule 22). It may be from before the cache was cleared. Blocks for as long as the disk needs.
   func adopt(_ owners: FileOwners) throws(DownloadError) -> Committed? {
-    let length = download.look { $0.length }
+    let length = download.length
     // The preferred name first, so that two runs over the same files choose the same names.
     let standing = try twin(preferred, owners, length: length, mayBeYoung: isOfLine || plan.mayStandAlready)
     if let standing { return try adopt(standing, as: preferred) }

@@ -14,8 +14,9 @@ struct RememberedOptions: Equatable {
   init(_ command: GetCommand) {
     var command = command
     if command.sources.contains("-") { command.lists.areThoseOfLines() }
+    let options = command.options
     for row in OptionTable.rows {
-      for text in row.texts(command) {
+      for text in row.texts(options) {
         let secret: RememberedCommand.Withheld? =
           switch row.kind {
           case .headers where !HeaderArgument(argument: text).isFile:

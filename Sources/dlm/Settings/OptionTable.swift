@@ -21,11 +21,11 @@ enum OptionTable {
     let usual: String?
     let meaning: String
     let file: FileUse?
-    /// A command's values for it, as they would be typed; `yes` for a flag that is on.
-    let texts: @Sendable (GetCommand) -> [String]
-    /// Sets a command's option from texts as they would be typed.
+    /// Its values, as they would be typed; `yes` for a flag that is on.
+    let texts: @Sendable (AllOptions) -> [String]
+    /// Sets it from texts as they would be typed.
     /// - Returns: false if one of them is invalid.
-    let take: @Sendable (inout GetCommand, _ texts: [String]) -> Bool
+    let take: @Sendable (inout AllOptions, _ texts: [String]) -> Bool
     /// The allowed values, for the message about a wrong one.
     let possible: @Sendable (String) -> String
 
@@ -465,7 +465,7 @@ enum OptionTable {
     text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
   }
 
-  private typealias Field<Value> = any WritableKeyPath<GetCommand, Value> & Sendable
+  private typealias Field<Value> = any WritableKeyPath<AllOptions, Value> & Sendable
 
   private static func flag(
     _ name: String, _ field: Field<Bool>, letter: Character? = nil, _ help: String,
@@ -509,7 +509,7 @@ extension OptionTable.Row {
   fileprivate init<Value>(
     _ name: String, _ letter: Character?, _ help: ArgumentHelp, _ kind: OptionTable.Kind, _ isLasting: Bool,
     _ setting: SettingRule, _ usual: String?, _ meaning: String, _ file: OptionTable.FileUse?,
-    _ field: any WritableKeyPath<GetCommand, Value> & Sendable,
+    _ field: any WritableKeyPath<AllOptions, Value> & Sendable,
     _ type: any ExpressibleByArgument.Type,
     texts: @escaping @Sendable (Value) -> [String], value: @escaping @Sendable ([String]) -> Value?
   ) {
@@ -524,9 +524,9 @@ extension OptionTable.Row {
     self.file = file
     possible = { UsageMessages.possible(type, nearly: $0) }
     self.texts = { texts($0[keyPath: field]) }
-    take = { command, texts in
+    take = { options, texts in
       guard let value = value(texts) else { return false }
-      command[keyPath: field] = value
+      options[keyPath: field] = value
       return true
     }
   }

@@ -1,0 +1,18 @@
+/// The options of a `get` by themselves. A command's groups are copied whole each time one is read, and the table reads
+/// each option.
+struct AllOptions {
+  var own: GetOptions
+  var lists: ListOptions
+  var shared: RunOptions
+}
+
+extension GetCommand {
+  var options: AllOptions {
+    get { AllOptions(own: own, lists: lists, shared: shared) }
+    set {
+      own = newValue.own
+      lists = newValue.lists
+      shared = newValue.shared
+    }
+  }
+}
