@@ -10,7 +10,7 @@ package protocol DownloadStore: Sendable {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<Download>
 
-  /// `open` without a wait, as most requests need none. A suspended call would also keep its memory until the file ends.
+  /// `open` without a wait, which most requests do not need. A call that may wait keeps memory until the file ends.
   /// - Returns: `nil` if it needs a wait; then nothing has changed, and `open` must follow.
   func openAtOnce(_ request: DownloadRequest, meter: TransferMeter) throws(DownloadError) -> OpenedDownload<Download>?
 

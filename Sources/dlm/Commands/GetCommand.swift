@@ -77,6 +77,11 @@ struct GetCommand: AsyncParsableCommand {
   @OptionGroup var lists: ListOptions
   @OptionGroup var shared: RunOptions
 
+  /// The names of the options that may have values; `nil` for any.
+  var given: Set<String>?
+
+  private enum CodingKeys: CodingKey { case sources, own, lists, shared }
+
   func run() async throws {
     guard sources.isEmpty else { return try await get(again: nil, typed: self) }
     let last = try LastList(RunHistoryStore())

@@ -15,7 +15,7 @@ struct RememberedOptions: Equatable {
     var command = command
     if command.sources.contains("-") { command.lists.areThoseOfLines() }
     let options = command.options
-    for row in OptionTable.rows {
+    for row in command.rows {
       for text in row.texts(options) {
         let secret: RememberedCommand.Withheld? =
           switch row.kind {

@@ -38,7 +38,7 @@ enum NamedFiles {
 
   private static func places(_ use: OptionTable.FileUse, _ command: GetCommand) -> [Place] {
     let options = command.options
-    return OptionTable.rows.filter { $0.file == use }.flatMap { row in
+    return command.rows.filter { $0.file == use }.flatMap { row in
       row.texts(options).compactMap { text in
         if row.kind == .headers, !HeaderArgument(argument: text).isFile { return nil }
         let path = row.kind == .headers ? String(text.dropFirst()) : text

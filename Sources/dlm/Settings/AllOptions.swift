@@ -7,6 +7,9 @@ struct AllOptions {
 }
 
 extension GetCommand {
+  /// Those of the options that may have values.
+  var rows: [OptionTable.Row] { OptionTable.rows.filter { given?.contains($0.name) != false } }
+
   var options: AllOptions {
     get { AllOptions(own: own, lists: lists, shared: shared) }
     set {

@@ -465,10 +465,11 @@ enum OptionTable {
     text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
   }
 
-  private typealias Field<Value> = any WritableKeyPath<AllOptions, Value> & Sendable
+  /// A closure, because making a key path costs as much as reading an option, and few options are given.
+  fileprivate typealias Field<Value> = @Sendable () -> any WritableKeyPath<AllOptions, Value> & Sendable
 
   private static func flag(
-    _ name: String, _ field: Field<Bool>, letter: Character? = nil, _ help: String,
+    _ name: String, _ field: @autoclosure @escaping Field<Bool>, letter: Character? = nil, _ help: String,
     _ setting: SettingRule = .nowhere, once: Bool = false
   ) -> Row {
     Row(
@@ -477,7 +478,8 @@ enum OptionTable {
   }
 
   private static func value<Value: ExpressibleByArgument>(
-    _ name: String, _ field: Field<Value?>, letter: Character? = nil, kind: Kind = .value, _ valueName: String,
+    _ name: String, _ field: @autoclosure @escaping Field<Value?>, letter: Character? = nil, kind: Kind = .value,
+    _ valueName: String,
     _ help: String, then end: String = ".", usually usual: String? = nil, without meaning: String = "none",
     _ setting: SettingRule = .nowhere, once: Bool = false, file: FileUse? = nil
   ) -> Row {
@@ -488,7 +490,8 @@ enum OptionTable {
   }
 
   private static func values<Value: ExpressibleByArgument>(
-    _ name: String, _ field: Field<[Value]>, letter: Character? = nil, kind: Kind = .values, _ valueName: String,
+    _ name: String, _ field: @autoclosure @escaping Field<[Value]>, letter: Character? = nil, kind: Kind = .values,
+    _ valueName: String,
     _ help: String, _ setting: SettingRule = .nowhere, file: FileUse? = nil
   ) -> Row {
     Row(
@@ -509,7 +512,7 @@ extension OptionTable.Row {
   fileprivate init<Value>(
     _ name: String, _ letter: Character?, _ help: ArgumentHelp, _ kind: OptionTable.Kind, _ isLasting: Bool,
     _ setting: SettingRule, _ usual: String?, _ meaning: String, _ file: OptionTable.FileUse?,
-    _ field: any WritableKeyPath<AllOptions, Value> & Sendable,
+    _ field: @escaping OptionTable.Field<Value>,
     _ type: any ExpressibleByArgument.Type,
     texts: @escaping @Sendable (Value) -> [String], value: @escaping @Sendable ([String]) -> Value?
   ) {
@@ -523,10 +526,10 @@ extension OptionTable.Row {
     self.meaning = meaning
     self.file = file
     possible = { UsageMessages.possible(type, nearly: $0) }
-    self.texts = { texts($0[keyPath: field]) }
+    self.texts = { texts($0[keyPath: field()]) }
     take = { options, texts in
       guard let value = value(texts) else { return false }
-      options[keyPath: field] = value
+      options[keyPath: field()] = value
       return true
     }
   }

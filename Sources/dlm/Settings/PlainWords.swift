@@ -39,6 +39,7 @@ struct PlainWords {
     guard typed.allSatisfy({ name, texts in OptionTable.row(name).take(&options, texts) }) else { return nil }
     command.sources = sources
     command.options = options
+    command.given = Set(typed.keys)
     return command
   }
 }

@@ -46,14 +46,15 @@ struct SettingsSources {
   /// Completes a command with set values for the options that it lacks; only those are found from then on.
   mutating func complete(_ command: inout GetCommand) throws {
     var options = command.options
-    for row in OptionTable.rows where row.texts(options).contains("") { try refuseEmpty(row.name, at: row.spelled) }
+    for row in command.rows where row.texts(options).contains("") { try refuseEmpty(row.name, at: row.spelled) }
     // Usually none is set, and the search is skipped.
     guard !files.isEmpty || environment.keys.contains(where: { $0.utf8.starts(with: "DLM_".utf8) }) else { return }
-    given = Set(OptionTable.rows.filter { !$0.texts(options).isEmpty }.map(\.name))
+    given = Set(command.rows.filter { !$0.texts(options).isEmpty }.map(\.name))
     // `--tlsv1.2` on the command line has priority over a `tlsv1.3` setting.
     if given.contains("tlsv1.2") { given.insert("tlsv1.3") }
     for row in OptionTable.rows where row.setting != .nowhere { try set(row, in: &options) }
     command.options = options
+    command.given = nil
   }
 
   /// An unset shell variable gives an empty value, with which files would silently go elsewhere.

@@ -42,7 +42,7 @@ struct Run: Sendable {
     configuration.servesManyRuns = servesManyRuns
     configuration.receiving.now = { now }
     self.configuration = configuration
-    cache = DownloadCache(configuration: configuration, executor: BlockingExecutor(label: "test.loop"))
+    cache = DownloadCache(configuration: configuration, executor: TestLoop())
   }
 
   func get(
@@ -61,13 +61,13 @@ struct Run: Sendable {
     _ request: DownloadRequest, meter: TransferMeter = TransferMeter(),
     transfer: (FileDownload) async throws(DownloadError) -> TransferReceipt
   ) async throws(DownloadError) -> DownloadOutcome {
-    switch try await cache.open(request, meter: meter) {
+    switch try await cache.opened(request, meter: meter) {
     case .answered(let outcome): return outcome
     case .missing(let download):
       do throws(DownloadError) {
         while true {
           while try await !download.finish(transfer(download)) {}
-          if let outcome = try await cache.commit(download) { return outcome }
+          if let outcome = try await cache.committed(download) { return outcome }
         }
       } catch {
         guard let older = await cache.close(download, after: error, comesAgain: false) else { throw error }
@@ -80,8 +80,7 @@ struct Run: Sendable {
   func onAnotherLoop() -> Run {
     var run = self
     run.cache = DownloadCache(
-      configuration: configuration, resources: cache.resources,
-      executor: BlockingExecutor(label: "test.another-loop"))
+      configuration: configuration, resources: cache.resources, executor: TestLoop())
     return run
   }
 
@@ -94,6 +93,29 @@ struct Run: Sendable {
 }
 
 extension DownloadCache {
+  /// At once, as a downloader does it, or else with waits.
+  func opened(
+    _ request: DownloadRequest, meter: TransferMeter = TransferMeter()
+  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+    if let opened = try openAtOnce(request, meter: meter) { return opened }
+    return try await open(request, meter: meter)
+  }
+
+  func committed(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
+    if let outcome = try commitAtOnce(download) { return outcome }
+    return try await commit(download)
+  }
+
+  /// Whether a request can be opened without a wait.
+  func opensAtOnce(_ request: DownloadRequest) throws(DownloadError) -> Bool {
+    try openAtOnce(request, meter: TransferMeter()) != nil
+  }
+
+  /// The same for naming a complete file.
+  func commitsAtOnce(_ download: FileDownload) throws(DownloadError) -> DownloadOutcome? {
+    try commitAtOnce(download)
+  }
+
   var worker: DiskWorker { resources.worker }
   var isBatchFull: Bool { index.isFull }
 
