@@ -87,14 +87,12 @@ package actor Downloader {
     advice.file?.meter.keep(0)
     var failed: BackoffEntry?
     var wasAsked = true
-    let result: Result
     do {
-      result = .success(try await outcome(of: request, from: store, meter, &failed, &wasAsked, share, advice))
+      let outcome = try await outcome(of: request, from: store, meter, &failed, &wasAsked, share, advice)
+      finish(request, .success(outcome), share, failed, meter, wasAsked: wasAsked, advice)
     } catch {
-      result = .failure(error.at(request.address))
+      finish(request, .failure(error.at(request.address)), share, failed, meter, wasAsked: wasAsked, advice)
     }
-    if advice.failure != nil { return end(request, result, share, meter, wasAsked: false) }
-    finish(request, result, share, failed, meter, wasAsked: wasAsked)
   }
 
   /// If the host was given up, the file fails with the same error, unless the stored file is a valid answer.
@@ -104,9 +102,7 @@ package actor Downloader {
     _ failed: inout BackoffEntry?, _ wasAsked: inout Bool, _ share: LoopQueue,
     _ advice: RefusedRequests.Record
   ) async throws(DownloadError) -> DownloadOutcome {
-    let atOnce = try store.openAtOnce(request, meter: meter)
-    let opened = if let atOnce { atOnce } else { try await store.open(request, meter: meter) }
-    switch opened {
+    switch try await open(request, in: store, meter) {
     case .answered(let outcome):
       wasAsked = false
       return outcome
@@ -120,19 +116,33 @@ package actor Downloader {
           if let outcome = try await store.commit(download) { return outcome }
         }
       } catch {
-        guard
-          let older = await store.close(
-            download, after: error,
-            comesAgain: failed?.decision.next != nil
-              || error.isOfSource && request.atNextSource(meter.named) != nil)
-        else { throw error }
+        guard let older = await close(download, in: store, after: error, request, meter, failed) else { throw error }
         wasAsked = false
         return older
       }
     }
   }
 
+  @inline(never)
+  private nonisolated(nonsending) func open<Store: DownloadStore>(
+    _ request: DownloadRequest, in store: Store, _ meter: TransferMeter
+  ) async throws(DownloadError) -> OpenedDownload<Store.Download> {
+    if let opened = try store.openAtOnce(request, meter: meter) { return opened }
+    return try await store.open(request, meter: meter)
+  }
+
+  @inline(never)
+  private nonisolated(nonsending) func close<Store: DownloadStore>(
+    _ download: Store.Download, in store: Store, after error: DownloadError, _ request: DownloadRequest,
+    _ meter: TransferMeter, _ failed: BackoffEntry?
+  ) async -> DownloadOutcome? {
+    await store.close(
+      download, after: error,
+      comesAgain: failed?.decision.next != nil || error.isOfSource && request.atNextSource(meter.named) != nil)
+  }
+
   /// Runs transfers until no bytes are missing. A server may send less than requested (RFC 9110 §14.2).
+  @inline(never)
   private nonisolated(nonsending) func fill(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter,
     _ failed: inout BackoffEntry?, _ share: LoopQueue, _ advice: RefusedRequests.Record
@@ -197,6 +207,7 @@ package actor Downloader {
   }
 
   /// - Returns: `nil` if no bytes are missing.
+  @inline(never)
   private nonisolated(nonsending) func transfer(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter, _ share: LoopQueue,
     _ waited: Duration?
@@ -231,8 +242,9 @@ package actor Downloader {
   @inline(never)
   private func finish(
     _ request: DownloadRequest, _ result: Result, _ share: LoopQueue, _ failed: BackoffEntry?,
-    _ meter: TransferMeter, wasAsked: Bool
+    _ meter: TransferMeter, wasAsked: Bool, _ advice: RefusedRequests.Record
   ) {
+    if advice.failure != nil { return end(request, result, share, meter, wasAsked: false) }
     var result = result
     if case .failure = result, let reason = meter.stopReason, !Task.isCancelled {
       result = .failure(reason.at(request.address))
@@ -257,6 +269,7 @@ package actor Downloader {
     news.onRetry(request, again, error)
   }
 
+  @inline(never)
   private func end(
     _ request: DownloadRequest, _ result: Result, _ share: LoopQueue, _ meter: TransferMeter,
     wasAsked: Bool
