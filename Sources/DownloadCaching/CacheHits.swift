@@ -10,7 +10,7 @@ final class CacheHits {
   private let index: IndexSession
   private let freshness = FreshnessReader()
   /// Whether the last file that was looked up answered its own request.
-  private var ownFilesAnswer = true
+  private(set) var ownFilesAnswer = true
 
   init(_ shared: SharedConfiguration, _ resources: CacheResources, _ index: IndexSession) {
     self.shared = shared

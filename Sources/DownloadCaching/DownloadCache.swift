@@ -74,7 +74,11 @@ package actor DownloadCache: DownloadStore {
   ) throws(DownloadError) -> OpenedDownload<FileDownload>? {
     guard isOnLoop else { return nil }
     return try assumeIsolated { cache in
-      Result { () throws(DownloadError) in try cache.opening.atOnce(cache.asked(request, meter), for: cache) }
+      Result { () throws(DownloadError) in
+        // After a file that needed a wait, the next usually does, too.
+        if !cache.index.findsNothing, !cache.hits.ownFilesAnswer { return nil }
+        return try cache.opening.atOnce(cache.asked(request, meter), for: cache)
+      }
     }.get()
   }
 
