@@ -63,6 +63,20 @@ def speed_row(workload, summaries):
     return [SPEED_ROWS[workload.name], seconds(summaries["dlm"].wall), f"{seconds(others[best])} ({best})"]
 
 
+def chart(rows):
+    """A bar for each row of Speed.md: dlm's time, where ten blocks are the fastest other tool's."""
+    def bar(title, own, other):
+        ratio = in_seconds(own) / in_seconds(other)
+        return f"{title:<42} {'█' * max(1, round(ratio * 10))} {ratio:.2f}"
+    return "\n".join(["```text", *(bar(*cells) for cells in rows), "```"])
+
+
+def in_seconds(text):
+    """The time that a cell begins with: `17.2 ms`, `0.43 s (curl -Z)`."""
+    number, unit = text.split()[:2]
+    return float(number) / {"s": 1, "ms": 1000}[unit]
+
+
 def row(name, summary, own):
     if summary.failure:
         return [name, f"**failed**: {summary.failure.replace('|', '/')}", *[""] * 4]
@@ -89,11 +103,12 @@ def write_document(root, rows, runs, enough, place, programs):
 
 
 def write_speed(root, measured):
-    """Replaces the table of Speed.md. A workload that was not measured keeps its row."""
+    """Replaces the chart and the table of Speed.md. A workload that was not measured keeps its row."""
     path = pathlib.Path(root) / "Sources/dlm/dlm.docc/Speed.md"
-    before, _, rest = path.read_text().partition("| files |")
-    old, _, after = rest.partition("\n\n")
+    before, _, rest = path.read_text().partition("```text\n")
+    old, _, after = rest.partition("| files |")[2].partition("\n\n")
     kept = {cells[0]: cells for line in old.splitlines()[2:] for cells in [line.strip("| ").split(" | ")]}
-    rows = [measured.get(name) or kept.get(title) for name, title in SPEED_ROWS.items()]
-    path.write_text(f"{before}{table(SPEED_HEAD, filter(None, rows))}\n\n{after}")
+    known = [measured.get(name) or kept.get(title) for name, title in SPEED_ROWS.items()]
+    rows = [cells for cells in known if cells]
+    path.write_text(f"{before}{chart(rows)}\n\n{table(SPEED_HEAD, rows)}\n\n{after}")
     return path

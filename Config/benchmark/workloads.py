@@ -41,24 +41,24 @@ def all_workloads(sizes):
     small, large, at_once = f"{sizes.small:,} files of 4 KiB", f"{sizes.large // MIB} MiB", "64 at a time"
     return [
         Workload("small", f"{small}, {at_once}", small_files,
-                 (Target("wall", 0.70), Target("cpu", 0.95, "curl -Z"), memory(34),
+                 (Target("wall", 0.75), Target("cpu", 1.00, "curl -Z"), memory(34),
                   Target("wall", 1.02, "dlm", of=DRAWING))),
         Workload("one-name", f"{sizes.small:,} addresses of 4 KiB that give {sizes.names} names (`download-7?id=3`), "
                  "64 at a time; dlm numbers the names, curl is told one for each", one_name,
-                 (Target("wall", 0.85, "curl -Z"), Target("cpu", 1.10, "curl -Z"))),
+                 (Target("wall", 0.80, "curl -Z"), Target("cpu", 1.05, "curl -Z"))),
         Workload("one-loop", f"{small}, {at_once}, dlm with one network thread", one_loop,
-                 (Target("wall", 1.00, "curl -Z"), Target("cpu", 1.25, FLOOR))),
+                 (Target("wall", 1.00, "curl -Z"), Target("cpu", 1.00, "curl -Z"), Target("cpu", None, FLOOR))),
         Workload("caching", f"{small}, {at_once}, with the cache and without", caching, (
-            Target("wall", 1.10, NO_CACHE, of=FIRST), Target("wall", 1.00, NO_CACHE, of=AGAIN),
+            Target("wall", 1.10, NO_CACHE, of=FIRST), Target("cpu", 1.15, "curl -Z", of=FIRST), Target("wall", 1.00, NO_CACHE, of=AGAIN),
             Target("cpu", 1.00, NO_CACHE, of=AGAIN), Target("wall", 1.30, NO_CACHE, of=COPIED),
             Target("wall", 0.30, NO_CACHE, of=FRESH), Target("cpu", 0.20, FIRST, of=FRESH),
             Target("wall", 20, "cp -r", FRESH_COPIED, " µs a file", sizes.small / 1_000_000))),
         Workload("many", f"{sizes.many:,} files of 4 KiB, {at_once}", many,
-                 (Target("wall", 0.70, "curl -Z"), Target("cpu", 0.95, "curl -Z"), memory(40))),
+                 (Target("wall", 0.65, "curl -Z"), Target("cpu", 0.95, "curl -Z"), memory(40))),
         Workload("million", f"{sizes.million:,} files of 40 bytes, {at_once}", million,
                  (memory(8, million_name(sizes.million), million_name(sizes.small)),)),
         Workload("tls", f"{small}, {at_once}, HTTP/1.1 over TLS", tls,
-                 (Target("wall", 0.85), Target("wall", 0.95, "wget2"))),
+                 (Target("wall", 0.85), Target("wall", 0.80, "wget2"), Target("cpu", 0.95, "wget2"))),
         Workload("http2", f"{small}, 64 at a time, over TLS from a server that offers HTTP/2; dlm uses "
                  "HTTP/1.1 unless told otherwise, aria2c knows nothing else", http2,
                  (Target("wall", 1.00, of="dlm --http2"),)),
@@ -76,15 +76,15 @@ def all_workloads(sizes):
                  (Target("wall", 1.00, "curl -Z"), Target("wall", 0.85, "curl -Z", of="dlm -j 64"))),
         Workload("few-workers", f"{len(PAGE)} files as of a page, from an Apache with {sizes.few_workers} workers that "
                  "each wait 5 s for a connection's next request; each tool with its defaults", few_workers,
-                 (Target("wall", 1.20),)),
+                 (Target("wall", 1.60),)),
         *(Workload(f"auto-{name}", title, calls, (Target("wall", 1.05, FIXED, of=AUTO),))
           for name, title, calls in auto_lists(sizes)),
         Workload("slow-many", f"{sizes.slow:,} files of 64 KiB at 16 KiB/s each, all at once; a curl -Z allows 300 at "
                  "most, so that several run", slow_many,
-                 (Target("cpu", 1.00, CURLS), Target("cpu", None, FLOOR), memory(150))),
+                 (Target("cpu", 1.00, CURLS), Target("cpu", None, FLOOR), memory(140))),
         Workload("sequential", f"{small}, one at a time, one connection", sequential, (Target("wall", 0.97, "curl"),)),
         Workload("one-small", "one file of 4 KiB: the whole process", one_small,
-                 (Target("wall", 2.00, "curl"), memory(25)), repetitions=sizes.repetitions),
+                 (Target("wall", 1.70, "curl"), memory(18)), repetitions=sizes.repetitions),
         Workload("start", "--version: starting and ending alone", start,
                  (Target("wall", 1.08, "curl"),), repetitions=sizes.repetitions),
     ]
@@ -123,7 +123,8 @@ def caching(site, sizes):
             cached(files, name=AGAIN, after=[files]),
             cached(files, name=COPIED, after=[files], elsewhere=True),
             cached(fresh, name=FRESH, after=[fresh]),
-            cached(fresh, name=FRESH_COPIED, after=[fresh], elsewhere=True), copy(fresh)]
+            cached(fresh, name=FRESH_COPIED, after=[fresh], elsewhere=True), copy(fresh),
+            curl_parallel(files, at_once=64)]
 
 
 def many(site, sizes):

@@ -209,6 +209,16 @@ struct TransferFailureTests {
     }
   }
 
+  /// The same of a head, whose lines are judged only when all have come.
+  @Test func aSlowHeadIsNotStalled() async throws {
+    try await withTransport({ $0.stallTimeout = .seconds(2) }) { transport, origin in
+      let lines = ["HTTP/1.1 200 OK\r\n"] + (0..<12).map { "X-\($0): y\r\n" } + ["Content-Length: 0\r\n\r\n"]
+      origin.route("/f", .pieces(lines, every: .milliseconds(200)))
+      let (receipt, _) = try await transport.fetch(try origin.address("/f"))
+      #expect(receipt.status == 200)
+    }
+  }
+
   /// A server that closed a kept connection is no failure of the next file: libcurl opens another.
   @Test func keptConnectionThatWasClosed() async throws {
     try await withTransport { transport, origin in

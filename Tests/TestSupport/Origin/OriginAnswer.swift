@@ -17,6 +17,8 @@ package indirect enum OriginAnswer: Sendable {
   /// These bytes in place of an answer, and then nothing more: the connection closes when the gate opens, the
   /// client goes or the origin stops.
   case unfinished([UInt8], until: Gate? = nil)
+  /// Pieces of an answer with a pause before each, then FIN: a head that arrives line by line.
+  case pieces([String], every: Duration)
   /// A good status line and then header lines without end, until the client goes.
   case headerFlood
   /// The request is read and never answered; the connection closes when the gate opens, the client goes or

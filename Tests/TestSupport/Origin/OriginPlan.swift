@@ -25,6 +25,8 @@ struct OriginPlan {
       self = OriginPlan(isMet(request.target, request.headers) ? one : other, to: request, date: date)
     case .raw(let bytes): steps = [.send(bytes), .settle, .close]
     case .unfinished(let bytes, let gate): steps = [.send(bytes), .stall(gate), .settle, .close]
+    case .pieces(let pieces, let pause):
+      steps = pieces.flatMap { [.pause(pause), .send(Array($0.utf8))] } + [.settle, .close]
     case .headerFlood: steps = [.send(Array("HTTP/1.1 200 OK\r\n".utf8)), .flood, .settle, .close]
     case .silence(let gate): steps = [.stall(gate), .settle, .close]
     case .late(let bytes, let gate, let options):
