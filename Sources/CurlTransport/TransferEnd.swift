@@ -9,6 +9,7 @@ struct TransferEnd {
   /// CURLINFO_OS_ERRNO of a failed connect, send or receive.
   private let errno: Int32
   fileprivate let isAnswered: Bool
+  private let isConnected: Bool
   private let reusedConnection: Bool
   /// CURLINFO_HTTP_CONNECTCODE: the proxy's last answer to CONNECT; 0 if there was none.
   fileprivate let connectStatus: Int
@@ -24,6 +25,7 @@ struct TransferEnd {
     self.code = code
     self.message = message
     self.isAnswered = isAnswered
+    isConnected = easy.isConnected
     errno = Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO))
     reusedConnection = easy.reusedConnection
     connectStatus = easy.long(CURLINFO_HTTP_CONNECTCODE)
@@ -33,7 +35,13 @@ struct TransferEnd {
     proxyVerifyResult = easy.long(CURLINFO_PROXY_SSL_VERIFYRESULT)
   }
 
-  fileprivate var text: String { message.isEmpty ? CurlFailure(code).message : message }
+  fileprivate var text: String {
+    if hasLongLine { return "a header line of more than 100 KiB" }
+    return message.isEmpty ? CurlFailure(code).message : message
+  }
+
+  /// libcurl 7.88 keeps at most 100 KiB of a header line, and calls a longer one a lack of memory.
+  private var hasLongLine: Bool { code == CURLE_OUT_OF_MEMORY && isConnected && !isAnswered }
 
   /// The error for every code but CURLE_OK; temporary or permanent by HTTP rule 11.
   func error(at address: Address, through proxy: ProxyAddress?) -> DownloadError {
@@ -150,6 +158,7 @@ struct TransferEnd {
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_FILESIZE_EXCEEDED,
       CURLE_RANGE_ERROR, Self.tooLarge:
       (.badResponse, "reading the answer", false)
+    case _ where hasLongLine: (.badResponse, "reading the answer", false)
     default: (.transport, "transferring", false)
     }
   }

@@ -209,7 +209,20 @@ struct TransferFailureTests {
     }
   }
 
-  /// The same of a head, whose lines are judged only when all have come.
+  /// It was told as "Out of memory".
+  @Test func aLineThatIsTooLong() async throws {
+    try await withTransport { transport, origin in
+      let line = "Link: <" + String(repeating: "a", count: 150_000) + ">\r\n"
+      origin.route("/f", .raw(Array("HTTP/1.1 200 OK\r\n\(line)Content-Length: 0\r\n\r\n".utf8)))
+      let error = try await #require(throws: DownloadError.self) {
+        _ = try await transport.fetch(try origin.address("/f"))
+      }
+      #expect(error.code == .badResponse && !error.isTransient)
+      #expect("\(error)".contains("more than 100 KiB"))
+    }
+  }
+
+  /// A head is judged only when all of its lines have come.
   @Test func aSlowHeadIsNotStalled() async throws {
     try await withTransport({ $0.stallTimeout = .seconds(2) }) { transport, origin in
       let lines = ["HTTP/1.1 200 OK\r\n"] + (0..<12).map { "X-\($0): y\r\n" } + ["Content-Length: 0\r\n\r\n"]
