@@ -12,7 +12,7 @@ struct CommitStep {
   let index: IndexSession
 
   /// Verifies a complete file and gives it its name, if neither needs a wait.
-  /// - Returns: `nil` if one does; then nothing has changed.
+  /// - Returns: `nil` if one does; then `finish` must follow, which does all of it.
   func atOnce(_ download: FileDownload, _ proof: Proof) throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     let verdict = download.verdict

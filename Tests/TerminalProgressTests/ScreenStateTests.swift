@@ -20,7 +20,7 @@ struct ScreenStateTests {
   }
 
   private static let selectFirst = "select a file first, with the arrows"
-  private static let skipping = "skipping it: its downloaded part is saved"
+  private static let skipping = "skipping it: what can be resumed is saved"
 
   private static let cases: [Case] = [
     Case(keys: [.help], panel: .help), Case(keys: [.help, .help]), Case(keys: [.help, .close]),

@@ -147,7 +147,7 @@ struct PlainWordsTests {
     guard let command = PlainWords(words)?.command() else { return false }
     let parsed = try GetCommand.parse(words)
     #expect(command.sources == parsed.sources, "\(words)")
-    for row in OptionTable.rows { #expect(row.texts(command.options) == row.texts(parsed.options), "\(words)") }
+    for row in OptionTable.rows { #expect(row.texts(command) == row.texts(parsed), "\(words)") }
     #expect(RememberedOptions(command) == RememberedOptions(parsed), "\(words)")
     return true
   }

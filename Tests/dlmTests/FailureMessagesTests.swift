@@ -15,7 +15,7 @@ struct FailureMessagesTests {
       retryAfter: retryAfter)
   }
 
-  private static let saved = "run the same command again: the downloaded part is saved"
+  private static let saved = "run the same command again: what can be resumed is saved"
 
   private static let rows: [(DownloadError, String)] = [
     (.cancelled, "cancelled"),
@@ -111,11 +111,11 @@ struct FailureMessagesTests {
     ),
     (
       .init(.tooSlow),
-      "the transfer was too slow; the downloaded part is saved: run the same command again, or allow less with --min-rate"
+      "the transfer was too slow; what can be resumed is saved: run the same command again, or allow less with --min-rate"
     ),
     (
       .init(.tookTooLong),
-      "the file took too long; the downloaded part is saved: run the same command again, or allow more with --max-time"
+      "the file took too long; what can be resumed is saved: run the same command again, or allow more with --max-time"
     ),
     (
       .init(.wrongType, "expected image/*, got text/html", ""),

@@ -74,7 +74,7 @@ struct MessagesTests {
   /// `-o -`, or a run that is only compared.
   @Test func nothingIsKeptOfAScratchFolder() {
     let digest = DownloadError(.digest, address: "http://a/2", path: "/tmp/dlm-1/b.corrupt")
-    for (isRepeat, remedy) in [(false, "again: the downloaded part is saved"), (true, "again")] {
+    for (isRepeat, remedy) in [(false, "again: what can be resumed is saved"), (true, "again")] {
       let lines = SummaryMessages(report: report([temporary, digest]), isRepeat: isRepeat).failureLines
       #expect(lines.contains("  run the same command " + remedy))
       #expect(lines.contains { $0.contains("b.corrupt") } != isRepeat, "\(lines)")

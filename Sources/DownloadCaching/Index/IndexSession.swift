@@ -51,6 +51,7 @@ final class IndexSession {
     return store
   }
 
+  /// Whether the store may keep a file of that size.
   func mayStore(fileOf size: Int64) -> Bool {
     index != nil && configuration.store != .none && (configuration.store != .auto || size >= Self.leastByItself)
   }

@@ -11,7 +11,7 @@ package protocol DownloadStore: Sendable {
   ) async throws(DownloadError) -> OpenedDownload<Download>
 
   /// `open` without a wait, which most requests do not need. A call that may wait keeps memory until the file ends.
-  /// - Returns: `nil` if it needs a wait; then nothing has changed, and `open` must follow.
+  /// - Returns: `nil` if it needs a wait; then the request is as if never opened, and `open` must follow.
   func openAtOnce(_ request: DownloadRequest, meter: TransferMeter) throws(DownloadError) -> OpenedDownload<Download>?
 
   /// Finishes a download: a complete file is verified, named and recorded, one that its server confirmed is renewed in
@@ -22,7 +22,7 @@ package protocol DownloadStore: Sendable {
   nonisolated(nonsending) func commit(_ download: Download) async throws(DownloadError) -> DownloadOutcome?
 
   /// `commit` without a wait.
-  /// - Returns: `nil` if it needs a wait; then nothing has changed, and `commit` must follow.
+  /// - Returns: `nil` if it needs a wait, or the file must be downloaded once more; then `commit` must follow.
   func commitAtOnce(_ download: Download) throws(DownloadError) -> DownloadOutcome?
 
   /// Ends an unfinished download; keeps the part if it can be resumed. If its task was cancelled and equal requests

@@ -18,8 +18,6 @@ struct HostTable {
   private let shares: Int
   private let sharing: HostSharing?
   private var hosts: [String: QueuedHost] = [:]
-  /// The host that was looked up last, as most lists name one host many times in a row.
-  private var latest: QueuedHost?
   /// Requests that a host holds or that wait for a retry.
   private(set) var held = 0
   /// The urgent ones among them.
@@ -42,16 +40,13 @@ struct HostTable {
 
   var all: some Collection<QueuedHost> { hosts.values }
 
-  subscript(name: String) -> QueuedHost? { latest?.name == name ? latest : hosts[name] }
+  subscript(name: String) -> QueuedHost? { hosts[name] }
 
-  func known(_ request: DownloadRequest) -> QueuedHost? { self[request.source.hostAndPort] }
+  func known(_ request: DownloadRequest) -> QueuedHost? { hosts[request.source.hostAndPort] }
 
   mutating func host(of request: DownloadRequest) -> QueuedHost {
     let name = request.source.hostAndPort
-    if let host = self[name] {
-      latest = host
-      return host
-    }
+    if let host = hosts[name] { return host }
     let limiter = HostLimiter(ceiling: lowered[name] ?? ceiling, opening: opening)
     hasUnknown = true
     let host = QueuedHost(limiter, shares: shares, name, ranking, sharing: sharing, together: ceiling)
@@ -70,9 +65,7 @@ struct HostTable {
 
   /// So memory does not grow with the number of hosts.
   mutating func forget(_ host: QueuedHost) {
-    guard hosts.count > Self.remembered, host.limiter.isPristine, host.requests.isEmpty else { return }
-    hosts[host.name] = nil
-    if latest === host { latest = nil }
+    if hosts.count > Self.remembered, host.limiter.isPristine, host.requests.isEmpty { hosts[host.name] = nil }
   }
 
   // MARK: Held requests

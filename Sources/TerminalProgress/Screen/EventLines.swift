@@ -32,7 +32,7 @@ struct EventLines {
     switch event {
     case .ended(_, .success(let outcome)) where event.isNamed: return done(outcome)
     case .ended(let request, .failure(let error)) where error.code == .skipped:
-      return noted(request.address, "skipped: the downloaded part is saved", .dim)
+      return noted(request.address, "skipped: what can be resumed is saved", .dim)
     case .restarted(let request, let reason):
       return noted(request.address, RetryMessages.text(reason), .retry)
     case .waitsForAnotherProcess(let request, let process):

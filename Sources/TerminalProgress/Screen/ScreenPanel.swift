@@ -70,7 +70,7 @@ struct ScreenPanel {
 
   private static let keys = [
     ("p", "pause or resume all transfers"), ("+ -", "more or fewer files at once"),
-    ("up, down", "select a file"), ("s", "skip the selected file; its downloaded part is saved"),
+    ("up, down", "select a file"), ("s", "skip the selected file; what can be resumed is saved"),
     ("d", "details of the selected file"), ("f", "failures so far"),
     ("q", "stop and save partial files, as Ctrl-C does"), ("?", "keys; ? or Escape closes a panel"),
   ]

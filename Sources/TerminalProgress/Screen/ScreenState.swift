@@ -46,7 +46,7 @@ struct ScreenState {
       }
     case .skip:
       guard let id = target(rows, isOnlyOneEnough: false, at: now) else { return nil }
-      say("skipping it: its downloaded part is saved", at: now)
+      say("skipping it: what can be resumed is saved", at: now)
       return .skip(id: id)
     case .pause:
       isPaused.toggle()

@@ -82,6 +82,9 @@ struct GetCommand: AsyncParsableCommand {
 
   private enum CodingKeys: CodingKey { case sources, own, lists, shared }
 
+  /// Those of the options that may have values. Reading all would take a tenth of a small file's time.
+  var rows: [OptionTable.Row] { OptionTable.rows.filter { given?.contains($0.name) != false } }
+
   func run() async throws {
     guard sources.isEmpty else { return try await get(again: nil, typed: self) }
     let last = try LastList(RunHistoryStore())

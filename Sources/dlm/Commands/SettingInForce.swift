@@ -10,9 +10,8 @@ struct SettingInForce {
   let origin: SettingOrigin
 
   static func all(_ command: GetCommand, _ sources: SettingsSources) -> [SettingInForce] {
-    let options = command.options
     let settings =
-      OptionTable.rows.filter { $0.setting != .nowhere }.map { ($0.name, $0.texts(options), $0.usual, $0.meaning) }
+      OptionTable.rows.filter { $0.setting != .nowhere }.map { ($0.name, $0.texts(command), $0.usual, $0.meaning) }
       + [("loops", [], nil, "one per core, at most 8")]
     return settings.map { name, given, usual, meaning in
       let option = (text: given.joined(separator: "\n"), origin: SettingOrigin(kind: "option", place: "--\(name)"))

@@ -32,9 +32,8 @@ struct AgainMessages {
     for source in command.sources where command.sources != ["-"] || !isListKept {
       if case .address(let text) = Source(source) { words.append(shown(text)) } else { words.append(source) }
     }
-    let options = command.options
-    for row in OptionTable.rows where !asksServers || row.name != "offline" {
-      for text in row.texts(options) {
+    for row in command.rows where !asksServers || row.name != "offline" {
+      for text in row.texts(command) {
         switch row.kind {
         case .flag: words.append(row.spelled)
         case .value, .values: words += [row.spelled, text]

@@ -14,9 +14,8 @@ struct RememberedOptions: Equatable {
   init(_ command: GetCommand) {
     var command = command
     if command.sources.contains("-") { command.lists.areThoseOfLines() }
-    let options = command.options
     for row in command.rows {
-      for text in row.texts(options) {
+      for text in row.texts(command) {
         let secret: RememberedCommand.Withheld? =
           switch row.kind {
           case .headers where !HeaderArgument(argument: text).isFile:

@@ -200,7 +200,7 @@ struct FailureMessages {
     case .timeout: "try again later, or allow more time with --connect-timeout"
     case .shortBody where error.activity == "decoding":
       "run the same command again: a compressed transfer starts over"
-    case .reset, .shortBody, .stalled, .skipped: "run the same command again: the downloaded part is saved"
+    case .reset, .shortBody, .stalled, .skipped: "run the same command again: what can be resumed is saved"
     case .conflict where error.activity == "resuming":
       "run the same command again: the file has changed, or its server supports no ranges"
     case .conflict where error.activity == "replacing": "to replace it: --on-conflict overwrite"
@@ -218,8 +218,8 @@ struct FailureMessages {
   private static func remedyHere(_ error: DownloadError) -> String? {
     switch error.code {
     case .tooLarge: "allow more with --max-filesize"
-    case .tooSlow: "the downloaded part is saved: run the same command again, or allow less with --min-rate"
-    case .tookTooLong: "the downloaded part is saved: run the same command again, or allow more with --max-time"
+    case .tooSlow: "what can be resumed is saved: run the same command again, or allow less with --min-rate"
+    case .tookTooLong: "what can be resumed is saved: run the same command again, or allow more with --max-time"
     case .wrongType: "open the URL in a browser; to accept any type, leave out --expect (or expect= of its line)"
     case .wrongSize: "check the size in the list; the server's file may have changed, or be an error page"
     case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):

@@ -37,9 +37,8 @@ enum NamedFiles {
   }
 
   private static func places(_ use: OptionTable.FileUse, _ command: GetCommand) -> [Place] {
-    let options = command.options
     return command.rows.filter { $0.file == use }.flatMap { row in
-      row.texts(options).compactMap { text in
+      row.texts(command).compactMap { text in
         if row.kind == .headers, !HeaderArgument(argument: text).isFile { return nil }
         let path = row.kind == .headers ? String(text.dropFirst()) : text
         return place("\(row.spelled) \(path)", use == .written ? OutputFile.path(path) : path)

@@ -200,7 +200,7 @@ struct SummaryMessages {
       lines.append("dlm: and \(Quantity.count(left)) more\(place)")
     }
     // A scratch folder is deleted with its files.
-    if isRepeat { lines = lines.map { $0.replacing(/: the downloaded part is saved|saved as .*?;\s/, with: "") } }
+    if isRepeat { lines = lines.map { $0.replacing(/: what can be resumed is saved|saved as .*?;\s/, with: "") } }
     return lines
   }
 

@@ -21,11 +21,11 @@ enum OptionTable {
     let usual: String?
     let meaning: String
     let file: FileUse?
-    /// Its values, as they would be typed; `yes` for a flag that is on.
-    let texts: @Sendable (AllOptions) -> [String]
-    /// Sets it from texts as they would be typed.
+    /// A command's values for it, as they would be typed; `yes` for a flag that is on.
+    let texts: @Sendable (GetCommand) -> [String]
+    /// Sets a command's option from texts as they would be typed.
     /// - Returns: false if one of them is invalid.
-    let take: @Sendable (inout AllOptions, _ texts: [String]) -> Bool
+    let take: @Sendable (inout GetCommand, _ texts: [String]) -> Bool
     /// The allowed values, for the message about a wrong one.
     let possible: @Sendable (String) -> String
 
@@ -466,7 +466,7 @@ enum OptionTable {
   }
 
   /// A closure, because making a key path costs as much as reading an option, and few options are given.
-  fileprivate typealias Field<Value> = @Sendable () -> any WritableKeyPath<AllOptions, Value> & Sendable
+  fileprivate typealias Field<Value> = @Sendable () -> any WritableKeyPath<GetCommand, Value> & Sendable
 
   private static func flag(
     _ name: String, _ field: @autoclosure @escaping Field<Bool>, letter: Character? = nil, _ help: String,
@@ -527,9 +527,9 @@ extension OptionTable.Row {
     self.file = file
     possible = { UsageMessages.possible(type, nearly: $0) }
     self.texts = { texts($0[keyPath: field()]) }
-    take = { options, texts in
+    take = { command, texts in
       guard let value = value(texts) else { return false }
-      options[keyPath: field()] = value
+      command[keyPath: field()] = value
       return true
     }
   }

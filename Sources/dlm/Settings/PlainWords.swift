@@ -33,13 +33,16 @@ struct PlainWords {
 
   /// - Returns: `nil` if a value is invalid.
   func command() -> GetCommand? {
-    var (command, options) = OptionTable.$givesInitialValues.withValue(true) {
-      (GetCommand(), AllOptions(own: GetOptions(), lists: ListOptions(), shared: RunOptions()))
+    var command = OptionTable.$givesInitialValues.withValue(true) {
+      var command = GetCommand()
+      command.own = GetOptions()
+      command.lists = ListOptions()
+      command.shared = RunOptions()
+      return command
     }
-    guard typed.allSatisfy({ name, texts in OptionTable.row(name).take(&options, texts) }) else { return nil }
     command.sources = sources
-    command.options = options
     command.given = Set(typed.keys)
-    return command
+    let areValid = typed.allSatisfy { name, texts in OptionTable.row(name).take(&command, texts) }
+    return areValid ? command : nil
   }
 }

@@ -45,15 +45,13 @@ struct SettingsSources {
 
   /// Completes a command with set values for the options that it lacks; only those are found from then on.
   mutating func complete(_ command: inout GetCommand) throws {
-    var options = command.options
-    for row in command.rows where row.texts(options).contains("") { try refuseEmpty(row.name, at: row.spelled) }
+    for row in command.rows where row.texts(command).contains("") { try refuseEmpty(row.name, at: row.spelled) }
     // Usually none is set, and the search is skipped.
     guard !files.isEmpty || environment.keys.contains(where: { $0.utf8.starts(with: "DLM_".utf8) }) else { return }
-    given = Set(command.rows.filter { !$0.texts(options).isEmpty }.map(\.name))
+    given = Set(command.rows.filter { !$0.texts(command).isEmpty }.map(\.name))
     // `--tlsv1.2` on the command line has priority over a `tlsv1.3` setting.
     if given.contains("tlsv1.2") { given.insert("tlsv1.3") }
-    for row in OptionTable.rows where row.setting != .nowhere { try set(row, in: &options) }
-    command.options = options
+    for row in OptionTable.rows where row.setting != .nowhere { try set(row, in: &command) }
     command.given = nil
   }
 
@@ -77,12 +75,12 @@ struct SettingsSources {
     throw invalid(key, text, origin, UsageMessages.possible(Value.self, nearly: text))
   }
 
-  private func set(_ row: OptionTable.Row, in options: inout AllOptions) throws {
+  private func set(_ row: OptionTable.Row, in command: inout GetCommand) throws {
     guard let (text, origin) = found(row.name) else { return }
     let texts = OptionTable.repeated.contains(row.name) ? OptionTable.lines(of: text) : [text]
     if row.kind != .flag, texts.contains("") { try refuseEmpty(row.name, at: origin.name) }
-    if row.take(&options, texts) { return }
-    let bad = texts.first { !row.take(&options, [$0]) } ?? text
+    if row.take(&command, texts) { return }
+    let bad = texts.first { !row.take(&command, [$0]) } ?? text
     throw invalid(row.name, bad, origin, row.possible(bad))
   }
 

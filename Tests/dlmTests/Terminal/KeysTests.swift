@@ -219,7 +219,7 @@ struct KeysTests {
     #expect(try halting.place.names().contains("a.bin"))
   }
 
-  /// As the first Ctrl-C: the downloaded part is saved, and the same command resumes.
+  /// As the first Ctrl-C: what can be resumed is saved, and the same command resumes.
   @Test func stopKeeps() async throws {
     let halting = try Halting(["a.bin"])
     defer { halting.origin.stop() }
@@ -362,7 +362,7 @@ struct KeysTests {
     try await terminal.type("\u{1B}[B")
     try await terminal.wait(for: "^> a.bin")
     try await terminal.type("s")
-    try await terminal.wait(for: "a.bin  skipped: the downloaded part is saved")
+    try await terminal.wait(for: "a.bin  skipped: what can be resumed is saved")
     try await terminal.wait(for: "b.bin.*33%")
     halting.gate.open()
     let end = try await terminal.waitForEnd()
