@@ -40,27 +40,32 @@ struct HeadAssembler {
     size += bytes.count
     if size > Self.limit { return .flood }
     if isFinal { return .more }  // trailers (RFC 9110 §6.5) are ignored
-    let statusLine = Self.firstLine(of: bytes)
-    // Otherwise these are the trailers of a skipped answer.
-    guard Self.isStatusLine(statusLine) else { return .more }
-    let code = statusLine.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
-    let status = Int(UInt16(String(decoding: code, as: UTF8.self)) ?? 0)
-    head = Self.head(status, of: UnsafeRawBufferPointer(rebasing: bytes.dropFirst(statusLine.count)))
-    if status < 200 { return .more }
-    if [301, 302, 303, 307, 308].contains(status), head["location"]?.isEmpty == false { return .redirect }
+    head = Self.head(of: bytes)
+    // After the trailers of a skipped answer, the status is zero.
+    if head.status < 200 { return .more }
+    if [301, 302, 303, 307, 308].contains(head.status), head["location"]?.isEmpty == false { return .redirect }
     isFinal = true
     return .final
   }
 
-  private static func head(_ status: Int, of lines: UnsafeRawBufferPointer) -> ResponseHead {
+  private static func head(of bytes: UnsafeRawBufferPointer) -> ResponseHead {
+    var status = 0
     var block: [UInt8] = []
     var starts: [Int] = []
-    block.reserveCapacity(lines.count)
+    block.reserveCapacity(bytes.count)
     starts.reserveCapacity(16)
-    var rest = lines
+    var rest = bytes
     while let first = rest.first, first != UInt8(ascii: "\r"), first != UInt8(ascii: "\n") {
-      let line = firstLine(of: rest)
+      let line = Self.firstLine(of: rest)
       rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(line.count))
+      // Also behind the trailers of a skipped answer, which end without an empty line.
+      if isStatusLine(line) {
+        let code = line.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
+        status = Int(UInt16(String(decoding: code, as: UTF8.self)) ?? 0)
+        block.removeAll(keepingCapacity: true)
+        starts.removeAll(keepingCapacity: true)
+        continue
+      }
       if OptionalWhiteSpace.contains(first), !starts.isEmpty {
         // It continues the last field (RFC 9112 §5.2).
         while let last = block.last, last == UInt8(ascii: "\r") || last == UInt8(ascii: "\n") { block.removeLast() }
