@@ -1,4 +1,5 @@
 import CLinux
+import DownloadModel
 import Glibc
 
 /// One thread that waits for all its sockets, and for the times at which answers and their chunks are due. It supports
@@ -208,7 +209,7 @@ private struct DemoConnections {
 
   /// Takes the next request if it is complete.
   private mutating func readRequest(_ connection: Connection) {
-    guard let end = connection.input.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
+    guard let end = connection.input.place(of: "\r\n\r\n") else { return }
     guard let request = DemoRequest(head: connection.input[..<end.lowerBound]) else { return self.end(connection) }
     connection.input.removeSubrange(..<end.upperBound)
     let answer = DemoAnswer(to: request, files: conduct.files, now: Int64(time(nil)))

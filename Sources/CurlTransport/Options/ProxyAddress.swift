@@ -37,7 +37,7 @@ package struct ProxyAddress: Sendable, Hashable {
   package init(_ text: some StringProtocol) throws(Malformed) {
     let bytes = Array(text.utf8)
     if bytes.contains(where: { $0 <= 0x20 || $0 == 0x7f }) { throw .controlCharacter }
-    let mark = bytes.firstRange(of: "://".utf8)
+    let mark = bytes.place(of: "://")
     let word = mark.map { String(utf8: bytes[..<$0.lowerBound]).lowercased() } ?? "http"
     guard let scheme = Scheme(rawValue: word) else { throw .scheme(word) }
     if scheme == .https, !Self.speaksTLS { throw .noTLS }

@@ -22,7 +22,7 @@ package enum Redaction {
   /// A text without the part between its scheme, if it has one, and its last `@`.
   package static func withoutLogin(_ text: some StringProtocol) -> String {
     var bytes = Array(text.utf8)
-    let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
+    let start = bytes.place(of: "://")?.upperBound ?? 0
     if let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) { bytes.removeSubrange(start...at) }
     return String(utf8: bytes)
   }
@@ -38,7 +38,7 @@ package enum Redaction {
     guard let end = bytes.firstIndex(where: { ":/".utf8.contains($0) }), bytes[end] == UInt8(ascii: ":"),
       end != bytes.startIndex
     else { return false }
-    return bytes[end...].contains(UInt8(ascii: "@")) && bytes[end...].firstRange(of: "://".utf8) == nil
+    return bytes[end...].contains(UInt8(ascii: "@")) && bytes[end...].place(of: "://") == nil
   }
 
   /// Whether a parameter's value signs the URL or unlocks its file: the parameters of AWS, Google (`X-Goog-…`), Azure

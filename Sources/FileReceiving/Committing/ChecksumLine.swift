@@ -41,7 +41,7 @@ package enum ChecksumLine: Equatable {
   }
 
   private static func bsd(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
-    guard let open = line.firstRange(of: " (".utf8), let close = line.ranges(of: ") = ".utf8).last,
+    guard let open = line.place(of: " ("), let close = line.ranges(of: ") = ".utf8).last,
       open.upperBound <= close.lowerBound,
       let algorithm = ContentDigest.Algorithm(
         rawValue: String(utf8: line[..<open.lowerBound].filter { $0 != UInt8(ascii: "-") })

@@ -66,9 +66,11 @@ struct ListForm {
   }
 
   private mutating func nameFields(_ options: ListOptions) throws {
-    let names: [RowFields.Field: String?] = [
-      .url: options.urlField, .name: options.nameField, .checksum: options.checksumField, .size: options.sizeField,
-    ]
+    var given: [RowFields.Field: String] = [:]
+    given[.url] = options.urlField
+    given[.name] = options.nameField
+    given[.checksum] = options.checksumField
+    given[.size] = options.sizeField
     let split = try options.split.map { text in
       guard let byte = text.utf8.first, text.utf8.count == 1, !byte.isLetterOrDigit else {
         throw ValidationError(
@@ -76,7 +78,6 @@ struct ListForm {
       }
       return byte
     }
-    var given = names.compactMapValues(\.self)
     // Without a URL field, items are texts.
     if template != nil, items != nil { given[.url] = given[.url] ?? "" }
     if !given.isEmpty || split != nil { fields = RowFields(names: given, split: split, template: template) }
@@ -163,7 +164,7 @@ struct ListForm {
   /// header.
   static func tells(_ start: [UInt8]) -> Bool {
     guard let end = start.firstIndex(of: 0x0A) else { return start.count >= telling }
-    let isRow = start[..<end].contains { ",;\t".utf8.contains($0) } && start[..<end].firstRange(of: "://".utf8) == nil
+    let isRow = start[..<end].contains { ",;\t".utf8.contains($0) } && start[..<end].place(of: "://") == nil
     return !isRow || start[(end + 1)...].contains(0x0A) || start.count >= telling
   }
 }

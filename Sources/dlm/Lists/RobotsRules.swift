@@ -23,7 +23,7 @@ struct RobotsRules {
         if isToEnd, index > 0, index == pieces.count - 1 {
           return rest.reversed().starts(with: piece.utf8.reversed())
         }
-        guard let range = rest.firstRange(of: piece.utf8), index > 0 || range.lowerBound == rest.startIndex
+        guard let range = rest.place(of: piece), index > 0 || range.lowerBound == rest.startIndex
         else { return false }
         rest = rest[range.upperBound...]
       }

@@ -42,7 +42,7 @@ enum ClientCertificate {
     return holds("ENCRYPTED", keyBytes)
   }
 
-  private static func holds(_ text: String, _ bytes: [UInt8]) -> Bool { bytes.firstRange(of: text.utf8) != nil }
+  private static func holds(_ text: String, _ bytes: [UInt8]) -> Bool { bytes.place(of: text) != nil }
 
   private static func firstLine(of path: String) throws -> String {
     let bytes = try bytes("--cert-passphrase-file", path)

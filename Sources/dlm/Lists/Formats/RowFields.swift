@@ -110,9 +110,7 @@ struct RowFields {
   }
 
   static func holdsAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
-    // Not with `firstRange`, which costs ten times as much as parsing a URL.
-    bytes.indices.contains { bytes[$0] == UInt8(ascii: ":") && bytes[$0...].starts(with: "://".utf8) }
-      || bytes.starts(with: "data:".utf8)
+    bytes.place(of: "://") != nil || bytes.starts(with: "data:".utf8)
   }
 
   static func shown(_ bytes: some Collection<UInt8>) -> String {
