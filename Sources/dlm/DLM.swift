@@ -26,10 +26,10 @@ struct DLM: AsyncParsableCommand {
     }
     // Before the first thread, which may not start without it.
     if let trouble = MemoryLimit.trouble { end(tryAgain(trouble)) }
-    // Detached, because the main thread serves no actor; ending it (`dispatchMain`) makes the allocator return all its
-    // memory. The user waits for the task, and its threads inherit its priority.
-    Task.detached(priority: .userInitiated) { await parseAndRun() }
-    while true { pause() }
+    // The user waits for the task, and its threads inherit its priority.
+    let mainThread = MainThread()
+    Task.detached(executorPreference: mainThread, priority: .userInitiated) { await parseAndRun() }
+    mainThread.run()
   }
 
   private static func parseAndRun() async {

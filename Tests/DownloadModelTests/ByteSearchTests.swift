@@ -2,10 +2,11 @@ import DownloadModel
 import Testing
 
 @Suite struct ByteSearchTests {
-  @Test(arguments: [
-    ("", "x", nil), ("x", "", nil), ("x", "x", 0..<1), ("https://h/", "://", 5..<8), ("a:/://b", "://", 3..<6),
-    ("aab", "ab", 1..<3), ("ab", "abc", nil), ("\u{e9}: b", ": ", 2..<4), ("e\u{301}", "e", 0..<1),
-  ] as [(String, String, Range<Int>?)])
+  @Test(
+    arguments: [
+      ("", "x", nil), ("x", "", nil), ("x", "x", 0..<1), ("https://h/", "://", 5..<8), ("a:/://b", "://", 3..<6),
+      ("aab", "ab", 1..<3), ("ab", "abc", nil), ("\u{e9}: b", ": ", 2..<4), ("e\u{301}", "e", 0..<1),
+    ] as [(String, String, Range<Int>?)])
   func findsTheFirstPlace(text: String, part: String, expected: Range<Int>?) {
     #expect(Array(text.utf8).place(of: part) == expected)
   }

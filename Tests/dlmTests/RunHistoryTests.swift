@@ -40,15 +40,15 @@ struct RunHistoryTests {
     }
     let reading = ListReader.Reading(count: 1, listDigest: "d")
     let first = try memory()
-    #expect(first.read(reading) == nil)
+    #expect(first.read(reading, looksUp: true) == nil)
     var tally = ProgressTally()
     (tally.listed, tally.fetched, tally.bodies, tally.bodyBytes) = (3, 3, 3, 700)
     let report = RunReport(
       mode: .parallel, jobs: 1, tally: tally, received: 900, elapsed: .seconds(1), failures: [], rejections: [])
     #expect(first.ended(report, listDigest: "d", isTrial: false))
-    #expect(try memory().read(reading) == ExpectedSizes(files: 3, bytes: 700))
-    #expect(try memory().read(ListReader.Reading(count: 1, listDigest: "other")) == nil)
-    #expect(try memory().read(ListReader.Reading(count: 1)) == nil)
+    #expect(try memory().read(reading, looksUp: true) == ExpectedSizes(files: 3, bytes: 700))
+    #expect(try memory().read(ListReader.Reading(count: 1, listDigest: "other"), looksUp: true) == nil)
+    #expect(try memory().read(ListReader.Reading(count: 1), looksUp: true) == nil)
   }
 
   // MARK: What events come to

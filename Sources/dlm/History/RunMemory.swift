@@ -56,10 +56,11 @@ final class RunMemory: Sendable {
 
   var isRemembered: Bool { state.withLock { $0.isRemembered } }
 
-  /// From any thread.
+  /// From any thread. Of a long history, the look-up takes as long as a small file.
+  /// - Parameter looksUp: whether the sizes are of use.
   /// - Returns: the sizes of the last run of a list that is read completely; `nil`, without a look-up, for a first run.
   @discardableResult
-  func read(_ reading: ListReader.Reading) -> ExpectedSizes? {
+  func read(_ reading: ListReader.Reading, looksUp: Bool) -> ExpectedSizes? {
     let isNew = state.withLock { state in
       guard !state.isRemembered, reading.count > 0, !isPiped || reading.isKept else { return false }
       if reading.spooledLogins { state.command.withheld.append(.addressLogins) }
@@ -68,7 +69,8 @@ final class RunMemory: Sendable {
     }
     guard isNew, lists.allSatisfy({ access($0, R_OK) == 0 }) else { return nil }
     note(nil)
-    return reading.listDigest.flatMap { times(of: $0) }?.most?.sizes
+    guard looksUp, let digest = reading.listDigest else { return nil }
+    return times(of: digest)?.most?.sizes
   }
 
   /// The next run uses them, too.

@@ -90,7 +90,11 @@ struct DownloadSession {
       order.sources, order.marks, feed: feed,
       fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings) : nil,
       spool: order.readsInput ? order.store.spoolPath.map(ListSpool.init) : nil,
-      onRead: { if trial == nil, let sizes = memory.read($0) { feed.expect(sizes) } },
+      onRead: { reading in
+        guard trial == nil else { return }
+        // Only a screen shows what is to come.
+        if let sizes = memory.read(reading, looksUp: screen.style != .none) { feed.expect(sizes) }
+      },
       onFormat: { settings.say(["dlm: \($0)"]) }, onReject: { failures.add($0) })
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
     observers = RunObservers(settings, isTrial: trial != nil)
@@ -245,7 +249,7 @@ struct DownloadSession {
     }
     let watcher = ListWatcher(
       order: order, lines: watched, askAnew: { await wiring.loops.askAnew() },
-      giveUp: { await wiring.downloads.giveUp($0, as: .cancelled) }, onRead: { memory.read($0) })
+      giveUp: { await wiring.downloads.giveUp($0, as: .cancelled) }, onRead: { memory.read($0, looksUp: false) })
     async let _: Void = watcher.run()
     return await wiring.run(watched, isWanted: watched.isWanted, onEnd: ended)
   }
