@@ -17,24 +17,19 @@ package struct ComparisonPlan: Sendable, Equatable {
 
   /// - Parameter seed: of the shuffle; `nil` for the order of `modes`.
   package init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
-    self.modes = modes.distinct
+    let modes = modes.distinct
     var draw = seed.map(SeededGenerator.init)
-    steps =
-      Self.rounds(max(0, warmUpRounds), of: self.modes, isWarmUp: true, &draw)
-      + Self.rounds(max(1, runs), of: self.modes, isWarmUp: false, &draw)
-  }
-
-  private static func rounds(
-    _ count: Int, of modes: [ComparedMode], isWarmUp: Bool, _ draw: inout SeededGenerator?
-  ) -> [Step] {
-    var order = modes
-    return (0..<count).flatMap { round in
-      if round.isMultiple(of: max(1, modes.count)), var some = draw {
-        order.shuffle(using: &some)
-        draw = some
-      }
-      return order.indices.map { place in
-        Step(mode: order[(place + round) % order.count], round: round + 1, isWarmUp: isWarmUp)
+    self.modes = modes
+    steps = [(rounds: max(0, warmUpRounds), isWarmUp: true), (max(1, runs), false)].flatMap { part in
+      var order = modes
+      return (0..<part.rounds).flatMap { round in
+        if round.isMultiple(of: max(1, modes.count)), var some = draw {
+          order.shuffle(using: &some)
+          draw = some
+        }
+        return order.indices.map { place in
+          Step(mode: order[(place + round) % order.count], round: round + 1, isWarmUp: part.isWarmUp)
+        }
       }
     }
   }

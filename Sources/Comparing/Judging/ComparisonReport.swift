@@ -1,7 +1,7 @@
 package import DownloadModel
 
 /// The results of a comparison as data; the command turns them into text.
-package struct ComparisonReport: Sendable, Equatable {
+package struct ComparisonReport: Sendable {
   /// One result for each mode, sequential first, then in the order of `DownloadMode.allCases`, then by width.
   package let results: [ModeResult]
   /// `nil` with fewer than two modes.

@@ -32,39 +32,32 @@ package struct ComparisonRunner: Sendable {
   /// Runs the whole plan, until a run invalidates it or the task is cancelled.
   package func compare(execute: Execute) async throws(ComparisonError) -> ComparisonReport {
     var leftOut: [DownloadError] = []
-    var beginnings = 1
-    while true {
-      let (measurements, failures) = try await carryOut(
-        without: leftOut, mayBeginAnew: !isStrict && beginnings < Self.mostBeginnings, execute)
-      if failures.isEmpty { return ComparisonReport(measurements: measurements, leftOut: leftOut) }
-      onNews(.leftOut(failures))
-      leftOut += failures
+    var beginnings = 0
+    beginning: while true {
       beginnings += 1
-    }
-  }
-
-  /// - Returns: the measurements, and the files without which it must start over.
-  private func carryOut(
-    without leftOut: [DownloadError], mayBeginAnew: Bool, _ execute: Execute
-  ) async throws(ComparisonError) -> ([RunMeasurement], failures: [DownloadError]) {
-    var measurements: [RunMeasurement] = []
-    var first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
-    let addresses = Set(leftOut.compactMap(\.address))
-    for step in plan.steps {
-      if Task.isCancelled { throw .cancelled(measurements) }
-      let run: Observation
-      do { run = try await execute(step, addresses) } catch {
-        throw error.code == .cancelled ? .cancelled(measurements) : .broken(step, error)
+      var measurements: [RunMeasurement] = []
+      var first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
+      let addresses = Set(leftOut.compactMap(\.address))
+      for step in plan.steps {
+        if Task.isCancelled { throw .cancelled(measurements) }
+        let run: Observation
+        do { run = try await execute(step, addresses) } catch {
+          throw error.code == .cancelled ? .cancelled(measurements) : .broken(step, error)
+        }
+        // A cancelled run may look complete or broken; it is neither slow nor wrong.
+        if Task.isCancelled { throw .cancelled(measurements) }
+        if !run.failures.isEmpty, run.measurement.files > 0, !isStrict, beginnings < Self.mostBeginnings {
+          onNews(.leftOut(run.failures))
+          leftOut += run.failures
+          continue beginning
+        }
+        if let reason = Self.objection(to: run, first) { throw .invalid(step, reason) }
+        first = first ?? (step, run.manifest)
+        if !step.isWarmUp { measurements.append(run.measurement) }
+        onNews(.ran(step, run, measured: measurements))
       }
-      // A cancelled run may look complete or broken; it is neither slow nor wrong.
-      if Task.isCancelled { throw .cancelled(measurements) }
-      if !run.failures.isEmpty, run.measurement.files > 0, mayBeginAnew { return (measurements, run.failures) }
-      if let reason = Self.objection(to: run, first) { throw .invalid(step, reason) }
-      first = first ?? (step, run.manifest)
-      if !step.isWarmUp { measurements.append(run.measurement) }
-      onNews(.ran(step, run, measured: measurements))
+      return ComparisonReport(measurements: measurements, leftOut: leftOut)
     }
-    return (measurements, [])
   }
 
   private static func objection(

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// The phases of one file in a run: a row of the waterfall.
-package struct FileTimeline: Sendable, Equatable {
+package struct FileTimeline: Sendable {
   package struct Span: Sendable, Equatable {
     package let phase: FilePhase
     package let begin: Duration

@@ -1,5 +1,5 @@
 /// Sums of the phases over all files; files that run in parallel all count.
-package struct TimeShares: Sendable, Equatable {
+package struct TimeShares: Sendable {
   package private(set) var times: [FilePhase: Duration] = [:]
 
   package init(_ timelines: [FileTimeline]) {

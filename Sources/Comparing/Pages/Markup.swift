@@ -20,12 +20,9 @@ enum Markup {
   }
 
   private static func replacing(_ standIns: [Unicode.Scalar: String], in text: String) -> String {
-    var markup = ""
-    for scalar in text.unicodeScalars {
-      let standIn = scalar.value < 0x40 ? standIns[scalar] : nil
-      if let standIn { markup += standIn } else { markup.unicodeScalars.append(scalar) }
+    text.unicodeScalars.reduce(into: "") { markup, scalar in
+      markup += (scalar.value < 0x40 ? standIns[scalar] : nil) ?? String(scalar)
     }
-    return markup
   }
 
   /// With two decimals at most: `12`, `0.5`, `3.25`; 0 for negative values and for values that are no number.

@@ -22,10 +22,11 @@ struct ReportContents {
     /// Until the end of the last file, or of the run.
     var axis: TimeAxis { TimeAxis(end: files.reduce(run.wall) { max($0, $1.end) }) }
     var isDetailed: Bool { !details.transfers.isEmpty }
+    /// Against the baseline's speed: `5.2 ± 0.3`.
+    var factor: String? { isBaseline ? "1" : speed?.text }
     /// `214 ms · 5.2 ± 0.3 ×`
     var label: String {
-      let factor = isBaseline ? "1" : speed?.text
-      return Quantity.measurement(result.times.median) + (factor.map { " · \($0) ×" } ?? "")
+      Quantity.measurement(result.times.median) + (factor.map { " · \($0) ×" } ?? "")
     }
 
     /// Average time of a phase; `nil` if no file had it.
@@ -62,18 +63,20 @@ struct ReportContents {
 
   // MARK: The table
 
+  typealias Measure = (name: String, values: [String])
+
   /// One row for each measure, with one value for each mode.
-  var measures: [(name: String, values: [String])] {
-    func all(_ name: String, _ value: (Mode) -> String?) -> (name: String, values: [String]) {
+  var measures: [Measure] {
+    func all(_ name: String, _ value: (Mode) -> String?) -> Measure {
       (name, modes.map { value($0) ?? "–" })
     }
-    func detail(_ name: String, _ value: (RunDetails) -> String?) -> (name: String, values: [String]) {
+    func detail(_ name: String, _ value: (RunDetails) -> String?) -> Measure {
       all(name) { $0.isDetailed ? value($0.details) : nil }
     }
     let measures = [
       all(isComparison || hasSeveralRuns ? "Time, median" : "Time") { Quantity.measurement($0.result.times.median) },
       hasSeveralRuns ? all("Spread") { $0.result.times.spreadText } : nil,
-      baseline.map { all("Speed, \($0.name) = 1") { $0.isBaseline ? "1" : $0.speed?.text } },
+      baseline.map { all("Speed, \($0.name) = 1") { $0.factor } },
       all("Goodput") { $0.result.bytesPerSecond.map(Quantity.rate) },
       detail("Time to first byte, median") { $0.timeToFirstByte.map(Quantity.measurement) },
       all("CPU time") { $0.details.processorTime > .zero ? Quantity.measurement($0.details.processorTime) : nil },

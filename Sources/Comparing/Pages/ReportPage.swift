@@ -1,13 +1,11 @@
 import TerminalProgress
 
 /// The HTML page of a report. All inserted texts are markup already (`Markup.text`).
-struct ReportPage {
-  let contents: ReportContents
-  let facts: ReportFacts
-
+extension ReportPages {
   private static let curveHeight = 96.0
 
-  var html: String {
+  /// One HTML page with all drawings and tables.
+  package var html: String {
     let title = Markup.text(facts.headline)
     let scope = [facts.list, contents.scope].filter { !$0.isEmpty }.map(Markup.text).joined(separator: " · ")
     return """
@@ -177,7 +175,7 @@ struct ReportPage {
 
   private var script: String {
     """
-    <script type="application/json" id="rows">\(Markup.script(WaterfallData(contents: contents).json))</script>
+    <script type="application/json" id="rows">\(Markup.script(contents.rows))</script>
     <script>\(PageFrame.script)</script>
 
     """

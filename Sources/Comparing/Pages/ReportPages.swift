@@ -3,17 +3,14 @@ package import DownloadModel
 /// A report of a comparison, or of a single run, in all its forms. A page needs no network and no script. All texts
 /// lose their secrets here (`Redaction`), and the forms for people also lose invisible characters.
 package struct ReportPages: Sendable {
-  private let contents: ReportContents
-  private let facts: ReportFacts
+  let contents: ReportContents
+  let facts: ReportFacts
 
   /// - Parameter report: with a single mode and run, the pages show that run, and compare nothing.
   package init(_ report: ComparisonReport, _ facts: ReportFacts) {
     contents = ReportContents(report)
     self.facts = facts
   }
-
-  /// One HTML page with all drawings and tables.
-  package var html: String { ReportPage(contents: contents, facts: facts).html }
 
   /// One JSON document (RFC 8259), without a final line end. Fields may be added; unknown values are null.
   ///

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// A quantity of a run over time, in equal pieces of the time axis.
-struct RunCurve: Equatable {
+struct RunCurve {
   static let pieces = 160
 
   private(set) var values = [Double](repeating: 0, count: pieces)

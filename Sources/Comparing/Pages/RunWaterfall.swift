@@ -32,12 +32,10 @@ struct RunWaterfall {
 
   var height: Double { Self.rowHeight(files.count) * Double(max(1, files.count)) }
 
-  /// A four-hundredth of the run, which is a pixel if it is the longest, or else a thousandth of the axis.
-  private var leastLength: Int { max(TimeAxis.units / 1000, axis.place(files.map(\.end).max() ?? .zero) / 400) }
-
   /// The data of a phase's path, `m120 5h34m-12 10h7`: each span relative to the end of the one before; may be empty.
   func path(_ phase: FilePhase) -> String {
-    let leastLength = leastLength
+    // A four-hundredth of the run, which is a pixel if it is the longest, or else a thousandth of the axis.
+    let leastLength = max(TimeAxis.units / 1000, axis.place(files.map(\.end).max() ?? .zero) / 400)
     var path = ""
     var x = 0
     var y = 0
@@ -70,14 +68,13 @@ struct RunWaterfall {
     }.joined()
   }
 
-  var markup: String { AxisDrawing(axis: axis, height: height, alone: alone).markup + shapes }
-
   var totalHeight: Double { height + Self.axisHeight }
 
-  private var shapes: String {
+  var markup: String {
     let rows = max(1, files.count) * Self.unitsPerRow
     var markup =
-      "<svg width=\"100%\" height=\"\(Markup.number(height))\" viewBox=\"0 0 \(TimeAxis.units) \(rows)\" "
+      AxisDrawing(axis: axis, height: height, alone: alone).markup
+      + "<svg width=\"100%\" height=\"\(Markup.number(height))\" viewBox=\"0 0 \(TimeAxis.units) \(rows)\" "
       + "preserveAspectRatio=\"none\">"
     for phase in FilePhase.allCases {
       let path = path(phase)

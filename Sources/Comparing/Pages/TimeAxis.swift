@@ -1,5 +1,5 @@
 /// The time axis that drawings share: from the start of a run to the end of the longest.
-struct TimeAxis: Equatable {
+struct TimeAxis {
   /// The width of a drawing in its own units, whatever it is on the page: fine enough for integers.
   static let units = 10_000
 

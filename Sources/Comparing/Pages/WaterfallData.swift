@@ -2,11 +2,9 @@ import DownloadModel
 
 /// The page script's data of a row: numbers between blanks, and each URL once for all modes, without their common
 /// prefix, because a thousand files in three modes have three thousand rows.
-struct WaterfallData {
-  let contents: ReportContents
-
-  var json: JSONValue {
-    let addresses = Set(contents.modes.flatMap { $0.files.map(\.address) }).sorted()
+extension ReportContents {
+  var rows: JSONValue {
+    let addresses = Set(modes.flatMap { $0.files.map(\.address) }).sorted()
     let places = Dictionary(uniqueKeysWithValues: zip(addresses, addresses.indices))
     let shown = addresses.map { Markup.clean($0).unicodeScalars }
     // The common prefix of the first and the last is common to all.
@@ -16,11 +14,11 @@ struct WaterfallData {
     let same = zip(first, last).prefix { $0 == $1 }.count
     return JSONValue([
       // The part of the shared axis that each mode takes.
-      "widths": contents.modes.map { $0.axis.end / contents.axis.end * Double(TimeAxis.units) },
+      "widths": modes.map { $0.axis.end / axis.end * Double(TimeAxis.units) },
       "prefix": String(String.UnicodeScalarView(first.prefix(same))),
       "names": shown.map { String(String.UnicodeScalarView($0.dropFirst(same))) },
       "phases": FilePhase.allCases.map(\.name),
-      "runs": contents.modes.map { mode in
+      "runs": modes.map { mode in
         mode.files.map { Self.row($0, name: places[$0.address] ?? 0) }.joined(separator: ";")
       },
     ])

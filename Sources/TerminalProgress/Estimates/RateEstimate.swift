@@ -10,7 +10,7 @@ struct RateEstimate {
   static let stallTime = Duration.seconds(5)
 
   /// The last time before the first bytes: the wait for a first answer says nothing about speed.
-  private var start: Duration
+  private(set) var start: Duration
   private var latest: Duration
   private var frames = 0
   /// Bytes that arrived while no time had passed.
@@ -62,9 +62,6 @@ struct RateEstimate {
     for number in first..<max(first, piece + 1) { bytes += pieces[number % pieces.count] }
     return Double(bytes) / (age - Double(first) / 2)
   }
-
-  /// Since the first bytes.
-  func age(at now: Duration) -> Duration { now - start }
 
   func isStill(at now: Duration) -> Bool { now - latest >= Self.stallTime }
 

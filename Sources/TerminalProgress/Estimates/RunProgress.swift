@@ -59,7 +59,7 @@ struct RunProgress: Equatable {
     let whole = max(bytes, Int64(min(known + (unknownSizes > 0 ? guessed : 0), 1e18)))
     let isSized = done + running > unsized.count || expected.files > 0
     totalBytes = tally.listIsComplete && isSized && (whole > 0 || unknownSizes == 0) ? whole : nil
-    rests = active.compactMap(\.remaining).map(Double.init) + zip(guesses, unsized).map { $0 - $1 }
+    rests = active.compactMap(\.remaining).map(Double.init) + zip(guesses, unsized).map(-)
     remaining = whole - bytes
     if let totalBytes {
       fraction = FileProgress(position: bytes, start: 0, total: totalBytes).fraction
@@ -156,9 +156,9 @@ extension RunTotal {
 
     init(start: Duration) {
       rate = RateEstimate(start: start)
-      ends = RateEstimate(start: start)
+      ends = rate
       latest = (start, 0, .zero)
-      mark = (start, 0, .zero)
+      mark = latest
     }
 
     /// - Parameter bytes: progress since the last call.
@@ -178,7 +178,7 @@ extension RunTotal {
       // At first connections are opened, which says nothing, either.
       let files = (latest.work - mark.work) / time
       let bytes = latest.bytes - mark.bytes
-      if rate.age(at: now) > .seconds(1), files >= 0.5, bytes > 0 {
+      if now - rate.start > .seconds(1), files >= 0.5, bytes > 0 {
         sharing.add(log(files.rounded()), log(Double(bytes) / time.inSeconds))
       }
       mark = latest

@@ -3,7 +3,7 @@ import Glibc
 
 /// The sizes of finished files in the order of their ends, as means over groups of equal size: few numbers show the
 /// trend of a long list.
-struct SizeTrend: Equatable {
+struct SizeTrend {
   private static let most = 64
 
   private(set) var means: [Double]

@@ -37,7 +37,7 @@ struct JSONLog: ProgressLog {
     let files = sample.tally.listed
     if sample.tally.listIsComplete, files != planned {
       planned = files
-      text += line("plan", ["files": files].merging(heading?.fields ?? [:]) { $1 })
+      text += line("plan", ["files": files], heading?.fields ?? [:])
     }
     for event in sample.events { text += self.line(of: event) }
     return text
@@ -45,14 +45,14 @@ struct JSONLog: ProgressLog {
 
   private func line(of event: ProgressEvent) -> String {
     switch event {
-    case .began(let request): return line("start", [:], of: request)
+    case .began(let request): return line("start", of: request)
     case .retry(let request, let next, let error):
       let fields: JSONFields = [
         "attempt": next.attempt, "delay": next.delay.inSeconds, "retry": next.retry,
         "retries": next.retries,
       ]
       let why = self.fields(error, RetryMessages.text(words.cause(error), next))
-      return line("retry", fields.merging(why) { $1 }, of: request)
+      return line("retry", fields, why, of: request)
     case .ended(let request, .success(let outcome)):
       return line(
         "done",
@@ -110,21 +110,12 @@ struct JSONLog: ProgressLog {
         "total": file.meter.total,
       ])
     }
-    let fields: JSONFields = ["active": active, "rate": Int64(sum.rate), "eta": sum.timeLeft?.inSeconds]
-    return line("progress", counts(sample).merging(fields) { $1 })
+    return line(
+      "progress", counts(sample), ["active": active, "rate": Int64(sum.rate), "eta": sum.timeLeft?.inSeconds])
   }
 
   func summary(_ sample: ProgressSample, _ now: Duration, _ more: JSONFields = [:]) -> String {
-    let tally = sample.tally
-    let fields: JSONFields = [
-      "fresh": tally.fresh, "stale": tally.stale, "unchanged": tally.unchanged,
-      "skipped": tally.skipped, "sameAsHere": tally.sameAsHere, "empty": tally.withoutContent,
-      "decoded": tally.decoded, "html": tally.pages, "copied": tally.copied,
-      "cancelled": tally.cancelled,
-      "failedForGood": tally.failedForGood, "verified": tally.provenByDigest,
-      "unproven": tally.unproven, "seconds": now.inSeconds,
-    ]
-    return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
+    line("summary", counts(sample), sample.tally.kinds, ["seconds": now.inSeconds], more)
   }
 
   /// `received` and `size` cover the files that are done or in flight; bytes received twice or in vain are only in
@@ -146,10 +137,23 @@ struct JSONLog: ProgressLog {
     ]
   }
 
-  private func line(_ type: String, _ fields: JSONFields, of request: DownloadRequest? = nil) -> String {
-    let all = fields.merging(["id": request?.id, "url": request?.address.redacted]) { $1 }
+  /// - Parameter fields: of equal names, the last counts.
+  private func line(_ type: String, _ fields: JSONFields..., of request: DownloadRequest? = nil) -> String {
+    var all: JSONFields = [:]
+    for part in fields + [["id": request?.id, "url": request?.address.redacted]] { all.merge(part) { $1 } }
     let head = "{\"v\":1,\"t\":\(words.timestamp().json.text),\"type\":\(type.json.text),"
     return head + JSONValue(all).text.dropFirst() + "\n"
+  }
+}
+
+extension ProgressTally {
+  /// How many files ended in which way.
+  fileprivate var kinds: JSONFields {
+    [
+      "fresh": fresh, "stale": stale, "unchanged": unchanged, "skipped": skipped, "sameAsHere": sameAsHere,
+      "empty": withoutContent, "decoded": decoded, "html": pages, "copied": copied, "cancelled": cancelled,
+      "failedForGood": failedForGood, "verified": provenByDigest, "unproven": unproven,
+    ]
   }
 }
 

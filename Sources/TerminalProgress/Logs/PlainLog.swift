@@ -74,7 +74,7 @@ struct PlainLog: ProgressLog {
     case .rejected(let rejection):
       return tellsFailures ? line("failed", .failed, words.rejection(rejection)) : nil
     case .watch(let news):
-      let (word, text) = WatchMessages(words: words).text(news)
+      let (word, text) = WatchMessages.text(news, words)
       return line(word, .dim, text)
     }
   }
@@ -87,7 +87,7 @@ struct PlainLog: ProgressLog {
 
   private static func summary(_ sum: TotalLine.Content) -> String {
     let progress = sum.progress
-    let tally = sum.progress.tally
+    let tally = progress.tally
     let bound = tally.listIsComplete ? "" : "at least "
     var parts = ["\(Quantity.count(tally.done)) of \(bound)\(Quantity.count(tally.listed)) files done"]
     if tally.failed > 0 { parts.append("\(Quantity.count(tally.failed)) failed") }
@@ -96,7 +96,7 @@ struct PlainLog: ProgressLog {
     parts += [Quantity.bytes(progress.bytes) + whole, Quantity.rate(sum.rate)]
     if let left = sum.timeLeft, left > .zero {
       // An estimate is shown without tenths.
-      let seconds = Int64(min(left.inSeconds, 1e15).rounded(.up))
+      let seconds = Quantity.whole(left, .up)
       let time = seconds < 60 ? "\(seconds) s" : Quantity.duration(.seconds(seconds))
       parts.append("about \(time) left")
     }

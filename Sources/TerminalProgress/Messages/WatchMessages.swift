@@ -1,11 +1,9 @@
 import DownloadModel
 
 /// The messages about watched lists.
-struct WatchMessages {
-  let words: ProgressMessages
-
+enum WatchMessages {
   /// - Returns: the kind of news, and the rest of the line.
-  func text(_ news: WatchNews) -> (head: String, text: String) {
+  static func text(_ news: WatchNews, _ words: ProgressMessages) -> (head: String, text: String) {
     switch news {
     case .missing(let list, let files):
       let rest = files == 0 ? "waiting for it" : "its \(Quantity.files(files)) until it is back"
@@ -16,10 +14,10 @@ struct WatchMessages {
       return ("list", "\(words.rejection(why)); \(rest)")
     case .changed(let change) where change.list == WatchNews.added:
       return ("list", "\(Quantity.files(change.started)) added")
-    case .changed(let change): return ("list", "\(change.list) has changed: \(Self.text(change))")
-    case .removed(let request, let was): return ("removed", "\(request.address.key), \(Self.text(was))")
+    case .changed(let change): return ("list", "\(change.list) has changed: \(text(change))")
+    case .removed(let request, let was): return ("removed", "\(request.address.key), \(text(was))")
     case .asking(let files): return ("asking", "again about \(Quantity.files(files))")
-    case .waiting(let status): return ("watching", Self.text(status))
+    case .waiting(let status): return ("watching", text(status))
     }
   }
 

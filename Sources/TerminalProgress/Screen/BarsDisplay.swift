@@ -18,7 +18,7 @@ struct BarsDisplay {
   private var waitCount = 0
   /// The last sequences for taskbar and title; `nil` while the terminal's own are shown.
   private var signs: String?
-  private var screen = ScreenState()
+  var screen = ScreenState()
   /// Transfers of the file in the details panel.
   private var transfers: (id: Int, details: [TransferDetails])?
 
@@ -100,8 +100,6 @@ struct BarsDisplay {
   mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? {
     screen.press(key, rows: rows.shown.map(\.id), failures: waits.failures.count, at: now)
   }
-
-  mutating func answer(_ note: String, at now: Duration) { screen.say(note, at: now) }
 
   var described: TransferMeter? {
     guard case .details(let id) = screen.panel else { return nil }

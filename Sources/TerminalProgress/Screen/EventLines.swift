@@ -2,7 +2,7 @@ import DownloadModel
 
 /// Lines that scroll away above the bars, one for each downloaded file. Failures are shown in the region (`WaitLines`)
 /// and listed once, at the end; existing files are only counted.
-struct EventLines {
+struct EventLines: LaidOut {
   /// If more files finish in one frame, only some of them are named.
   private static let limit = 40
   /// The number of files that are named then.
@@ -10,8 +10,6 @@ struct EventLines {
 
   let layout: FrameLayout
   let words: ProgressMessages
-  private var glyphs: Glyphs { layout.glyphs }
-  private var usable: Int { layout.usable }
 
   func lines(_ events: [ProgressEvent]) -> [String] {
     let done = events.count { $0.isNamed }
@@ -40,7 +38,7 @@ struct EventLines {
     // Files of watched lists have rows of their own, and waits are shown below.
     case .began, .ended, .retry, .rejected, .watch(.removed), .watch(.asking), .watch(.waiting): return nil
     case .watch(let news):
-      return line(glyphs.retry, .retry, TerminalText.shown(WatchMessages(words: words).text(news).text, glyphs), .dim)
+      return line(glyphs.retry, .retry, TerminalText.shown(WatchMessages.text(news, words).text, glyphs), .dim)
     }
   }
 
@@ -69,7 +67,7 @@ struct EventLines {
     line.append(name, left: min(max(layout.columns.name, CellWidth.of(name)), max(12, free)))
     line.append(Quantity.bytes(outcome.size), right: size, .dim)
     if !note.isEmpty, line.width + gap < usable {
-      line.pad(to: line.width + gap)
+      line.leaveGap()
       line.append(note, upTo: usable, .dim)
     }
     return line.text

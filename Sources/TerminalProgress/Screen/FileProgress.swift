@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// One file's numbers, read from its meter once a frame, so that all displayed values agree.
-struct FileProgress: Equatable {
+struct FileProgress {
   /// Bytes that exist.
   var position: Int64
   /// The part of them that this attempt did not download.

@@ -139,7 +139,7 @@ struct FrameLayout {
     // Without a column of its own, the status replaces the bar.
     if !columns.hasRate, let status, columns.bar > 0 {
       let end = line.width + RowColumns.gap + columns.bar
-      line.pad(to: line.width + RowColumns.gap + 1)
+      line.leaveGap(RowColumns.gap + 1)
       append(status, at: now, left: columns.bar - 1, to: &line)
       line.pad(to: end)
     } else {
@@ -149,14 +149,14 @@ struct FrameLayout {
     guard columns.hasRate else { return line }
     appendBytes(progress, isKnown: progress.position > 0, to: &line)
     if let status {
-      line.pad(to: line.width + RowColumns.gap)
+      line.leaveGap()
       let time = columns.hasTime ? RowColumns.gap + RowColumns.timeWidth : 0
       append(status, at: now, left: RowColumns.rateWidth + time, to: &line)
       return line
     }
     appendRate(row.rate.rate(at: now), to: &line)
     if columns.hasTime, let left = row.timeLeft(at: now) {
-      line.pad(to: line.width + RowColumns.gap)
+      line.leaveGap()
       line.append(Quantity.countdown(left), right: RowColumns.timeWidth, .dim)
     }
     return line
@@ -184,7 +184,7 @@ struct FrameLayout {
 
   func appendBar(_ extent: ProgressBar.Extent, to line: inout CellLine, _ glyphs: Glyphs.Bar, _ tone: CellLine.Tone) {
     guard columns.bar > 0 else { return }
-    line.pad(to: line.width + RowColumns.gap)
+    line.leaveGap()
     line.append(glyphs.start, .dim)
     for level in ProgressBar.levels(extent, cells: columns.bar - 2, steps: glyphs.steps.count) {
       line.append(level > 0 ? glyphs.steps[level - 1] : glyphs.empty, level > 0 ? tone : .dim)
@@ -194,7 +194,7 @@ struct FrameLayout {
 
   func appendPercent(_ fraction: Double?, to line: inout CellLine) {
     guard columns.hasPercent else { return }
-    line.pad(to: line.width + 1)
+    line.leaveGap(1)
     line.append(fraction.map { "\(Int($0 * 100))%" } ?? "", right: RowColumns.percentWidth)
   }
 
@@ -216,4 +216,14 @@ struct FrameLayout {
   func appendRate(_ rate: Double, to line: inout CellLine) {
     line.append(Quantity.rate(rate), right: RowColumns.gap + RowColumns.rateWidth, .dim)
   }
+}
+
+/// Lines that are made for a layout.
+protocol LaidOut {
+  var layout: FrameLayout { get }
+}
+
+extension LaidOut {
+  var glyphs: Glyphs { layout.glyphs }
+  var usable: Int { layout.usable }
 }

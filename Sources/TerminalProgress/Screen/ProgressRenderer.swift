@@ -10,7 +10,9 @@ package actor ProgressRenderer {
   /// `nil` once the output is lost, so that the events of a long run do not pile up.
   private var reader: ProgressFeed.Reader?
   private let output: any Output
-  private let time: Time
+  /// Since the start of the run.
+  private let elapsed: @Sendable () -> Duration
+  private let sleep: @Sendable (Duration) async throws -> Void
   private let cursor = CursorGuard()
   /// Bytes that restore the terminal from any state; empty for a style that never takes it.
   package nonisolated let restoring: [UInt8]
@@ -29,11 +31,6 @@ package actor ProgressRenderer {
   /// Why nothing is written any more: the terminal, the pipe or the file has failed.
   package private(set) var lost: TerminalOutput.Lost?
 
-  private struct Time {
-    let elapsed: @Sendable () -> Duration
-    let sleep: @Sendable (Duration) async throws -> Void
-  }
-
   /// `nil` for a style that shows nothing, which costs neither a thread nor a timer.
   /// - Parameter clock: monotonic; its `now` is the start of the run.
   package init?(
@@ -41,30 +38,28 @@ package actor ProgressRenderer {
     style: ProgressStyle.Resolved, output: any Output, environment: TerminalEnvironment,
     words: @autoclosure @escaping @Sendable () -> ProgressMessages, clock: some Clock<Duration> = ContinuousClock()
   ) {
-    var log: @Sendable () -> (any ProgressLog)? = { nil }
     switch style {
     case .bars:
       // 10 frames a second: with fewer, what moves would jerk; with more, drawing would cost more.
       interval = .milliseconds(100)
       bars = BarsDisplay(environment: environment, words: words(), heading: heading)
+      makeLog = { nil }
     case .plain:
       interval = .milliseconds(250)
-      log = { PlainLog(isColored: environment.isColored, words: words()) }
+      makeLog = { PlainLog(isColored: environment.isColored, words: words()) }
     case .json:
       interval = .milliseconds(100)
-      log = { JSONLog(words: words(), heading: heading) }
+      makeLog = { JSONLog(words: words(), heading: heading) }
     case .none: return nil
     }
-    makeLog = log
     restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []
     // One of several runs draws at once, because the previous one has just left the screen.
     firstPause = heading == nil ? interval : .zero
     reader = feed.reader(of: detail)
     self.output = output
     let start = clock.now
-    time = Time(
-      elapsed: { start.duration(to: clock.now) },
-      sleep: { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) })
+    elapsed = { start.duration(to: clock.now) }
+    sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
   }
 
   /// Draws until `finish()` is called or the task is cancelled. To be called once.
@@ -91,10 +86,10 @@ package actor ProgressRenderer {
     }
     let notes = notes.withLock { $0.take() } ?? []
     if let sample = reader?.take() {
-      write(bars?.end(sample, notes, size: size) ?? log?.end(sample, at: time.elapsed()) ?? [])
+      write(bars?.end(sample, notes, size: size) ?? log?.end(sample, at: elapsed()) ?? [])
     }
-    output.giveKeysBack(isForGood: false)
-    cursor.giveBack()
+    // The bars have given it back at their end.
+    giveBack(erases: false)
   }
 
   /// Before the process stops (SIGTSTP): restores the terminal and its keys. Nothing is drawn until `resume()`.
@@ -114,10 +109,10 @@ package actor ProgressRenderer {
   }
 
   /// Handles a key; its effect on the screen is visible in the next frame.
-  package func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: time.elapsed()) }
+  package func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: elapsed()) }
 
   /// Shows the run's reply to a key for a moment.
-  package func answer(_ note: String) { bars?.answer(note, at: time.elapsed()) }
+  package func answer(_ note: String) { bars?.screen.say(note, at: elapsed()) }
 
   /// The file in the details panel; `nil` for none.
   package var described: TransferMeter? { bars?.described }
@@ -151,7 +146,7 @@ package actor ProgressRenderer {
     var pause = firstPause
     while !isFinished {
       do {
-        try await time.sleep(pause)
+        try await sleep(pause)
       } catch {
         return  // Cancelled: finish() writes the rest.
       }
@@ -178,7 +173,7 @@ package actor ProgressRenderer {
       output.takeKeys()
     }
     let sample = reader.take()
-    let now = time.elapsed()
+    let now = elapsed()
     let bytes = bars?.draw(sample, notes, at: now, size: size) ?? log?.draw(sample, at: now) ?? []
     write(isInForeground ? bytes : bytes + (bars?.giveBack(erases: false) ?? []))
     if !isInForeground { cursor.giveBack() }

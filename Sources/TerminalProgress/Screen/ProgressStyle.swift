@@ -3,7 +3,7 @@ package enum ProgressStyle: String, Sendable, CaseIterable {
   case auto, bars, plain, json, none
 
   /// The display of progress that is used.
-  package enum Resolved: Sendable, Equatable { case bars, plain, json, none }
+  package enum Resolved: Sendable { case bars, plain, json, none }
 
   /// Bars need a terminal whose cursor moves, even if requested by name. A CI's terminal is a log.
   package func resolved(in environment: TerminalEnvironment) -> Resolved {

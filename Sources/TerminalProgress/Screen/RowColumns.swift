@@ -1,5 +1,5 @@
 /// The columns of a row and their widths in cells. They depend only on the window, so that columns do not shift.
-struct RowColumns: Equatable {
+struct RowColumns {
   static let indent = 2
   static let gap = 2
   static let percentWidth = 4
@@ -55,4 +55,9 @@ struct RowColumns: Equatable {
     bar = usable >= 36 ? min(max(hasRate ? 8 : 12, forBar * 3 / 8), 40) : 0
     name = min(rest - (bar > 0 ? bar + Self.gap : 0), 56)
   }
+}
+
+extension CellLine {
+  /// Leaves blank cells before the next column.
+  mutating func leaveGap(_ cells: Int = RowColumns.gap) { pad(to: width + cells) }
 }

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// A panel that a key has opened, beside the rows or below them: the keys, one file, or the failures.
-struct ScreenPanel {
+struct ScreenPanel: LaidOut {
   enum Content {
     case help
     /// The details of one file, and of its transfers in flight.
@@ -11,8 +11,6 @@ struct ScreenPanel {
   }
 
   let layout: FrameLayout
-  private var glyphs: Glyphs { layout.glyphs }
-  private var usable: Int { layout.usable }
 
   /// - Parameter rows: the number of lines that a long list of failures leaves to rows.
   func lines(_ content: Content, at now: Duration, most: Int, leaving rows: Int = 0) -> [CellLine] {

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// The last line of the region: the whole run, in the columns of the rows above it.
-struct TotalLine {
+struct TotalLine: LaidOut {
   struct Content {
     var progress: RunProgress
     /// The position of the bar of an unknown length.
@@ -19,7 +19,6 @@ struct TotalLine {
 
   let layout: FrameLayout
   private var columns: RowColumns { layout.columns }
-  private var glyphs: Glyphs { layout.glyphs }
 
   func line(_ content: Content) -> CellLine { columns.hasRate ? inColumns(content) : inParts(content) }
 
@@ -35,7 +34,7 @@ struct TotalLine {
     layout.appendBytes(bytes, isKnown: true, isEstimate: progress.unknownSizes > 0, to: &line)
     layout.appendRate(content.rate, to: &line)
     guard columns.hasTime else { return line }
-    line.pad(to: line.width + RowColumns.gap)
+    line.leaveGap()
     line.append(time(content) ?? "", right: RowColumns.timeWidth)
     return line
   }
@@ -47,7 +46,7 @@ struct TotalLine {
     var parts: [(String, CellLine.Tone)] = [(counts, .strong)]
     if content.isPaused { parts.append(("paused", .retry)) }
     if progress.tally.failed > 0 {
-      let room = columns.usable - RowColumns.indent - CellWidth.of(counts + glyphs.separator)
+      let room = usable - RowColumns.indent - CellWidth.of(counts + glyphs.separator)
       let long = failed(progress.tally)
       let text = CellWidth.of(long) <= room ? long : glyphs.failed + Quantity.count(progress.tally.failed)
       parts.append((text, .failed))
@@ -59,7 +58,7 @@ struct TotalLine {
     var line = layout.line
     for (text, tone) in parts {
       let lead = line.width == 0 ? String(repeating: " ", count: RowColumns.indent) : glyphs.separator
-      guard line.width + CellWidth.of(lead) + CellWidth.of(text) <= columns.usable else { break }
+      guard line.width + CellWidth.of(lead) + CellWidth.of(text) <= usable else { break }
       line.append(lead, .dim)
       line.append(text, tone)
     }

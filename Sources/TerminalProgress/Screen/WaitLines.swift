@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// The lines above the total: what waits, for what, and for how long. Empty if nothing waits.
-struct WaitLines {
+struct WaitLines: LaidOut {
   struct Content {
     /// As many failures as a user may look through with an arrow key. All of them are in the summary.
     private static let limit = 500
@@ -59,7 +59,7 @@ struct WaitLines {
     }
   }
 
-  struct Failure: Equatable {
+  struct Failure {
     /// Empty for a line of a list, which its cause names.
     var name: String
     var cause: String
@@ -71,8 +71,6 @@ struct WaitLines {
   private static let leastName = 12
 
   let layout: FrameLayout
-  private var glyphs: Glyphs { layout.glyphs }
-  private var usable: Int { layout.usable }
 
   /// - Parameter tellsFailure: whether the last failure is not shown elsewhere.
   func lines(
@@ -80,8 +78,11 @@ struct WaitLines {
   ) -> [CellLine] {
     guard most > 0, usable > RowColumns.indent else { return [] }
     let progress = total.progress
-    // While the user pauses the run, no other reason matters.
-    let reasons = total.isPaused ? [["paused, press p to resume", "paused"]] : reasons(content, at: now)
+    // Why files wait: wordings of decreasing length for each. While the user pauses the run, no other reason matters.
+    let reasons =
+      total.isPaused
+      ? [["paused, press p to resume", "paused"]]
+      : content.hosts.map { reason($0, content.refusals[$0.host]) } + again(content.retries, at: now)
     var lines: [CellLine] = []
     // In the first moment every file waits, and that says nothing.
     let waits = progress.queued > 0 && (progress.running > 0 || now >= Self.firstMoment)
@@ -134,11 +135,6 @@ struct WaitLines {
   private static func before(_ tally: ProgressTally) -> String {
     [(tally.unchanged + tally.fresh, "unchanged"), (tally.copied, "from cache")].filter { $0.0 > 0 }
       .map { "\(Quantity.count($0.0)) \($0.1)" }.joined(separator: ", ")
-  }
-
-  /// The reasons why files wait: wordings of decreasing length for each.
-  private func reasons(_ content: Content, at now: Duration) -> [[String]] {
-    content.hosts.map { reason($0, content.refusals[$0.host]) } + again(content.retries, at: now)
   }
 
   private func reason(_ wait: HostWait, _ refusal: (cause: String, isBusy: Bool)?) -> [String] {
@@ -198,7 +194,7 @@ struct WaitLines {
     let forCause = max(0, min(words, room - gap - min(CellWidth.of(name), Self.leastName)))
     line.append(TextCut.inMiddle(name, to: max(0, room - gap - forCause), ellipsis: glyphs.ellipsis))
     guard forCause > 2 else { return line }
-    line.pad(to: line.width + gap)
+    line.leaveGap(gap)
     line.append(cause, upTo: usable, .failed)
     return line
   }

@@ -130,7 +130,7 @@ extension FrameWriter {
       move(to: target, 0)
       if clean { erase(row: target, from: 0) }
       for index in line.cells.indices where !line.cells[index].isRightHalf {
-        if column != index { move(to: target, index) }
+        move(to: target, index)
         put(line, index)
       }
     }
@@ -158,8 +158,7 @@ extension FrameWriter {
       guard index < old.cells.count else { return new.cells[index].isBlank }
       // The other half of a wide character changes with it.
       return old.cells[index] == new.cells[index]
-        && (index + 1 >= new.cells.count || !new.cells[index + 1].isRightHalf
-          || (index + 1 < old.cells.count && old.cells[index + 1].isRightHalf))
+        && (!new.isWide(at: index) || old.isWide(at: index))
     }
 
     private mutating func erase(row target: Int, from start: Int) {
@@ -192,8 +191,7 @@ extension FrameWriter {
       } else if let character = line.character(at: index) {
         bytes += character.utf8
       }
-      let isWide = index + 1 < line.cells.count && line.cells[index + 1].isRightHalf
-      column = cell.isUncertain ? nil : column.map { $0 + (isWide ? 2 : 1) }
+      column = cell.isUncertain ? nil : column.map { $0 + (line.isWide(at: index) ? 2 : 1) }
     }
 
     private mutating func set(_ next: CellLine.Tone) {

@@ -30,7 +30,7 @@ package struct TerminalEnvironment: Sendable {
   var glyphs: Glyphs { isUTF8 && self["TERM"] != "linux" ? .unicode : .ascii }
 
   /// Whether bars may be drawn with blocks.
-  package var drawsBlocks: Bool { glyphs == .unicode }
+  package var drawsBlocks: Bool { !glyphs.isASCII }
 
   /// Strongest first: `NO_COLOR` (no-color.org), `CLICOLOR_FORCE` or `FORCE_COLOR` (not empty, not 0), the terminal.
   package var isColored: Bool {

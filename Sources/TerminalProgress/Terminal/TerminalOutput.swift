@@ -14,8 +14,9 @@ package struct TerminalOutput: ProgressRenderer.Output {
 
   /// - Parameter takesKeys: whether typed text is hidden while bars are shown.
   /// - Parameter keepsInput: whether typed text is left for the program that reads next.
-  package init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: @autoclosure () -> Bool = false) {
-    let descriptor = descriptor ?? STDERR_FILENO
+  package init(
+    descriptor: Int32 = STDERR_FILENO, takesKeys: Bool = false, keepsInput: @autoclosure () -> Bool = false
+  ) {
     self.descriptor = descriptor
     mode = takesKeys && isatty(descriptor) == 1 ? TerminalMode(descriptor, keepsInput: keepsInput()) : nil
   }

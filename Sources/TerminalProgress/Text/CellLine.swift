@@ -129,6 +129,9 @@ struct CellLine: Equatable {
     return cell.isRightHalf ? nil : Unicode.Scalar(cell.scalar).map(Character.init)
   }
 
+  /// Whether the character in a cell has its right half in the next.
+  func isWide(at index: Int) -> Bool { index + 1 < cells.count && cells[index + 1].isRightHalf }
+
   /// Whether both are equal up to `end`, behind which neither may have an uncertain character.
   func hasSame(upTo end: Int, as other: CellLine) -> Bool {
     cells.prefix(end) == other.cells.prefix(end) && clusters == other.clusters

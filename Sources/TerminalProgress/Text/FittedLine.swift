@@ -1,16 +1,16 @@
 /// The least-squares line through points.
 struct FittedLine {
   private(set) var count = 0.0
-  private(set) var x = 0.0
+  private var x = 0.0
   private(set) var y = 0.0
-  private(set) var xx = 0.0
-  private(set) var xy = 0.0
-  private(set) var yy = 0.0
+  private var xx = 0.0
+  private var xy = 0.0
+  private var yy = 0.0
 
   mutating func add(_ x: Double, _ y: Double) {
     count += 1
-    self.x = self.x + x
-    self.y = self.y + y
+    self.x += x
+    self.y += y
     xx += x * x
     xy += x * y
     yy += y * y

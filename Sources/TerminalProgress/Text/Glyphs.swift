@@ -1,7 +1,7 @@
 /// The characters that frames are drawn with, for a Unicode locale and for an ASCII one.
-struct Glyphs: Equatable {
+struct Glyphs {
   /// The characters of a bar; all are one cell wide.
-  struct Bar: Equatable {
+  struct Bar {
     var start: Unicode.Scalar
     /// The last cell of the filled part, from nearly empty to full.
     var steps: [Unicode.Scalar]

@@ -31,7 +31,7 @@ package enum Quantity {
     let tenths = Int((seconds * 10).rounded())
     if tenths < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
     if tenths < 600 { return "\(tenths / 10).\(tenths % 10) s" }
-    let whole = Int(min(seconds.rounded(), 1e15))
+    let whole = whole(duration, .toNearestOrAwayFromZero)
     if whole < 3600 { return "\(whole / 60) min \(twoDigits(whole % 60)) s" }
     if whole < 86_400 { return "\(whole / 3600) h \(twoDigits(whole % 3600 / 60)) min" }
     return "\(count(whole / 86_400)) d \(twoDigits(whole % 86_400 / 3600)) h"
@@ -55,10 +55,15 @@ package enum Quantity {
     return "\(whole / parts).\(parts == 100 ? twoDigits(rest) : String(rest))"
   }
 
+  /// Seconds as a number of any size that can be shown.
+  static func whole(_ duration: Duration, _ rule: FloatingPointRoundingRule) -> Int {
+    Int(min(max(0, duration.inSeconds), 1e15).rounded(rule))
+  }
+
   /// Remaining time for a narrow column: `0:19`, `12:05`, `2:03:04`, from 100 hours on `4 d 04 h`. Rounded up, because
   /// 0:00 means done.
   package static func countdown(_ duration: Duration) -> String {
-    let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
+    let seconds = whole(duration, .up)
     if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }
     if seconds < 100 * 3600 { return "\(seconds / 3600):\(twoDigits(seconds % 3600 / 60)):\(twoDigits(seconds % 60))" }
     return seconds < 100 * 86_400 ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
@@ -66,8 +71,7 @@ package enum Quantity {
 
   /// A wait in a sentence: `4 s`, `2:05`. Rounded down for elapsed time, and up for remaining time.
   package static func wait(_ duration: Duration, isLeft: Bool) -> String {
-    let seconds = min(max(0, duration.inSeconds), 1e15)
-    let whole = Int(isLeft ? seconds.rounded(.up) : seconds.rounded(.down))
+    let whole = whole(duration, isLeft ? .up : .down)
     return whole < 100 ? "\(whole) s" : countdown(.seconds(whole))
   }
 

@@ -17,16 +17,15 @@ struct ComparisonPicture {
 
   /// `parallel ███▊ 214 ms`: the median time, followed by a mark up to the slowest run.
   var bars: [String] {
-    let names = report.results.map(\.mode.name)
     let labels = report.results.map { Quantity.measurement($0.times.median) }
-    let nameWidth = (names.map(\.count).max() ?? 0) + 2
+    let nameWidth = (report.results.map(\.mode.name.count).max() ?? 0) + 2
     let labelWidth = (labels.map(\.count).max() ?? 0) + 2
     let room = max(Self.leastBar, width - nameWidth - labelWidth)
     guard let longest = report.results.map(\.times.maximum).max(), longest > .zero else { return [] }
-    return report.results.enumerated().map { index, result in
+    return zip(report.results, labels).map { result, label in
       let median = Double(room) * (result.times.median / longest)
       let slowest = Double(room) * (result.times.maximum / longest)
-      return TextColumns.line([names[index]], [nameWidth]) + colored(bar(median, slowest), "36") + "  \(labels[index])"
+      return TextColumns.line([result.mode.name], [nameWidth]) + colored(bar(median, slowest), "36") + "  \(label)"
     }
   }
 
@@ -46,9 +45,7 @@ struct ComparisonPicture {
   /// The files of the slowest mode and of the fastest, on one time axis.
   var waterfall: [String] {
     let ranked = report.results.sorted { $0.times.median > $1.times.median }
-    guard let slowest = ranked.first else { return [] }
-    let shown = ranked.count > 1 ? [slowest, ranked[ranked.count - 1]] : [slowest]
-    let runs = shown.map { ($0, FileTimeline.all($0.medianRun.details)) }
+    let runs = (ranked.prefix(1) + ranked.dropFirst().suffix(1)).map { ($0, FileTimeline.all($0.medianRun.details)) }
     guard runs.allSatisfy({ !$0.1.isEmpty }), let end = runs.flatMap({ $0.1.map(\.end) }).max(), end > .zero
     else { return [] }
     var lines: [String] = []

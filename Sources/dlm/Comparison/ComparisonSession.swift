@@ -82,7 +82,7 @@ struct ComparisonSession {
     let lines = messages.lines(
       ComparisonPicture(report, on: terminal, settings.environment),
       rows: settings.shared.verbose ? nil : terminal?.rows
-    ) { StandardOutput.wrapped($0.map { TerminalText.sanitized($0) }) }
+    ) { StandardOutput.wrapped($0.map(TerminalText.sanitized)) }
     try StandardOutput.write(lines.joined(separator: "\n") + "\n")
   }
 
@@ -243,8 +243,7 @@ extension ComparisonSession {
       for size in sizes { listed.add(size) }
       bytes = sizes.count == files ? listed.bytes : most
       let whole = earlier.filter { $0.transferredBytes == most }
-      let times = plan.steps.map { Self.seconds(of: $0.mode.mode, whole) }
-      let known = times.compactMap(\.self)
+      let known = plan.steps.compactMap { Self.seconds(of: $0.mode.mode, whole) }
       seconds = known.count == runs ? known.reduce(0, +) : nil
       // The rate of another list's run may be similar.
       guard seconds == nil, let bytes, let rate = past.lastRate else { return }

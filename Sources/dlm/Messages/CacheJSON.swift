@@ -14,7 +14,7 @@ enum CacheJSON {
     JSONValue([
       "entries": status.entries, "fileBytes": status.fileBytes, "indexBytes": status.indexBytes,
       "storeBytes": status.storeBytes, "folder": text(status.folder.string),
-      "running": running.map { value($0) }, "unfinished": unfinished.map { value($0) },
+      "running": running.map(value), "unfinished": unfinished.map(value),
     ])
   }
 
@@ -29,7 +29,7 @@ enum CacheJSON {
   static func known(_ address: String, _ files: [CacheEntry], _ unfinished: [UnfinishedFile], now: Int64) -> JSONValue {
     JSONValue([
       "url": text(address), "files": files.map { value($0, now) },
-      "unfinished": unfinished.map { value($0) },
+      "unfinished": unfinished.map(value),
     ])
   }
 
@@ -42,7 +42,7 @@ enum CacheJSON {
     ])
   }
 
-  private static func text(_ text: String?) -> String? { text.map { TerminalText.sanitized($0) } }
+  private static func text(_ text: String?) -> String? { text.map(TerminalText.sanitized) }
 
   private static func time(_ seconds: Int64) -> String {
     TimeText.utc(milliseconds: seconds.multipliedReportingOverflow(by: 1000).partialValue)
@@ -70,7 +70,7 @@ enum CacheJSON {
     return JSONValue([
       "path": text(file.path.string), "size": file.size, "condition": file.condition.rawValue,
       "fetchedAt": time(file.row.fetchedAt), "usedAt": time(file.row.usedAt),
-      "freshUntil": file.freshUntil(at: now).map { time($0) }, "keyed": file.isKeyed,
+      "freshUntil": file.freshUntil(at: now).map(time), "keyed": file.isKeyed,
       "stored": file.isStored, "chosenName": text(file.chosenName), "status": file.row.status,
       "etag": text(validator.etag), "lastModified": text(validator.lastModified), "date": text(validator.date),
       "cacheControl": text(file.row.freshness.cacheControl), "expires": text(file.row.freshness.expires),

@@ -109,32 +109,13 @@ enum CacheMessages {
 
   /// - Parameter now: seconds since 1970.
   static func known(_ address: String, _ files: [CacheEntry], _ unfinished: [UnfinishedFile], now: Int64) -> [String] {
-    [address] + files.flatMap { lines($0, now) }
+    [address] + files.flatMap { $0.lines(at: now) }
       + unfinished.map { file in
         "  Unfinished: \(held(file)) in \(file.path)" + (file.isKeyed ? ", \(keyed)" : "")
       }
   }
 
-  private static let keyed = "downloaded with its own login, certificate or header lines"
-
-  private static func lines(_ file: CacheEntry, _ now: Int64) -> [String] {
-    let freshUntil = file.freshUntil(at: now)
-    let isFresh = freshUntil.map { $0 > now } ?? false
-    let facts: [(String, String?)] = [
-      ("Fetched", TimeText.local(seconds: file.row.fetchedAt)),
-      (isFresh ? "Fresh until" : "Stale since", freshUntil.map { TimeText.local(seconds: $0) }),
-      ("Last used", TimeText.local(seconds: file.row.usedAt)),
-      ("Key", file.isKeyed ? keyed : nil), ("Name chosen", file.chosenName),
-      ("Status", file.row.status.map { "\($0)" }), ("ETag", file.row.validator.etag),
-      ("Last-Modified", file.row.validator.lastModified), ("Date", file.row.validator.date),
-      ("Cache-Control", file.row.freshness.cacheControl), ("Expires", file.row.freshness.expires),
-      ("Age", file.row.freshness.age), ("Vary", file.row.freshness.vary),
-      ("Answered by", file.row.effectiveURL), ("Checksum", file.digest),
-    ]
-    let own = file.isStored ? ", the cache's own copy" : ""
-    return ["  \(file.path): \(Quantity.bytes(file.size)), \(file.condition.rawValue)\(own)"]
-      + facts.compactMap { name, value in value.map { "    \(name): \($0)" } }
-  }
+  fileprivate static let keyed = "downloaded with its own login, certificate or header lines"
 
   static func verified(_ counts: [CacheEntry.Condition: Int]) -> [String] {
     let found = [CacheEntry.Condition.proven, .intact, .touched, .missing, .corrupt, .unreadable]
@@ -150,5 +131,26 @@ enum CacheMessages {
 
   static func entry(_ entry: CacheEntry) -> [String] {
     [entry.condition.rawValue, "\(entry.size)", entry.address, entry.path.string]
+  }
+}
+
+extension CacheEntry {
+  fileprivate func lines(at now: Int64) -> [String] {
+    let freshUntil = freshUntil(at: now)
+    let isFresh = freshUntil.map { $0 > now } ?? false
+    let facts: [(String, String?)] = [
+      ("Fetched", TimeText.local(seconds: row.fetchedAt)),
+      (isFresh ? "Fresh until" : "Stale since", freshUntil.map { TimeText.local(seconds: $0) }),
+      ("Last used", TimeText.local(seconds: row.usedAt)),
+      ("Key", isKeyed ? CacheMessages.keyed : nil), ("Name chosen", chosenName),
+      ("Status", row.status.map { "\($0)" }), ("ETag", row.validator.etag),
+      ("Last-Modified", row.validator.lastModified), ("Date", row.validator.date),
+      ("Cache-Control", row.freshness.cacheControl), ("Expires", row.freshness.expires),
+      ("Age", row.freshness.age), ("Vary", row.freshness.vary),
+      ("Answered by", row.effectiveURL), ("Checksum", digest),
+    ]
+    let own = isStored ? ", the cache's own copy" : ""
+    return ["  \(path): \(Quantity.bytes(size)), \(condition.rawValue)\(own)"]
+      + facts.compactMap { name, value in value.map { "    \(name): \($0)" } }
   }
 }

@@ -16,15 +16,15 @@ struct FailureMessages {
   init(_ error: DownloadError) {
     guard error.tried.isEmpty else {
       (cause, remedy) = (
-        Self.words(error.tried), error.code == .digest ? Self.remedy(error) : "try again later, or add a mirror=URL"
+        Self.words(error.tried), error.code == .digest ? error.remedy : "try again later, or add a mirror=URL"
       )
       kind = cause
       return
     }
-    var what = Self.what(error)
-    var remedy = Self.remedy(error)
+    var what = error.what
+    var remedy = error.remedy
     if case .proxy(let refusal)? = error.cause { (what, remedy) = Self.words(refusal) }
-    let detail = Self.detail(error)
+    let detail = error.detail
     // The remedy names the file with the wrong bytes.
     let path = error.code == .digest ? nil : error.path
     cause = what + (path.map { " (\($0))" } ?? "") + (detail.isEmpty ? "" : ": \(detail)")
@@ -53,10 +53,8 @@ struct FailureMessages {
   }
 
   static func json(_ error: DownloadError) -> JSONValue {
-    var status: Int?
-    if case .http(let number)? = error.cause { status = number }
-    return JSONValue([
-      "url": error.address.map(Redaction.redactedAddress), "code": error.code.rawValue, "status": status,
+    JSONValue([
+      "url": error.address.map(Redaction.redactedAddress), "code": error.code.rawValue, "status": error.status,
       "message": Redaction.redacted(FailureMessages(error).cause), "temporary": error.mayPass,
     ])
   }
@@ -72,54 +70,12 @@ struct FailureMessages {
     error.mayPass || error.stopsWriting || error.code == .diskFull || isOffline(error)
   }
 
-  private static func what(_ error: DownloadError) -> String {
-    switch error.code {
-    case .status:
-      if case .http(let status)? = error.cause { phrase(status) + loginWords(error).what } else { "the server refused" }
-    case .badAddress: "not a usable URL"
-    case .resolve: "the host was not found"
-    case .connect: "cannot connect to the server"
-    case .tls: "no secure connection"
-    case .certificate: certificateWords(error).what
-    case .clientCertificate: "your certificate was refused, is missing, or cannot be used"
-    case .pinnedKey: "the server's key is not the pinned one"
-    case .timeout: "connecting took too long"
-    case .stalled: "the transfer stalled"
-    case .reset: "the server closed the connection"
-    case .shortBody: "the file was cut short"
-    case .longBody: "the server sent more than it announced"
-    case .badResponse where error.cause == .http(status: 205): "the server has nothing to send"
-    case .badResponse: "the server's answer is invalid"
-    case .redirect: "a redirect was refused"
-    case .range: "the server sent a different range than requested"
-    case .tooLarge: "the file is too large"
-    case .tooSlow: "the transfer was too slow"
-    case .tookTooLong: "the file took too long"
-    case .wrongType: "unexpected file type"
-    case .wrongSize: "size mismatch"
-    case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
-      "too many files and connections are open"
-    case .resources: "this machine is short of memory"
-    case .diskFull: "the disk is full"
-    case .folder: "the folder cannot be used"
-    case .digest: "checksum mismatch"
-    case .unproven: "the file cannot be verified"
-    case .cache where error.activity.hasPrefix("answering"): error.reason
-    case .cancelled: "cancelled"
-    case .skipped: "skipped by you"
-    case .unanswered: "the server did not answer"
-    case .transport: "the transfer failed"
-    case .conflict where error.activity == "replacing": "a file of this name exists"
-    default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
-    }
-  }
-
   /// Failures whose details are libcurl's message about one connection, or one file's path.
   private static let differInDetail: Set<DownloadError.Code> = [
     .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .resources, .pinnedKey,
   ]
 
-  private static func phrase(_ status: Int) -> String {
+  fileprivate static func phrase(_ status: Int) -> String {
     reasonPhrases[status].map { "\(status) \($0)" } ?? "status \(status)"
   }
 
@@ -127,8 +83,7 @@ struct FailureMessages {
   private static func words(_ tried: [DownloadError]) -> String {
     let each = tried.prefix(3).map { error in
       let host = error.address.flatMap { try? Address($0) }?.hostAndPort ?? ""
-      if case .http(let status)? = error.cause { return "\(host): \(phrase(status))" }
-      return "\(host): \(what(error))"
+      return "\(host): \(error.status.map(phrase) ?? error.what)"
     }
     let more = tried.count - each.count
     return each.joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
@@ -159,18 +114,78 @@ struct FailureMessages {
   private static let ownersRules = "ask the proxy's owner, or name the host in NO_PROXY"
   private static let proxyReachedNone = "the proxy cannot reach the server: check that it is up, and its port"
 
-  private static func detail(_ error: DownloadError) -> String {
-    switch error.cause {
+  /// Whether a file failed because `--offline` forbids a request to its server.
+  static func isOffline(_ error: DownloadError) -> Bool { error.activity == "answering offline" }
+
+  /// RFC 9110 §15: those that occur in downloads.
+  private static let reasonPhrases = [
+    202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict",
+    410: "Gone", 416: "Range Not Satisfiable", 421: "Misdirected Request", 425: "Too Early",
+    429: "Too Many Requests", 451: "Unavailable For Legal Reasons", 500: "Internal Server Error",
+    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+  ]
+}
+
+extension DownloadError {
+  /// Of the answer that the failure is about.
+  fileprivate var status: Int? { if case .http(let status)? = cause { status } else { nil } }
+
+  fileprivate var what: String {
+    switch code {
+    case .status:
+      status.map { FailureMessages.phrase($0) + loginWords.what } ?? "the server refused"
+    case .badAddress: "not a usable URL"
+    case .resolve: "the host was not found"
+    case .connect: "cannot connect to the server"
+    case .tls: "no secure connection"
+    case .certificate: certificateWords.what
+    case .clientCertificate: "your certificate was refused, is missing, or cannot be used"
+    case .pinnedKey: "the server's key is not the pinned one"
+    case .timeout: "connecting took too long"
+    case .stalled: "the transfer stalled"
+    case .reset: "the server closed the connection"
+    case .shortBody: "the file was cut short"
+    case .longBody: "the server sent more than it announced"
+    case .badResponse where cause == .http(status: 205): "the server has nothing to send"
+    case .badResponse: "the server's answer is invalid"
+    case .redirect: "a redirect was refused"
+    case .range: "the server sent a different range than requested"
+    case .tooLarge: "the file is too large"
+    case .tooSlow: "the transfer was too slow"
+    case .tookTooLong: "the file took too long"
+    case .wrongType: "unexpected file type"
+    case .wrongSize: "size mismatch"
+    case .resources where cause == .errno(EMFILE) || cause == .errno(ENFILE):
+      "too many files and connections are open"
+    case .resources: "this machine is short of memory"
+    case .diskFull: "the disk is full"
+    case .folder: "the folder cannot be used"
+    case .digest: "checksum mismatch"
+    case .unproven: "the file cannot be verified"
+    case .cache where activity.hasPrefix("answering"): reason
+    case .cancelled: "cancelled"
+    case .skipped: "skipped by you"
+    case .unanswered: "the server did not answer"
+    case .transport: "the transfer failed"
+    case .conflict where activity == "replacing": "a file of this name exists"
+    default: activity.isEmpty ? code.rawValue : "failed while \(activity)"
+    }
+  }
+
+  fileprivate var detail: String {
+    switch cause {
     // The text after the last mark: "OpenSSL/3.0: error:0A00010B:SSL routines::wrong version number". Otherwise it
     // would repeat the same words.
-    case .curl where error.code == .resolve: ""
+    case .curl where code == .resolve: ""
     case .curl(_, let message):
-      error.code == .tls ? message.split(separator: "::").last.map(String.init) ?? "" : message
+      code == .tls ? message.split(separator: "::").last.map(String.init) ?? "" : message
     case .certificate(.badAuthorities, let message): message.split(separator: ": ").last.map(String.init) ?? ""
     case .certificate(let fault, let message): fault == .other ? message : ""
     case .errno(let number): String(cString: strerror(number))
-    case .detail(let text): text == what(error) ? "" : text
-    case .http(let status): error.code == .status ? "" : "status \(status)"
+    case .detail(let text): text == what ? "" : text
+    case .http(let status): code == .status ? "" : "status \(status)"
     case .proxy(let refusal):
       switch refusal.answer {
       case .away(let why), .misunderstood(let why), .insecure(let why): why
@@ -180,66 +195,57 @@ struct FailureMessages {
     }
   }
 
-  /// Whether a file failed because `--offline` forbids a request to its server.
-  static func isOffline(_ error: DownloadError) -> Bool { error.activity == "answering offline" }
-
-  private static func remedy(_ error: DownloadError) -> String? {
-    if isOffline(error) { return "run it once without --offline" }
-    return switch error.code {
+  fileprivate var remedy: String? {
+    if FailureMessages.isOffline(self) { return "run it once without --offline" }
+    return switch code {
     case .badAddress: "a URL looks like https://host/path"
     case .resolve: "check the host's spelling, and this machine's network"
     case .connect: "check that the server is up, and the port"
-    case .certificate: certificateWords(error).remedy
+    case .certificate: certificateWords.remedy
     case .tls
-    where error.reason.contains("protocol version") || error.reason.contains("unsupported protocol"):
+    where reason.contains("protocol version") || reason.contains("unsupported protocol"):
       "the server supports no TLS version that --tlsv1.2, --tlsv1.3 and --tls-max allow"
     case .tls: "check that this is an https server, and the port"
     case .clientCertificate: "check --cert, --key and the pass phrase, and that the server knows the certificate"
     case .unanswered: "try again later, or with fewer --jobs"
     case .pinnedKey: "ask the server's owner before you change --pinnedpubkey: the connection may be intercepted"
     case .timeout: "try again later, or allow more time with --connect-timeout"
-    case .shortBody where error.activity == "decoding":
+    case .shortBody where activity == "decoding":
       "run the same command again: a compressed transfer starts over"
     case .reset, .shortBody, .stalled, .skipped: "run the same command again: what can be resumed is saved"
-    case .conflict where error.activity == "resuming":
+    case .conflict where activity == "resuming":
       "run the same command again: the file has changed, or its server supports no ranges"
-    case .conflict where error.activity == "replacing": "to replace it: --on-conflict overwrite"
+    case .conflict where activity == "replacing": "to replace it: --on-conflict overwrite"
     case .badResponse, .longBody, .range: "check the URL; if it is right, tell the server's owner"
-    case .redirect where error.reason.contains("in a row"): "they form a loop: tell the server's owner"
-    case .redirect where error.reason.contains("from https"):
+    case .redirect where reason.contains("in a row"): "they form a loop: tell the server's owner"
+    case .redirect where reason.contains("from https"):
       "others can read and change http; if you trust it, download that URL instead"
     case .redirect: "look for another URL of this file"
-    case .status: statusRemedy(error)
-    default: remedyHere(error)
-    }
-  }
-
-  /// For failures that the user's options and list, or this machine, decide.
-  private static func remedyHere(_ error: DownloadError) -> String? {
-    switch error.code {
+    case .status: statusRemedy
+    // What the user's options and list, or this machine, decide.
     case .tooLarge: "allow more with --max-filesize"
     case .tooSlow: "what can be resumed is saved: run the same command again, or allow less with --min-rate"
     case .tookTooLong: "what can be resumed is saved: run the same command again, or allow more with --max-time"
     case .wrongType: "open the URL in a browser; to accept any type, leave out --expect (or expect= of its line)"
     case .wrongSize: "check the size in the list; the server's file may have changed, or be an error page"
-    case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
+    case .resources where cause == .errno(EMFILE) || cause == .errno(ENFILE):
       "allow more with ulimit -n, or use fewer --jobs"
     case .resources: "use fewer --jobs, or free memory"
     case .diskFull:
-      "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"
-    case .folder where error.activity == "opening a folder": "move it away, or choose other names with dir= and out="
+      "free \(neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"
+    case .folder where activity == "opening a folder": "move it away, or choose other names with dir= and out="
     case .folder: "choose another with --directory"
     case .digest:
-      (error.path.map { "saved as \($0); " } ?? "") + "the file or the checksum in your list is wrong"
+      (path.map { "saved as \($0); " } ?? "") + "the file or the checksum in your list is wrong"
     case .unproven: "require less with --require-proof, or give a checksum"
-    case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
+    case .cache where activity == "answering unasked": "run it once without only-if-cached"
     default: nil
     }
   }
 
-  private static func certificateWords(_ error: DownloadError) -> (what: String, remedy: String) {
+  private var certificateWords: (what: String, remedy: String) {
     let skip = "--insecure skips this check"
-    guard case .certificate(let fault, _)? = error.cause else { return ("the server's certificate was refused", skip) }
+    guard case .certificate(let fault, _)? = cause else { return ("the server's certificate was refused", skip) }
     let (what, remedy) =
       switch fault {
       case .expired: ("has expired", "check this machine's clock, or have it renewed; \(skip)")
@@ -255,16 +261,16 @@ struct FailureMessages {
     return ("the server's certificate \(what)", remedy)
   }
 
-  private static func statusRemedy(_ error: DownloadError) -> String? {
-    guard case .http(let status)? = error.cause else { return nil }
-    let wait = error.retryAfter ?? .zero
-    let isBusy = error.wasTurnedAway || HTTPStatus.isRefusal(status)
+  private var statusRemedy: String? {
+    guard let status else { return nil }
+    let wait = retryAfter ?? .zero
+    let isBusy = wasTurnedAway || HTTPStatus.isRefusal(status)
     return switch status {
     case _ where isBusy && wait > .seconds(60):
       "the server asks clients to wait \(Quantity.duration(wait)): try again then"
     case _ where isBusy: "the server is busy: try again later, or with fewer --jobs"
     case 202: "the server is still preparing the file: try again later, or allow more --retries"
-    case 401: loginWords(error).remedy
+    case 401: loginWords.remedy
     case 403: "access denied: a login or a header may be missing"
     case 404, 410: "check the URL"
     case 407: "a proxy on the way requires a login: name the proxy with --proxy"
@@ -275,29 +281,19 @@ struct FailureMessages {
   }
 
   /// For a 401: whether a login was sent, and which one the server requires.
-  private static func loginWords(_ error: DownloadError) -> (what: String, remedy: String) {
-    switch error.activity {
+  private var loginWords: (what: String, remedy: String) {
+    switch activity {
     case ResponseHead.loggingIn:
       return (": the login was refused", "check user, password or token (--netrc, --netrc-file, --header, or the URL)")
     case ResponseHead.missingToken: return ("", "the server requires a token: --header 'Authorization: Bearer TOKEN'")
     default:
-      let address = error.address.flatMap { try? Address($0) }
+      let address = address.flatMap { try? Address($0) }
       if let host = address?.host, ConnectionSettings.homeLogins?.hasLogin(for: host, isHome: true) == true {
         return ("", "~/.netrc has a login for \(host): --netrc uses it")
       }
       return ("", "the server requires a login: give one with --netrc-file or --header")
     }
   }
-
-  /// RFC 9110 §15: those that occur in downloads.
-  private static let reasonPhrases = [
-    202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-    405: "Method Not Allowed",
-    406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict",
-    410: "Gone", 416: "Range Not Satisfiable", 421: "Misdirected Request", 425: "Too Early",
-    429: "Too Many Requests", 451: "Unavailable For Legal Reasons", 500: "Internal Server Error",
-    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
-  ]
 }
 
 extension ProgressMessages {

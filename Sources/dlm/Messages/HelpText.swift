@@ -21,7 +21,7 @@ struct HelpText {
 
   /// - Returns: `nil` for a text that is not help: a version, a script.
   private init?(_ text: String) {
-    let paragraphs = text.split(separator: "\n\n").map { String($0) }
+    let paragraphs = text.split(separator: "\n\n").map(String.init)
     guard text.hasPrefix("OVERVIEW: "), let place = paragraphs.firstIndex(where: { $0.hasPrefix("USAGE: ") })
     else { return nil }
     usage = paragraphs[place]

@@ -21,9 +21,9 @@ enum NearestWord {
   private static func slips(_ one: [UInt8], _ other: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...other.count)
-    for row in 1...max(1, one.count) where row <= one.count {
+    for row in 1...one.count {
       var now = [row]
-      for column in 1...max(1, other.count) where column <= other.count {
+      for column in last.indices.dropFirst() {
         let isSame = one[row - 1] == other[column - 1]
         var least = min(last[column] + 1, now[column - 1] + 1, last[column - 1] + (isSame ? 0 : 1))
         if row > 1, column > 1, one[row - 1] == other[column - 2], one[row - 2] == other[column - 1] {

@@ -64,17 +64,19 @@ enum UsageMessages {
       let meant = NearestWord.to(text, among: choices).map { ". Did you mean \($0)?" } ?? ""
       return choices.joined(separator: ", ") + meant
     }
-    if type == Parallelism.self || type == Jobs.self { return "a number from 1, or auto" }
-    if type == Seconds.self || type == TimeSpan.self { return "a time such as 30 (seconds), 10m, 1h or 2d" }
-    if type == UInt.self { return "a number from 0" }
-    if type == ByteRate.self || type == ByteCount.self { return "bytes, such as 500K, 5M or 2G" }
-    if type == HookCommand.self { return "a command and its arguments, with quotes around blanks" }
-    if type == ThrottlingStatuses.self { return "statuses from 400, such as 403 or 403,5xx" }
-    if type == ContentDigest.self { return "ALGORITHM:HEX, such as sha256: and 64 digits" }
-    if type == ShardArgument.self { return "I/N, such as 3/8, or auto" }
-    if type == ExpectedTypes.self { return "media types, such as image/*" }
-    if type == YesOrNo.self { return "yes or no" }
-    return "what dlm get --help shows"
+    return switch type {
+    case Parallelism.self, Jobs.self: "a number from 1, or auto"
+    case Seconds.self, TimeSpan.self: "a time such as 30 (seconds), 10m, 1h or 2d"
+    case UInt.self: "a number from 0"
+    case ByteRate.self, ByteCount.self: "bytes, such as 500K, 5M or 2G"
+    case HookCommand.self: "a command and its arguments, with quotes around blanks"
+    case ThrottlingStatuses.self: "statuses from 400, such as 403 or 403,5xx"
+    case ContentDigest.self: "ALGORITHM:HEX, such as sha256: and 64 digits"
+    case ShardArgument.self: "I/N, such as 3/8, or auto"
+    case ExpectedTypes.self: "media types, such as image/*"
+    case YesOrNo.self: "yes or no"
+    default: "what dlm get --help shows"
+    }
   }
 
   static func header(_ name: String, meddlesWith matter: ReservedMatter) -> String {
@@ -211,7 +213,10 @@ enum UsageMessages {
   }
 
   private static func split(_ text: Substring, at separator: Character) -> (Substring, Substring?) {
-    guard let end = text.firstIndex(of: separator) else { return (text, nil) }
-    return (text[..<end], text[text.index(after: end)...])
+    let parts = text.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false)
+    return (parts[0], parts.dropFirst().first)
   }
 }
+
+/// So that a switch finds a type.
+private func ~= (wanted: any Any.Type, type: any Any.Type) -> Bool { wanted == type }
