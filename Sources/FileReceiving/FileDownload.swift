@@ -138,7 +138,7 @@ extension FileReceiver {
     else { return [] }
     let size = Int(min(there.upperBound + 1 - count, 1 << 20))
     if case .closed = phase { return try part.readLeft(size, at: count) }
-    return try part.withFile("reading") { file throws(Errno) in try file.read(size, at: count) } ?? []
+    return try part.read(size, at: count)
   }
 }
 

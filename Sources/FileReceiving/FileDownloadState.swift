@@ -7,7 +7,7 @@ package import DownloadModel
 ///       ▲                 │                   │                 │
 ///       │                 └─answer──► answered ──end──► finished│
 ///       └───────────── another request is needed ◄──────────────┘          closed: from everywhere, for good
-package struct FileDownloadState: Equatable {
+package struct FileDownloadState {
   package enum Finished: Equatable {
     /// The file is complete, as far as this proof goes, and waits for its final name.
     case whole(Proof)

@@ -336,7 +336,7 @@ struct FileReceiver: ~Copyable {
     _ bytes: UnsafeRawBufferPointer, at position: Int64
   ) throws(DownloadError) -> UnsafeRawBufferPointer {
     let count = min(bytes.count, Int(length - position))
-    let there = try part.withFile("reading") { file throws(Errno) in try file.read(count, at: position) } ?? []
+    let there = try part.read(count, at: position)
     guard bytes.prefix(count).elementsEqual(there) else {
       plan.rules.onRestart?(plan.request, .otherBytes)
       try giveUpHeld()

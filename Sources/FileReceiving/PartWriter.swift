@@ -262,6 +262,10 @@ struct PartWriter: ~Copyable {
     }
   }
 
+  func read(_ count: Int, at offset: Int64) throws(DownloadError) -> [UInt8] {
+    try withFile("reading") { file throws(Errno) in try file.read(count, at: offset) } ?? []
+  }
+
   mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     // Only a rename replaces a file, and a rename needs a named part.
     if replacing, !isNamed { try writeMetadata() }
@@ -329,11 +333,9 @@ extension PartWriter {
       try bytes.span.bytes.withUnsafeBytes(body)
     }
   }
-}
 
-extension PartWriter {
   /// Decides when the metadata of a split file must be written again, so that a SIGKILL loses little. Pure.
-  struct MetadataPace: Equatable {
+  struct MetadataPace {
     // Since the last write of the metadata: bytes written to the file, by segment; bytes received for further segments.
     private var written: [Int: Int64] = [:]
     private var arrived: Int64 = 0
@@ -362,9 +364,7 @@ extension PartWriter {
       arrived = waiting
     }
   }
-}
 
-extension PartWriter {
   /// The comparison of one file with its expected checksum, if it has one.
   struct DigestCheck: ~Copyable, Sendable {
     let expected: ContentDigest?

@@ -45,7 +45,7 @@ package struct RowKey: Hashable {
 
   package var isRejected: Bool { !isUsers && !isStored }
   /// Whether the file is one that the user wants.
-  package var isUsers: Bool { requested.utf8.first != UInt8(ascii: "/") }
+  package var isUsers: Bool { requested.utf8.first != .slash }
 
   /// Compares bytes, as SQLite and file systems do.
   package static func == (left: RowKey, right: RowKey) -> Bool {

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// Consecutive bytes of a file. One transfer at a time fills them from their start.
-struct Segment: Equatable {
+struct Segment {
   static let first = OpenSegment.first
 
   let id: Int

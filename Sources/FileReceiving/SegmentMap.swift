@@ -8,7 +8,7 @@ import DownloadModel
 /// The segments cover the file without a gap: each ends where the next starts, the last at the file's length. A segment
 /// taken from another's end shortens that one. An empty segment that is released lengthens the one before. Segment 0
 /// grows from the start of the file, and absorbs a segment that it reaches and that no transfer fills.
-struct SegmentMap: Equatable {
+struct SegmentMap {
   // Separate, because most files have no other segment, and then need no array.
   private var head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
   private var others: [Segment] = []
@@ -88,13 +88,15 @@ struct SegmentMap: Equatable {
 
   subscript(id: Int) -> Segment? { id == Segment.first ? head : others.first { $0.id == id } }
 
+  private func index(of id: Int) -> Int? { others.firstIndex { $0.id == id } }
+
   var further: [Int] { others.map(\.id) }
 
   /// Offset after a segment's last byte; `nil` for the last segment if the file's length is unknown, and for a removed
   /// one.
   func end(of id: Int) -> Int64? {
     if id == Segment.first { return secondStart ?? total }
-    return others.firstIndex { $0.id == id }.flatMap { end(at: $0) }
+    return index(of: id).flatMap { end(at: $0) }
   }
 
   private func end(at index: Int) -> Int64? { index + 1 < others.count ? others[index + 1].start : total }
@@ -133,7 +135,7 @@ struct SegmentMap: Equatable {
   /// - Returns: the number of the caller's segment; `nil` if it cannot be taken.
   mutating func take(_ id: Int, from offset: Int64) -> Int? {
     guard !refusesFurther, total != nil, let segment = self[id], offset < end(of: id) ?? 0 else { return nil }
-    let index = others.firstIndex { $0.id == id }
+    let index = index(of: id)
     guard segment.isTaken else {
       guard offset == segment.received else { return nil }
       guard let index else { return insert(offset, at: 0) }
@@ -169,7 +171,7 @@ struct SegmentMap: Equatable {
 
   private mutating func change(_ id: Int, _ body: (inout Segment) -> Void) {
     if id == Segment.first { return body(&head) }
-    guard let index = others.firstIndex(where: { $0.id == id }) else { return }
+    guard let index = index(of: id) else { return }
     body(&others[index])
   }
 
@@ -185,7 +187,7 @@ struct SegmentMap: Equatable {
   mutating func release(_ id: Int) {
     if id == Segment.first {
       head.isTaken = false
-    } else if let index = others.firstIndex(where: { $0.id == id }) {
+    } else if let index = index(of: id) {
       others[index].isTaken = false
       others[index].asked = 0
       if others[index].written == others[index].start { others.remove(at: index) }

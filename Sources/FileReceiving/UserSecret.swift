@@ -31,7 +31,7 @@ package final class UserSecret: Sendable {
       if let folder {
         do throws(Errno) { kept = try Self.kept(in: Folder(own: folder)) } catch { state.failure = error }
       }
-      let key = kept ?? Self.random(Self.length)
+      let key = kept ?? Self.random()
       state.key = key
       return key
     }
@@ -63,21 +63,19 @@ package final class UserSecret: Sendable {
   }
 
   package func isName(_ purpose: String, _ name: String) -> Bool {
-    guard let dash = name.utf8.lastIndex(of: UInt8(ascii: "-")) else { return false }
+    guard let dash = name.utf8.lastIndex(of: .dash) else { return false }
     return name == self.name(purpose, String(name[..<dash]))
   }
 
   // MARK: The file
 
-  private static func random(_ count: Int) -> [UInt8] {
-    (0..<count).map { _ in UInt8.random(in: .min ... .max) }
-  }
+  private static func random() -> [UInt8] { (0..<length).map { _ in UInt8.random(in: .min ... .max) } }
 
   /// - Throws: errno of reading or creating it; EPERM if other users can access the file.
   private static func kept(in folder: Folder) throws(Errno) -> [UInt8] {
     if let key = try read(folder) { return key }
     // Another process may have created it first: both must use the same key.
-    do { _ = try folder.make(fileName, random(length)) } catch .fileExists {}
+    do { _ = try folder.make(fileName, random()) } catch .fileExists {}
     guard let key = try read(folder) else { throw .noSuchFileOrDirectory }
     return key
   }

@@ -13,7 +13,7 @@ import DownloadModel
 ///
 /// No result is final: while more are not worth it, the rate is measured again, each time for twice as long. A first
 /// burst from a buffer along the path says nothing about the link behind it.
-struct SegmentPlanner: Equatable {
+struct SegmentPlanner {
   let ceiling: Int
   private(set) var wanted = 1
   /// The rate of the last count; `nil` until it was measured.
@@ -23,7 +23,7 @@ struct SegmentPlanner: Equatable {
   private var rateOfOne = 0.0
   private var phase = Phase.settling(since: .zero)
 
-  private enum Phase: Equatable {
+  private enum Phase {
     /// The first further segment has not received any bytes yet.
     case probing(since: Duration, remaining: Int64)
     /// Some of the added transfers have not received any bytes yet.

@@ -12,7 +12,7 @@ package import DownloadModel
 /// fallen.
 ///
 /// Broken transfers halve the width, once a round. Refusals concern only their hosts (`HostLimiter`, HTTP rule 39).
-package struct AdaptiveConcurrency: Sendable, Equatable {
+package struct AdaptiveConcurrency: Sendable {
   package private(set) var ceiling: Int
   package private(set) var limit: Int
   package private(set) var lesson = WidthLesson.nothing
@@ -20,7 +20,7 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
   private var (base, aim): (Int, Int)
   /// The goodput of each width when it was last used, smoothed.
   private var goodputs: [Int: Goodput] = [:]
-  private var phase = Phase.opening(began: nil, due: .zero)
+  private var phase = Phase.opening()
   /// Files that started at another width and have not ended: they are not measured.
   private var strangers = warmUp
   /// Start of the current measurement; `nil` if none has started.
@@ -31,20 +31,20 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
 
   private enum Phase: Equatable {
     /// At most a few files have ended. Widens at `due` if the limit is reached.
-    case opening(began: Duration?, due: Duration)
+    case opening(began: Duration? = nil, due: Duration = .zero)
     case measuring
     case resting(until: Duration)
     /// The user set the number.
     case told
   }
 
-  private struct Mark: Equatable {
+  private struct Mark {
     let (time, files, bytes): (Duration, Int, Int64)
     /// Files that ended while fewer were in flight than the limit allows.
     var idle = 0
   }
 
-  private struct Goodput: Equatable {
+  private struct Goodput {
     var (files, bytes, seconds): (Double, Double, Double)
 
     /// `nil` if the measurement is too short.
@@ -122,7 +122,7 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   /// Restarts the measurement of silence: no request was sent before.
-  mutating func beginSilence() { if case .opening = phase { phase = .opening(began: nil, due: .zero) } }
+  mutating func beginSilence() { if case .opening = phase { phase = .opening() } }
 
   /// Records a file that ended without breaking.
   /// - Parameter isFull: whether the limit was reached; if not, it had no effect.
@@ -137,7 +137,7 @@ package struct AdaptiveConcurrency: Sendable, Equatable {
     if strangers > 0 {
       strangers -= 1
       // One small file before large ones does not end the opening: silence is measured again from its end.
-      if case .opening = phase { phase = strangers > 0 ? .opening(began: nil, due: .zero) : .measuring }
+      if case .opening = phase { phase = strangers > 0 ? .opening() : .measuring }
       limit = min(aim, limit + 1)
       return false
     }

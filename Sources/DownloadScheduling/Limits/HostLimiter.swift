@@ -9,7 +9,7 @@ import DownloadModel
 ///
 /// The limit rises slowly, by one at a time, and more slowly after each refusal that followed a raise. Once it is
 /// exact, it stays for a minute. Requests of other processes count as well.
-struct HostLimiter: Sendable, Equatable {
+struct HostLimiter: Sendable {
   /// Knowledge about the host that all processes share.
   struct Lesson: Sendable, Equatable {
     /// 0xFFFF means no limit.
@@ -58,7 +58,7 @@ struct HostLimiter: Sendable, Equatable {
   private var allowed = Allowed()
 
   /// The rate limit that the host announced.
-  private struct Allowed: Equatable {
+  private struct Allowed {
     /// Requests left until a time, less those started since.
     var left = Int.max
     var until = Duration.zero
@@ -71,7 +71,7 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   /// The downloads that were in flight when the first of them was refused.
-  private struct Round: Equatable {
+  private struct Round {
     let width: Int
     let limit: Int
     var refused = 0

@@ -93,7 +93,6 @@ struct RunLimiter {
     }
     ended += 1
     endedSinceFull += 1
-    let ended = ended
     let isFull = isFull || hasMore && endedSinceFull <= adaptive?.limit ?? 0
     return adaptive?.ended(files: ended, isFull: isFull) ?? false
   }

@@ -57,8 +57,6 @@ struct HeldRequests {
 
   func first(in place: Place) -> DownloadRequest? { lists.isEmpty ? nil : lists[place.index].first }
 
-  func rank(in place: Place) -> RequestRank? { first(in: place).map(ranking.rank) }
-
   var foremost: RequestRank? {
     let firsts = lists.lazy.compactMap { $0.first }.map(ranking.rank).min()
     guard let other = reserved.first.map({ ranking.rank($0.request) }) else { return firsts }
@@ -69,11 +67,9 @@ struct HeldRequests {
     if lists.isEmpty { lists = Array(repeating: Deque(), count: Place.reserved(0).index) }
     guard case .fresh = place else { return lists[place.index].append(request) }
     let rank = ranking.rank(request)
-    let list = place.index
-    var index = lists[list].count
     // Nearly always it belongs at the end.
-    while index > 0, rank < ranking.rank(lists[list][index - 1]) { index -= 1 }
-    lists[list].insert(request, at: index)
+    let last = lists[place.index].lastIndex { rank >= ranking.rank($0) }
+    lists[place.index].insert(request, at: last.map { $0 + 1 } ?? 0)
   }
 
   static func place(of request: DownloadRequest, refused count: Int) -> Place {

@@ -42,8 +42,6 @@ struct HostTable {
 
   subscript(name: String) -> QueuedHost? { hosts[name] }
 
-  func known(_ request: DownloadRequest) -> QueuedHost? { hosts[request.source.hostAndPort] }
-
   mutating func host(of request: DownloadRequest) -> QueuedHost {
     let name = request.source.hostAndPort
     if let host = hosts[name] { return host }

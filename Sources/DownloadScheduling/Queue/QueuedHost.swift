@@ -123,7 +123,7 @@ final class QueuedHost {
   /// The place of the next request; `nil` if none waits.
   var next: HeldRequests.Place? {
     if triesAgain, !requests.isEmpty(.refused) { return .refused }
-    let isUrgent = requests.rank(in: .fresh)?.isFirst == true
+    let isUrgent = requests.first(in: .fresh)?.isFirst == true
     let first = isUrgent || requests.isEmpty(.refusedFirst) ? HeldRequests.Place.fresh : .refusedFirst
     return [first, .refused].first { !requests.isEmpty($0) }
   }

@@ -130,7 +130,7 @@ struct RequestQueueState {
       if host.requests.isEmpty(.failFast), !host.mayBegin(at: now, for: share) { continue }
       guard let request = hosts.take(from: place, at: host) else { return nil }
       if case .failFast = place { refused.note(request.id) { $0.failure = host.failure } }
-      begin(request, share, host)
+      begin(share, host)
       return request
     }
   }
@@ -160,7 +160,7 @@ struct RequestQueueState {
     if host.requests.isEmpty(.fresh), host.hasRoom(at: now, for: share), isTurn(of: share, at: host),
       host.mayBegin(at: now, for: share)
     {
-      begin(request, share, host)
+      begin(share, host)
       return give(request)
     }
     hold(request, at: host)
@@ -168,7 +168,7 @@ struct RequestQueueState {
     return host.hasRoom(at: now, for: share) ? .wait : nil
   }
 
-  private mutating func begin(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
+  private mutating func begin(_ share: Int, _ host: QueuedHost) {
     run.begin(share)
     host.begin(share)
   }
@@ -197,9 +197,11 @@ struct RequestQueueState {
     return true
   }
 
-  private mutating func hold(_ request: DownloadRequest, at host: QueuedHost) {
+  private mutating func hold(
+    _ request: DownloadRequest, _ place: HeldRequests.Place = .fresh, at host: QueuedHost
+  ) {
     hasMoved = true
-    hosts.hold(request, .fresh, at: host)
+    hosts.hold(request, place, at: host)
   }
 
   // MARK: Waiting lanes
@@ -257,7 +259,7 @@ struct RequestQueueState {
 
   mutating func received(_ request: DownloadRequest?, _ outlook: SourceOutlook = SourceOutlook()) {
     guard let request = window.received(request, outlook) else { return }
-    hosts.hold(request, .fresh, at: hosts.host(of: request))
+    hold(request, at: hosts.host(of: request))
   }
 
   /// Removes held requests that are no longer wanted; those in flight end by themselves.
@@ -272,7 +274,7 @@ struct RequestQueueState {
 
   // MARK: How a request ended
 
-  private mutating func end(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
+  private mutating func end(_ share: Int, _ host: QueuedHost) {
     run.end(share)
     host.end(share)
   }
@@ -289,8 +291,8 @@ struct RequestQueueState {
     refused.forget(request.id)
     start(next)
     // A host with a request in flight is never forgotten.
-    guard let host = hosts.known(request) else { return measures }
-    end(request, share, host)
+    guard let host = hosts[request.source.hostAndPort] else { return measures }
+    end(share, host)
     if wasAsked {
       host.limiter.end()
     } else {
@@ -322,7 +324,7 @@ struct RequestQueueState {
       return false
     }
     let host = hosts.host(of: request)
-    end(request, share, host)
+    end(share, host)
     host.limiter.drop()
     refused.note(request.id) {
       $0.file = file
@@ -346,7 +348,7 @@ struct RequestQueueState {
   ) -> RetryDecision {
     let request = file.request
     let host = hosts.host(of: request)
-    end(request, share, host)
+    end(share, host)
     let record = refused.advice(on: request)
     let count = error.isCoalesced ? 1 : record.count + 1
     let state = RetryDecision.File(refusals: count, hasNextSource: next != nil)
@@ -374,7 +376,7 @@ struct RequestQueueState {
       host.requests.reserve(request, for: loop, afterEnds: host.ends[loop] + ends)
       hosts.count(request)
     // The request was unanswered, and is still in its first attempt.
-    case _ where isRequeued: hosts.hold(request, .fresh, at: host)
+    case _ where isRequeued: hold(request, at: host)
     default: holdAgain(request, count, at: host)
     }
     return decision
@@ -404,8 +406,7 @@ struct RequestQueueState {
   }
 
   private mutating func holdAgain(_ request: DownloadRequest, _ count: Int, at host: QueuedHost) {
-    hasMoved = true
-    hosts.hold(request, HeldRequests.place(of: request, refused: count), at: host)
+    hold(request, HeldRequests.place(of: request, refused: count), at: host)
   }
 
   /// - Parameter mayGiveUp: whether the host is given up if it has nothing in flight.

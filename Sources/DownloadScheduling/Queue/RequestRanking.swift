@@ -2,7 +2,7 @@ import DownloadModel
 
 /// The order of requests: urgent ones first, then by place in the list, by size, or at random. Requests of unknown size
 /// go last; ties keep the order of the list.
-struct RequestRanking: Equatable {
+struct RequestRanking {
   var order = RequestOrder.list
   /// Seed of the random order.
   var seed: UInt64 = 0

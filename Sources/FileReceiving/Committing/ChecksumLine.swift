@@ -19,9 +19,9 @@ package enum ChecksumLine: Equatable {
     }
     let isEscaped = line.first == UInt8(ascii: "\\")
     if isEscaped { line.removeFirst() }
-    guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line), name.contains(where: { $0 != UInt8(ascii: "/") })
+    guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line), name.contains(where: { $0 != .slash })
     else {
-      let tag = Substring(line.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") })
+      let tag = Substring(line.prefix { $0.isLetterOrDigit || $0 == .dash })
       let isKnown = ContentDigest.Algorithm(rawValue: tag.lowercased().replacing("-", with: "")) != nil
       let isTagged = !tag.isEmpty && !isKnown && Substring(line[tag.endIndex...]).contains(/^ \(.+\) = ./)
       self = isTagged ? .unknown(String(tag)) : .malformed
@@ -32,11 +32,11 @@ package enum ChecksumLine: Equatable {
   }
 
   private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
-    guard let blank = line.firstIndex(of: UInt8(ascii: " ")), let digest = ContentDigest(hex: Substring(line[..<blank]))
+    guard let blank = line.firstIndex(of: .blank), let digest = ContentDigest(hex: Substring(line[..<blank]))
     else { return nil }
     // One space, then a space (text) or an asterisk (binary). Some tools write only one space.
     var name = line[line.index(after: blank)...]
-    if let mark = name.first, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "*") { name.removeFirst() }
+    if let mark = name.first, mark == .blank || mark == UInt8(ascii: "*") { name.removeFirst() }
     return name.isEmpty ? nil : (name, digest)
   }
 
@@ -44,7 +44,7 @@ package enum ChecksumLine: Equatable {
     guard let open = line.place(of: " ("), let close = line.ranges(of: ") = ".utf8).last,
       open.upperBound <= close.lowerBound,
       let algorithm = ContentDigest.Algorithm(
-        rawValue: String(utf8: line[..<open.lowerBound].filter { $0 != UInt8(ascii: "-") })
+        rawValue: String(utf8: line[..<open.lowerBound].filter { $0 != .dash })
           .lowercased()),
       let digest = ContentDigest(algorithm, hex: Substring(line[close.upperBound...]))
     else { return nil }

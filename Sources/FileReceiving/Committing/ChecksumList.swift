@@ -21,7 +21,7 @@ package final class ChecksumList: Sendable {
     var ambiguous: Set<ByteText> = []
     var malformed: [Int] = []
     var unknown: String?
-    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let lines = text.split(separator: .newline, omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
       switch ChecksumLine(String(utf8: line)) {
       case .blank: break
@@ -30,7 +30,7 @@ package final class ChecksumList: Sendable {
         malformed.append(index + 1)
         unknown = algorithm
       case .entry(let path, let digest):
-        let name = ByteText(path.utf8.split(separator: UInt8(ascii: "/")).last.map(Substring.init) ?? "")
+        let name = ByteText(path.utf8.split(separator: .slash).last.map(Substring.init) ?? "")
         if let other = entries[name], other.algorithm == digest.algorithm, other != digest { ambiguous.insert(name) }
         // A list may hold several algorithms: the strongest counts.
         if digest.algorithm.length >= entries[name]?.algorithm.length ?? 0 { entries[name] = digest }

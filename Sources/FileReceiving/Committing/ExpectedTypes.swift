@@ -15,8 +15,7 @@ extension ExpectedTypes {
   /// - Throws: `.wrongType` if the first bytes belong to another type. Discards the file before that.
   package func check(_ download: FileDownload) throws(DownloadError) {
     try download.access { receiver throws(DownloadError) in
-      let bytes = try receiver.part.withFile("reading") { file throws(Errno) in try file.read(512, at: 0) } ?? []
-      guard let type = other(bytes) else { return }
+      guard let type = other(try receiver.part.read(512, at: 0)) else { return }
       try receiver.discard()
       throw error(type)
     }

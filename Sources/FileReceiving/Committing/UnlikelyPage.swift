@@ -10,7 +10,7 @@ enum UnlikelyPage {
 
   static func matches(_ head: ResponseHead?, named name: String) -> Bool {
     // Most names are decided without reading the head.
-    guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")),
+    guard let dot = name.utf8.lastIndex(of: .dot),
       endings.contains(Substring(name[name.utf8.index(after: dot)...].lowercased()))
     else { return false }
     return ["text/html", "application/xhtml+xml"].contains(ExpectedTypes.name(head?["content-type"] ?? ""))

@@ -227,7 +227,7 @@ package struct ChangeTime: Equatable {
 }
 
 /// The owner of a file or a folder, and its permissions.
-package struct FileOwnership: Sendable, Equatable {
+package struct FileOwnership: Sendable {
   package var owner: UInt32
   /// Kind and permissions (stat(2), st_mode).
   package var mode: UInt32
@@ -254,7 +254,7 @@ package struct FileOwnership: Sendable, Equatable {
 ///
 /// A sticky folder (1777) counts as one that others may write, because everyone can add files to it. For dlm's own
 /// files, root is another user unless dlm runs as root.
-package enum Distrust: Sendable, Equatable {
+package enum Distrust: Sendable {
   case notRegular, otherUser, othersWrite
 
   /// - Parameter file: of the open file, so that the file that is judged is the one that is read.
@@ -267,10 +267,8 @@ package enum Distrust: Sendable, Equatable {
       self = why
     } else if file.kind != FileOwnership.regular, !orPipe {
       self = .notRegular
-    } else if [FileOwnership.regular, FileOwnership.pipe].contains(file.kind),
-      let why = Self.ofWriters(file, user: user, trustsRoot: trustsRoot)
-    {
-      self = why
+    } else if [FileOwnership.regular, FileOwnership.pipe].contains(file.kind) {
+      self.init(writersOf: file, user: user, trustsRoot: trustsRoot)
     } else {
       return nil
     }
@@ -282,12 +280,16 @@ package enum Distrust: Sendable, Equatable {
       self = .notRegular
       return
     }
-    guard let why = Self.ofWriters(folder, user: user, trustsRoot: trustsRoot) else { return nil }
-    self = why
+    self.init(writersOf: folder, user: user, trustsRoot: trustsRoot)
   }
 
-  private static func ofWriters(_ file: FileOwnership, user: UInt32, trustsRoot: Bool) -> Distrust? {
-    if file.owner != user, !(trustsRoot && file.owner == 0) { return .otherUser }
-    return file.othersWrite ? .othersWrite : nil
+  private init?(writersOf file: FileOwnership, user: UInt32, trustsRoot: Bool) {
+    if file.owner != user, !(trustsRoot && file.owner == 0) {
+      self = .otherUser
+    } else if file.othersWrite {
+      self = .othersWrite
+    } else {
+      return nil
+    }
   }
 }

@@ -322,7 +322,7 @@ package final class Folder: Sendable {
   private static let creationMask: mode_t = {
     let raw = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)
     guard raw >= 0, let status = try? Descriptor(raw).read(4096) else { return 0o077 }
-    let line = status.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "Umask:".utf8) }
+    let line = status.split(separator: .newline).first { $0.starts(with: "Umask:".utf8) }
     let digits = line.map { String(decoding: $0.filter { (0x30...0x37).contains($0) }, as: UTF8.self) } ?? ""
     return mode_t(digits, radix: 8) ?? 0o077
   }()

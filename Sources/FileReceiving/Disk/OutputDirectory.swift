@@ -45,7 +45,7 @@ package final class OutputDirectory: Sendable {
     let text = path.string
     let isCurrent =
       path.isEmpty || path.removingLastComponent().isEmpty && path.lastComponent?.kind == .currentDirectory
-    prefix = isCurrent ? "" : text.utf8.last == UInt8(ascii: "/") ? text : text + "/"
+    prefix = isCurrent ? "" : text.utf8.last == .slash ? text : text + "/"
     opened = WallClock.stamp()
     do {
       folder = try Folder(held ?? (path.isEmpty ? "." : path), mode: 0o777)
@@ -68,7 +68,7 @@ package final class OutputDirectory: Sendable {
     opened = root.opened
     var folder = root.folder
     do {
-      for segment in path.utf8.split(separator: UInt8(ascii: "/")) {
+      for segment in path.utf8.split(separator: .slash) {
         let name = String(Substring(segment))
         folder = isExact ? try folder.below(name) : try folder.below(numbering: name)
       }

@@ -98,12 +98,12 @@ package final class ProcessClaims: Sendable {
     else { return nil }
     let words = memory.bindMemory(to: Word.self, capacity: Self.bytes / 8)
     // A new file, or one of another version that no living process uses.
-    if words[0].load(ordering: .sequentiallyConsistent) != Self.format,
+    if words[0].shared != Self.format,
       !(0..<Self.segments).contains(where: { Self.isAlive($0, file) })
     {
-      words[0].store(Self.format, ordering: .sequentiallyConsistent)
+      words[0].shared = Self.format
     }
-    guard words[0].load(ordering: .sequentiallyConsistent) == Self.format,
+    guard words[0].shared == Self.format,
       let mine = (0..<Self.segments).first(where: { Self.lock(byte: $0, of: file) }),
       Self.makeRoom(in: file, sections: max(mine + 1, Self.count(words)), noRoom)
     else {
@@ -123,7 +123,7 @@ package final class ProcessClaims: Sendable {
   /// Whether another process was alive when this one started, or has started since. Its files may not be in the index
   /// yet.
   package var hasCompany: Bool {
-    cameToOthers || table.withLock { $0.words[2].load(ordering: .sequentiallyConsistent) != arrival }
+    cameToOthers || table.withLock { $0.words[2].shared != arrival }
   }
 
   /// Claims a request, unless another process has it. If more requests are in flight than a section has slots, the
@@ -135,9 +135,9 @@ package final class ProcessClaims: Sendable {
     let slot = try table.withLock { table throws(ClaimedElsewhere) -> Int in
       guard let slot = table.free.popLast() else { return Self.unseen }
       let word = table.word(table.mine, slot)
-      word.pointee.store(hash, ordering: .sequentiallyConsistent)
+      word.pointee.shared = hash
       guard let segment = Self.holder(hash, table) else { return slot }
-      word.pointee.store(0, ordering: .sequentiallyConsistent)
+      word.pointee.shared = 0
       table.free.append(slot)
       let number = table.words[Self.numbers + segment].load(ordering: .relaxed)
       throw ClaimedElsewhere(process: number == 0 ? nil : Int(exactly: number))
@@ -147,7 +147,7 @@ package final class ProcessClaims: Sendable {
 
   private static func holder(_ hash: UInt64, _ table: borrowing Table) -> Int? {
     for segment in 0..<table.count where segment != table.mine {
-      for slot in 0..<slots where table.word(segment, slot).pointee.load(ordering: .sequentiallyConsistent) == hash {
+      for slot in 0..<slots where table.word(segment, slot).pointee.shared == hash {
         if isAlive(segment, table.file) { return segment }
         break
       }
@@ -159,7 +159,7 @@ package final class ProcessClaims: Sendable {
   package func release(_ slots: [Int]) {
     table.withLock { table in
       for slot in slots where slot != Self.unseen {
-        table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
+        table.word(table.mine, slot).pointee.shared = 0
         table.free.append(slot)
       }
     }
@@ -184,9 +184,9 @@ package final class ProcessClaims: Sendable {
       }
       guard let place else { return }
       // A reader must not take one host's words for another's.
-      if place[0].load(ordering: .relaxed) != note[0] { place[0].store(0, ordering: .sequentiallyConsistent) }
+      if place[0].load(ordering: .relaxed) != note[0] { place[0].shared = 0 }
       for index in (0..<8).reversed() where place[index].load(ordering: .relaxed) != note[index] {
-        place[index].store(note[index], ordering: .sequentiallyConsistent)
+        place[index].shared = note[index]
       }
     }
   }
@@ -198,11 +198,11 @@ package final class ProcessClaims: Sendable {
       for segment in 0..<table.count {
         for step in 0..<Self.near {
           let words = table.note(of: host, segment, step)
-          guard words[0].load(ordering: .sequentiallyConsistent) == host,
+          guard words[0].shared == host,
             segment == table.mine || Self.isAlive(segment, table.file)
           else { continue }
           var note = SIMD8<UInt64>()
-          for index in (0..<8).reversed() { note[index] = words[index].load(ordering: .sequentiallyConsistent) }
+          for index in (0..<8).reversed() { note[index] = words[index].shared }
           guard note[0] == host else { continue }
           if segment == table.mine { own = all.count }
           all.append(note)
@@ -217,7 +217,7 @@ package final class ProcessClaims: Sendable {
 
   /// The number of sections ever in use, bounded because the word may be damaged.
   private static func count(_ words: UnsafeMutablePointer<Word>) -> Int {
-    Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(segments)))
+    Int(min(words[1].shared, UInt64(segments)))
   }
 
   /// Makes the file as long as the table, with space for the first sections. Never shortens it, so that its content
@@ -248,5 +248,13 @@ package final class ProcessClaims: Sendable {
   private static func isAlive(_ segment: Int, _ file: borrowing Descriptor) -> Bool {
     var region = region(segment)
     return fcntl(file.raw, 36, &region) == 0 && region.l_type != Int16(F_UNLCK)
+  }
+}
+
+extension Atomic<UInt64> {
+  /// A word that other processes read and write: sequentially consistent, so that all agree on the order of changes.
+  fileprivate var shared: UInt64 {
+    get { load(ordering: .sequentiallyConsistent) }
+    nonmutating set { store(newValue, ordering: .sequentiallyConsistent) }
   }
 }

@@ -2,7 +2,7 @@ import DownloadModel
 
 /// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form. Values without quotes
 /// may hold spaces and UTF-8, because frameworks send them so (HTTP rule 36).
-struct ContentDisposition: Equatable {
+struct ContentDisposition {
   /// `filename*` if it can be decoded, otherwise `filename`, otherwise a quoted `filename*`, which violates the
   /// grammar.
   let filename: String?
@@ -17,7 +17,7 @@ struct ContentDisposition: Equatable {
       // A final ";" and ";;" are common and harmless.
       if [nil, UInt8(ascii: ";")].contains(scanner.next()) { continue }
       guard let name = scanner.token()?.lowercased(), scanner.take(UInt8(ascii: "=")) else { return nil }
-      let isQuoted = scanner.next() == UInt8(ascii: "\"")
+      let isQuoted = scanner.next() == .quote
       guard let value = isQuoted ? scanner.quotedString() : scanner.looseValue() else { return nil }
       // Two parameters with one name are the sender's mistake, which readers resolve differently.
       let key = isQuoted && name == "filename*" ? "filename* in quotes" : name
@@ -106,7 +106,7 @@ private struct FieldScanner {
     rest.removeFirst()
     var text: [UInt8] = []
     while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "\"") { return String(utf8: text) }
+      if byte == .quote { return String(utf8: text) }
       guard let byte = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte else { return nil }
       text.append(byte)
     }
@@ -139,7 +139,7 @@ enum NameSanitizer {
 
   /// Whether a name starts with a dot or a dash.
   static func isMarked(_ name: some Collection<UInt8>) -> Bool {
-    name.first == UInt8(ascii: ".") || name.first == UInt8(ascii: "-")
+    name.first == .dot || name.first == .dash
   }
 
   /// Control characters, line ends, and direction marks, with which "exe.txt" and "txt.exe" look alike.

@@ -31,7 +31,7 @@ package enum FileNaming {
     of address: Address, from provenance: Provenance, keepsPath: Bool, prefixesHost: Bool, behind skipped: Int = 0
   ) -> String? {
     let segments =
-      keepsPath ? address.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) : []
+      keepsPath ? address.path.utf8.split(separator: .slash, omittingEmptySubsequences: false) : []
     let folders = segments.dropLast().dropFirst(skipped).compactMap { name(of: Substring($0), from: provenance) }
     return path((prefixesHost ? [address.hostAndPort] : []) + folders)
   }
@@ -39,7 +39,7 @@ package enum FileNaming {
   /// A list's path without control characters. Also without names that hide a file or look like an option, unless the
   /// user chose them (HTTP rule 50). `nil` if nothing is left.
   package static func cleaned(_ path: String, from provenance: Provenance = .thirdParty) -> String? {
-    let names = path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
+    let names = path.utf8.split(separator: .slash).map(Substring.init)
     let isUsersWord = provenance == .user
     return self.path(
       names.compactMap { name in
@@ -96,7 +96,7 @@ package enum FileNaming {
 
   /// Whether a list's path is allowed: usable names below a folder, without leaving it.
   package static func isUsablePath(_ path: String) -> Bool {
-    let names = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    let names = path.utf8.split(separator: .slash, omittingEmptySubsequences: false)
     return path.utf8.count <= longestPath && names.allSatisfy { isUsable(String(Substring($0))) }
   }
 
@@ -105,8 +105,8 @@ package enum FileNaming {
     var count = 0
     var dots = 0
     for byte in text.utf8 {
-      if byte == UInt8(ascii: "/") || byte == 0 { return false }
-      if byte == UInt8(ascii: ".") { dots += 1 }
+      if byte == .slash || byte == 0 { return false }
+      if byte == .dot { dots += 1 }
       count += 1
     }
     return count > 2 || count > dots
@@ -128,11 +128,11 @@ package enum FileNaming {
 
   /// Stem and extension. The extension includes its dot; `.tar.gz` and the like are one extension.
   static func split(_ name: String) -> (stem: Substring, extension: Substring) {
-    guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return (name[...], "") }
+    guard let dot = name.utf8.lastIndex(of: .dot), dot != name.startIndex else { return (name[...], "") }
     let stem = name[..<dot]
     let ending = name[dot...]
     // Longer "extensions", or ones with a space, are text that happens to contain a dot.
-    guard ending.utf8.count > 1, ending.utf8.count <= 16, !ending.utf8.contains(UInt8(ascii: " ")) else {
+    guard ending.utf8.count > 1, ending.utf8.count <= 16, !ending.utf8.contains(.blank) else {
       return (name[...], "")
     }
     let tar = stem.utf8.suffix(4)
@@ -151,7 +151,7 @@ package enum FileNaming {
         return bytes.allSatisfy { byte in
           switch byte {
           case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), .dot, .dash, UInt8(ascii: "_"),
             UInt8(ascii: "+"), UInt8(ascii: "~"), UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ","):
             true
           default: false

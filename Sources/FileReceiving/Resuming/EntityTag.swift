@@ -8,13 +8,13 @@ enum EntityTag {
   /// The tag of the same version without content coding, if this tag shows it. Apache compresses `"5f3"` on the fly as
   /// `"5f3-gzip"`, but compares only the former. Others write `-br`, `--gzip`, `;gzip` or `:gzip`.
   static func uncoded(_ tag: String) -> String {
-    guard tag.utf8.last == UInt8(ascii: "\"") else { return tag }
+    guard tag.utf8.last == .quote else { return tag }
     for coding in codings where tag.utf8.dropLast().reversed().starts(with: coding.utf8.reversed()) {
       let stem = tag.utf8.dropLast(coding.utf8.count + 1)
       guard let mark = stem.last, marks.contains(mark) else { continue }
-      let rest = Substring(stem.dropLast(mark == UInt8(ascii: "-") && stem.dropLast().last == mark ? 2 : 1))
+      let rest = Substring(stem.dropLast(mark == .dash && stem.dropLast().last == mark ? 2 : 1))
       // `"gzip"` and `"-gzip"` are ordinary tags.
-      return rest.utf8.last == UInt8(ascii: "\"") ? tag : String(rest) + "\""
+      return rest.utf8.last == .quote ? tag : String(rest) + "\""
     }
     return tag
   }

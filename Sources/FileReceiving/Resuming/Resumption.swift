@@ -23,9 +23,7 @@ extension ResponseHead {
     let offers = self["www-authenticate"]?.lowercased() ?? ""
     return offers.contains("bearer") && !offers.contains("basic") && !offers.contains("digest") ? Self.missingToken : ""
   }
-}
 
-extension ResponseHead {
   /// The name of the resource that answered; `nil` for the requested URL.
   var effectiveName: String? { effectiveURL.map(EffectiveURL.name) }
 }

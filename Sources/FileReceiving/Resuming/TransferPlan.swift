@@ -10,7 +10,7 @@ package struct TransferPlan: Equatable {
   }
 
   /// How the rest is proved to belong to the part.
-  package enum Proof: Equatable {
+  package enum Proof {
     /// The server compares the validator (If-Range).
     case ifRange
     /// The answer's own validator, because this server answers If-Range with the whole file.
@@ -23,7 +23,7 @@ package struct TransferPlan: Equatable {
   }
 
   var asked: Asked
-  var headerLines: [String]
+  var headerLines: [String] = []
 
   /// Bytes downloaded twice without a strong validator: 64 KiB is little to send and enough to differ.
   static let tailLength: Int64 = 65_536
@@ -31,21 +31,21 @@ package struct TransferPlan: Equatable {
   static func make(
     held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?, byDigest: Bool = false
   ) -> TransferPlan {
-    let whole = TransferPlan(asked: .whole, headerLines: [])
+    let whole = TransferPlan(asked: .whole)
     if held.length == 0, !byDigest {
       return known?.condition.map { TransferPlan(asked: .conditional, headerLines: [$0]) } ?? whole
     }
     if held.isDecoded { return whole }
-    if byDigest { return TransferPlan(asked: .rest(from: held.length, proof: .digest), headerLines: []) }
+    if byDigest { return TransferPlan(asked: .rest(from: held.length, proof: .digest)) }
     if let ifRange = held.validator.fitForHeaders.ifRange {
       return ifRangeIsRefused
-        ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
+        ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator))
         : TransferPlan(asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
     }
     // If-Range must not name a weak validator (RFC 9110 §13.1.5), so the part's last bytes are compared. For a part no
     // longer than those, that would save nothing.
     guard held.length > tailLength else { return whole }
-    return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
+    return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail))
   }
 }
 
@@ -187,7 +187,7 @@ private struct ResumeAnswer {
 }
 
 /// How a body is stored whose content coding dlm did not request (HTTP rule 35).
-enum CodedBody: Equatable {
+enum CodedBody {
   case plain
   case decode
   /// As received: the file itself has this coding, like `backup.tar.gz`, or dlm does not know the coding.
@@ -203,7 +203,7 @@ enum CodedBody: Equatable {
     case .known(let codings):
       guard codings.count == 1, let own = codings.first.flatMap({ files[$0] }) else { return .decode }
       let name = name()
-      let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst().lowercased() } ?? ""
+      let ending = name.utf8.lastIndex(of: .dot).map { name[$0...].dropFirst().lowercased() } ?? ""
       let type = ExpectedTypes.name(head["content-type"] ?? "")
       return own.endings.contains(ending) || own.types.contains(type) ? .keep : .decode
     }

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// The names of an unfinished file, beside its final name: `x.part`, and `x.part.json` for its metadata.
-package struct PartialName: Equatable {
+package struct PartialName {
   private let name: String
 
   init(_ name: String) { self.name = name }
@@ -43,7 +43,7 @@ package struct PartialName: Equatable {
     let first = name[name.count - 2]
     let last = name[name.count - 1]
     // After a dot, a space or a byte outside ASCII, the complete names must be compared.
-    func isOpen(_ byte: UInt8) -> Bool { byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") }
+    func isOpen(_ byte: UInt8) -> Bool { byte >= 0x80 || byte == .dot || byte == .blank }
     return switch last | 0x20 {
     case _ where isOpen(last): true
     case UInt8(ascii: "t"): isOpen(first) || first | 0x20 == UInt8(ascii: "r")

@@ -4,7 +4,7 @@ import FoundationEssentials
 
 /// The JSON file beside a part, `NAME.part.json`: the part's URL and version. It lists the complete ranges of a file
 /// that is downloaded in segments. Without ranges, the part's length tells which bytes are complete.
-package struct ResumeMetadata: Equatable, Codable {
+package struct ResumeMetadata: Codable {
   /// Metadata of another format counts as foreign.
   var format = 1
   /// `Address.resource`.
@@ -55,7 +55,7 @@ package struct ResumeMetadata: Equatable, Codable {
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     // Strings and integers only, so encoding cannot fail. Empty metadata would be read as no metadata.
     guard let data = try? encoder.encode(self) else { return [] }
-    return Array(data) + [UInt8(ascii: "\n")]
+    return Array(data) + [.newline]
   }
 
   /// The valid bytes of a part of that length, from its start.

@@ -29,6 +29,7 @@ import SystemPackage
 /// (HTTP rule 44).
 struct StagedFile: ~Copyable {
   private let directory: OutputDirectory
+  private var folder: Folder { directory.folder }
   private let address: String
   /// The metadata that an earlier run left; `nil` for a new file.
   private(set) var found: ResumeMetadata?
@@ -92,12 +93,12 @@ struct StagedFile: ~Copyable {
   private mutating func inspect() throws(DownloadError) -> Bool {
     guard directory.mayHoldMetadata(names) else { return true }
     do {
-      switch try directory.folder.own(names.metadata, O_RDONLY) {
+      switch try folder.own(names.metadata, O_RDONLY) {
       case .nothing: return true
       case .foreign: return false
       case .own(let metadata):
         // Two names, if dlm was killed after step 5.
-        switch try directory.folder.own(names.part, O_RDWR, names: 2) {
+        switch try folder.own(names.part, O_RDWR, names: 2) {
         case .nothing: return try removeOrphan(metadata)
         case .foreign: return false
         case .own(let part): return try take(part)
@@ -109,15 +110,15 @@ struct StagedFile: ~Copyable {
   /// Takes over a part if its metadata is for this URL.
   private mutating func take(_ part: consuming Descriptor) throws(Errno) -> Bool {
     // The name may be gone between open and lock: another process has then just finished the file.
-    guard part.lock(), try directory.folder.has(part, as: names.part) else { return false }
+    guard part.lock(), try folder.has(part, as: names.part) else { return false }
     // Read under the part's lock, because the process that holds the lock may replace the metadata.
-    guard let current = try readMetadata(), current.address == address else { return false }
-    _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
+    guard let current = try readMetadata() else { return false }
+    _ = try folder.removeOwn(names.draft(directory.secret, 0))
     hasMetadata = true
     // Step 5: the file is finished and also has its final name, so it must not be emptied.
     if try part.linkCount() > 1 {
       finished = try part.identity()
-      try directory.folder.remove(names.part)
+      try folder.remove(names.part)
       try removeMetadata()
       return true
     }
@@ -132,53 +133,53 @@ struct StagedFile: ~Copyable {
   private mutating func removeOrphan(_ metadata: borrowing Descriptor) throws(Errno) -> Bool {
     guard metadata.lock() else { return false }
     defer { metadata.unlock() }
-    guard let current = try readMetadata(), current.address == address,
-      try directory.folder.standing(names.part) == nil
-    else { return false }
+    guard try readMetadata() != nil, try folder.standing(names.part) == nil else { return false }
     hasMetadata = true
     try removeMetadata()
     return true
   }
 
+  /// - Returns: `nil` if it is not for this URL.
   private func readMetadata() throws(Errno) -> ResumeMetadata? {
-    guard let file = try directory.folder.openOwn(names.metadata) else { return nil }
-    return try ResumeMetadata.read(file, directory.secret)
+    guard let file = try folder.openOwn(names.metadata),
+      let metadata = try ResumeMetadata.read(file, directory.secret), metadata.address == address
+    else { return nil }
+    return metadata
   }
 
   // MARK: Opening and showing
 
   /// Opens a new file for writing. If the file has a name from the start (`isNamed`), `show` must be called next.
   mutating func open() throws(DownloadError) {
-    guard directory.route == nil else {
-      do { descriptor = try directory.folder.openUnnamed() } catch {
-        throw directory.failure(error, "creating", names.part)
-      }
-      return
-    }
-    while try !openNamed() { try nextCandidate() }
-    isNamed = true
+    while try !openCandidate() { try nextCandidate() }
+    isNamed = directory.route == nil
   }
 
   private mutating func nextCandidate() throws(DownloadError) {
     repeat { try advance() } while try !claimCandidate()
   }
 
-  /// - Returns: false unless the name is free, or belongs to an empty file of this user that is not in use.
-  private mutating func openNamed() throws(DownloadError) -> Bool {
+  /// - Returns: for a file with a name, false unless that is free, or belongs to an empty file of this user that is not
+  ///   in use.
+  private mutating func openCandidate() throws(DownloadError) -> Bool {
     do {
-      if try directory.folder.standing(names.metadata) != nil { return false }
+      if directory.route != nil {
+        descriptor = try folder.openUnnamed()
+        return true
+      }
+      if try folder.standing(names.metadata) != nil { return false }
       do {
-        descriptor = try directory.folder.open(names.part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        descriptor = try folder.open(names.part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists {
         // dlm leaves an empty file if it is killed between creating the part and its metadata. A recent one may belong
         // to another machine, whose lock is not visible in every file system.
-        guard let left = try directory.folder.standing(names.part)?.identity, left.size == 0,
+        guard let left = try folder.standing(names.part)?.identity, left.size == 0,
           left.modified < WallClock.stamp() - 60_000_000_000,
-          let file = try directory.folder.openOwn(names.part, O_RDWR)
+          let file = try folder.openOwn(names.part, O_RDWR)
         else { return false }
         descriptor = file
       }
-      guard try descriptor.isOwn(), descriptor.lock(), try directory.folder.has(descriptor, as: names.part) else {
+      guard try descriptor.isOwn(), descriptor.lock(), try folder.has(descriptor, as: names.part) else {
         return false
       }
       return try descriptor.identity().size == 0
@@ -198,19 +199,19 @@ struct StagedFile: ~Copyable {
   private func link(_ metadata: ResumeMetadata, _ route: Folder.NamingRoute) throws(DownloadError) -> Bool {
     do throws(Errno) {
       // A foreign part must never be beside dlm's metadata, not even for an instant.
-      guard try directory.folder.standing(names.part) == nil else { return false }
-      let file = try directory.folder.openUnnamed(mode: 0o600)
+      guard try folder.standing(names.part) == nil else { return false }
+      let file = try folder.openUnnamed(mode: 0o600)
       try file.write(metadata.json(directory.secret))
       // Before the file is visible: other users must not read or write it until it is finished.
       try descriptor.setMode(0o600)
       // Held until the part exists too. Another process that finds only the metadata must not remove it.
       guard file.lock(), descriptor.lock() else { return false }
       defer { file.unlock() }
-      do { try directory.folder.link(file, as: names.metadata, route) } catch .fileExists {
+      do { try folder.link(file, as: names.metadata, route) } catch .fileExists {
         return false
       }
-      do { try directory.folder.link(descriptor, as: names.part, route) } catch {
-        try directory.folder.remove(names.metadata)
+      do { try folder.link(descriptor, as: names.part, route) } catch {
+        try folder.remove(names.metadata)
         guard error == .fileExists else { throw error }
         return false
       }
@@ -220,7 +221,7 @@ struct StagedFile: ~Copyable {
 
   private mutating func replaceMetadata(_ metadata: ResumeMetadata) throws(DownloadError) {
     do {
-      try directory.folder.rename(draft(of: metadata.json(directory.secret)), replacing: names.metadata)
+      try folder.rename(draft(of: metadata.json(directory.secret)), replacing: names.metadata)
       directory.noteMetadata(names.metadata)
       hasMetadata = true
     } catch { throw directory.failure(error, "writing", names.metadata) }
@@ -233,11 +234,11 @@ struct StagedFile: ~Copyable {
     while true {
       let name = names.draft(directory.secret, number)
       do {
-        let file = try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        let file = try folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         try file.write(json)
         return name
       } catch .fileExists where number < 8 {
-        if try !directory.folder.removeOwn(name) { number += 1 }
+        if try !folder.removeOwn(name) { number += 1 }
       }
     }
   }
@@ -251,22 +252,22 @@ struct StagedFile: ~Copyable {
       if isNamed { try descriptor.flushAndReport() }
       do {
         if replacing {
-          try directory.folder.rename(names.part, replacing: name)
+          try folder.rename(names.part, replacing: name)
         } else if isNamed {
-          try directory.folder.rename(names.part, toFree: name)
+          try folder.rename(names.part, toFree: name)
         } else if let route = directory.route {
-          try directory.folder.link(descriptor, as: name, route)
+          try folder.link(descriptor, as: name, route)
         }
       } catch .fileExists where !replacing {
         return nil
       } catch .noSuchFileOrDirectory where !replacing {
         // Without shared locks, another machine may have had the part too, and may have renamed it.
-        guard try directory.folder.standing(name) != nil else { throw Errno.noSuchFileOrDirectory }
+        guard try folder.standing(name) != nil else { throw Errno.noSuchFileOrDirectory }
         return nil
       }
       // After the naming: if killed in between, dlm leaves a complete private file. In the other order, it would leave
       // a part that others may write, which the next run would not accept.
-      if isNamed { try descriptor.setMode(directory.folder.modeOfNewFiles()) }
+      if isNamed { try descriptor.setMode(folder.modeOfNewFiles()) }
       isNamed = false
       let named = ChangeTime(of: try descriptor.standing())
       try removeMetadata()
@@ -284,7 +285,7 @@ struct StagedFile: ~Copyable {
 
   mutating func discard() throws(DownloadError) {
     do {
-      if isNamed { try directory.folder.remove(names.part) }
+      if isNamed { try folder.remove(names.part) }
       isNamed = false
       try removeMetadata()
       release()
@@ -301,7 +302,7 @@ struct StagedFile: ~Copyable {
 
   private mutating func removeMetadata() throws(Errno) {
     guard hasMetadata else { return }
-    try directory.folder.remove(names.metadata)
+    try folder.remove(names.metadata)
     directory.forgetMetadata(names.metadata)
     hasMetadata = false
   }

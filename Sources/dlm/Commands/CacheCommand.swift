@@ -145,11 +145,9 @@ struct CacheCommand: AsyncParsableCommand {
       try StandardOutput.say([folder])
     }
   }
-}
 
-extension CacheCommand {
   /// A URL in the form of the cache: without parts that identify a user.
-  struct CachedAddress: ExpressibleByArgument, Equatable {
+  struct CachedAddress: ExpressibleByArgument {
     let key: String
 
     init?(argument: String) {

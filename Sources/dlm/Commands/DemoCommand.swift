@@ -52,8 +52,7 @@ struct DemoCommand: AsyncParsableCommand {
     if serve { return try await Self.serve(origin) }
     var settings = try Settings(measuring: shared, [], .load())
     // A script gets a page only if it requests one.
-    let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page() : nil
-    settings.report = settings.report ?? page
+    if settings.report == nil, StandardOutput.terminal != nil { settings.report = Self.page() }
     let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
     StandardError.say([
       "\(origin.catalogue.files.count) files, \(bytes), from a server \(latency) ms away with "
@@ -87,7 +86,7 @@ struct DemoCommand: AsyncParsableCommand {
   }
 
   /// `500x4K`: a number of files of that length.
-  struct FileSet: ExpressibleByArgument, Equatable {
+  struct FileSet: ExpressibleByArgument {
     let count: Int
     let size: Int
 

@@ -50,7 +50,7 @@ struct HistoryMessages {
   }
 
   /// In full if there is room, else its last part.
-  private func name(_ past: PastRun, cells: Int = .max) -> String {
+  private func name(_ past: PastRun, cells: Int) -> String {
     let isPiped = past.sources.contains { source in
       source == pipedList || ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"].contains { source.hasPrefix($0) }
     }

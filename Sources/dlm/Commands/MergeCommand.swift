@@ -65,8 +65,9 @@ struct MergeCommand: ParsableCommand {
   /// - Returns: `nil` for a file that is not regular, hidden, or longer than a list can be.
   private static func text(of path: String, beside report: FilePath) -> [UInt8]? {
     guard let name = FilePath(path).lastComponent?.string, name.unicodeScalars.first != ".",
-      let text = FileDescriptor.bytes(of: report.folder.appending(name), upTo: WholeText.limit, .noFollow)
+      let text = FileDescriptor.bytes(of: report.folder.appending(name), upTo: WholeText.limit, .noFollow),
+      text.count <= WholeText.limit
     else { return nil }
-    return text.count > WholeText.limit ? nil : text
+    return text
   }
 }

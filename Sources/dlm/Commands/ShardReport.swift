@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// The part of `--summary-json` of a run with `--shard` that is added up.
-struct ShardReport: Decodable, Equatable {
+struct ShardReport: Decodable {
   struct Share: Decodable, Hashable {
     let list: String
     let by: Shard.Unit

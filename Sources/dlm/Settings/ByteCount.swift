@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// In the format of `ByteRate`, or `0`.
-struct ByteCount: ExpressibleByArgument, Equatable {
+struct ByteCount: ExpressibleByArgument {
   let bytes: Int64
 
   init?(argument: String) {

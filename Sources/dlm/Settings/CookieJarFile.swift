@@ -20,7 +20,7 @@ struct CookieJarFile {
     self.path = FilePath(path)
     isNew = self.path.fileType == nil
     do { lines = try Self.lines(of: self.path) } catch {
-      throw ValidationError("--cookie-jar \(path) cannot be used: \(error.text)")
+      throw ValidationError("--cookie-jar \(path) cannot be used: \(error.line)")
     }
     // Checked now, so that the message appears before the run and not after it.
     guard access(self.path.folder.string, W_OK | X_OK) == 0 else {
@@ -46,14 +46,12 @@ struct CookieJarFile {
       return nil
     } catch {
       let isHeld = error as? Errno == .wouldBlock
-      let cause = isHeld ? "another process has it locked" : (error as? Refusal)?.text ?? "\(error)"
+      let cause = isHeld ? "another process has it locked" : (error as? Refusal)?.line ?? "\(error)"
       return
         "dlm: the cookies could not be saved in \(path): \(cause); the files are complete; the next run starts with "
         + "the earlier cookies"
     }
   }
-
-  private struct Refusal: Error { let text: String }
 
   private static func lines(of path: FilePath) throws(Refusal) -> [String] {
     let bytes: [UInt8]
@@ -63,13 +61,13 @@ struct CookieJarFile {
     } catch .system(.noSuchFileOrDirectory) {
       return []
     } catch .system(.tooManySymbolicLinkLevels) {
-      throw Refusal(text: "it is a link. Name the file itself.")
-    } catch { throw Refusal(text: "\(UsageMessages.cause(error)). Name a file of yours.") }
+      throw Refusal("it is a link. Name the file itself.")
+    } catch { throw Refusal("\(UsageMessages.cause(error)). Name a file of yours.") }
     let text = String(utf8: bytes)
     let lines = CookieLines.cookies(in: text)
     // A file of another kind would be overwritten.
     guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File") else {
-      throw Refusal(text: "it is not a file of cookies in Netscape's format. Name another file.")
+      throw Refusal("it is not a file of cookies in Netscape's format. Name another file.")
     }
     return lines
   }

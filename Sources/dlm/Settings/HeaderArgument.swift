@@ -3,7 +3,7 @@ import DownloadModel
 
 /// The argument of `-H`: a header line, or `@FILE` with some. Any text is accepted, because the option parser would
 /// echo a rejected one, which may be a password.
-struct HeaderArgument: ExpressibleByArgument, Equatable {
+struct HeaderArgument: ExpressibleByArgument {
   let text: String
   var defaultValueDescription: String { text }
 

@@ -516,21 +516,13 @@ extension OptionTable.Row {
     _ type: any ExpressibleByArgument.Type,
     texts: @escaping @Sendable (Value) -> [String], value: @escaping @Sendable ([String]) -> Value?
   ) {
-    self.name = name
-    self.letter = letter
-    self.help = help
-    self.kind = kind
-    self.isLasting = isLasting
-    self.setting = setting
-    self.usual = usual
-    self.meaning = meaning
-    self.file = file
-    possible = { UsageMessages.possible(type, nearly: $0) }
-    self.texts = { texts($0[keyPath: field()]) }
-    take = { command, texts in
-      guard let value = value(texts) else { return false }
-      command[keyPath: field()] = value
-      return true
-    }
+    self.init(
+      name: name, letter: letter, help: help, kind: kind, isLasting: isLasting, setting: setting, usual: usual,
+      meaning: meaning, file: file, texts: { texts($0[keyPath: field()]) },
+      take: { command, texts in
+        guard let value = value(texts) else { return false }
+        command[keyPath: field()] = value
+        return true
+      }, possible: { UsageMessages.possible(type, nearly: $0) })
   }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// A `TimeSpan` above zero.
-struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
+struct Seconds: ExpressibleByArgument, CustomStringConvertible {
   let duration: Duration
   let description: String
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// The origin of a setting's value, strongest first.
-struct SettingOrigin: Equatable {
+struct SettingOrigin {
   /// `option`, `environment`, `file` or `built-in`, as in JSON.
   let kind: String
   var place: String?

@@ -58,7 +58,9 @@ struct Settings {
     shared = command.shared
     environment = sources.environment
     form = try ListForm(command.lists, sources.environment)
-    try Self.check(depth: form.depth, of: lists)
+    if form.depth > 0, let other = lists.first(where: { !$0.isListAt }) {
+      throw ValidationError("--depth needs the URL of a page, whose server has its folders; \(other.name) is not one.")
+    }
     form.hasDirectory = own.directory != nil
     widths = try Self.widths(of: shared.jobs, comparesWidths)
     try Self.check("per-host", [shared.perHost?.number])
@@ -68,7 +70,9 @@ struct Settings {
     try Self.checkCommands(own, sources)
     setLoops = try sources.value("loops")
     try Self.check("loops", [setLoops?.number])
-    retry = Self.retry(shared)
+    retry = RetryPolicy(
+      retries: shared.retries.map { Int(clamping: $0) } ?? 5, maxTime: shared.retryMaxTime?.duration,
+      fileTime: shared.maxTime?.duration)
     connection = try ConnectionSettings(shared, sources)
     output = try OutputSettings(own, form.expandsRanges ? [] : lists, sources)
     let style = own.json ? .json : shared.progress ?? .auto
@@ -84,11 +88,6 @@ struct Settings {
   /// Each takes memory, and a host or this machine would refuse more long before.
   private static let mostAtOnce = 10_000
 
-  private static func check(depth: Int, of lists: [Source]) throws {
-    guard depth > 0, let other = lists.first(where: { !$0.isListAt }) else { return }
-    throw ValidationError("--depth needs the URL of a page, whose server has its folders; \(other.name) is not one.")
-  }
-
   private static func widths(of jobs: Jobs?, _ comparesWidths: Bool) throws -> [Int?] {
     guard let jobs else { return [nil] }
     let widths = jobs.widths.map(\.number)
@@ -99,12 +98,6 @@ struct Settings {
     }
     try check("jobs", widths)
     return widths
-  }
-
-  private static func retry(_ shared: RunOptions) -> RetryPolicy {
-    RetryPolicy(
-      retries: shared.retries.map { Int(clamping: $0) } ?? 5, maxTime: shared.retryMaxTime?.duration,
-      fileTime: shared.maxTime?.duration)
   }
 
   private static func check(_ option: String, _ numbers: [Int?]) throws {

@@ -90,7 +90,8 @@ struct SettingsFile {
       let place = "\(path):\(line): \(row.name)"
       if !row.setting.holds(value, besides: own?.demand(row.name)) {
         if !Self.saysNothing(row.name, value) { say(["dlm: \(place)\(Self.uncounted(row, value))"]) }
-      } else if row.file != nil, Self.isStream(value) {
+      } else if row.file != nil, let type = FilePath(value).fileType, type != S_IFREG {
+        // It may never end, or wait forever for a writer.
         say(["dlm: \(place): \(value) is ignored, as it is not a regular file; name one"])
       } else {
         continue
@@ -114,11 +115,6 @@ struct SettingsFile {
   private func demand(_ key: String) -> String? {
     let isProof = key == "checksums" && found("require-proof").flatMap { Proof(argument: $0.text) } == .digest
     return found(key)?.text ?? (isProof ? "" : nil)
-  }
-
-  /// Whether a path leads to a file that may never end, or wait forever for a writer.
-  private static func isStream(_ path: String) -> Bool {
-    FilePath(path).fileType.map { $0 != S_IFREG } ?? false
   }
 
   private static func saysNothing(_ key: String, _ value: String) -> Bool {

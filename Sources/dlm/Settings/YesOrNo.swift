@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// A flag in the environment or a settings file.
-struct YesOrNo: ExpressibleByArgument, Equatable {
+struct YesOrNo: ExpressibleByArgument {
   let isOn: Bool
 
   init?(argument: String) {
