@@ -13,7 +13,7 @@ struct RepeatPlan {
 
   var sizes: ExpectedSizes? { (otherRun ?? ownRun)?.sizes }
 
-  var bytes: Int64 { otherRun?.transferredBytes ?? ownRun?.transferredBytes ?? 0 }
+  var bytes: Int64 { sizes?.bytes ?? 0 }
 
   /// Why a list that is used again is not repeated for a comparison.
   enum NotRepeated: Error {

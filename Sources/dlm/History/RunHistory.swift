@@ -38,8 +38,9 @@ struct RunHistory: Equatable {
   static func fewer(_ events: [RunEvent]) -> [RunEvent] {
     let commands = Dictionary(all(events).map { ($0.run, $0.command) }) { $1 }
     let runs = events.compactMap(\.ended)
-    let newest = runs.filter { $0.fetched > 0 }.suffix(runs.count { $0.fetched > 0 } / 2)
-    var older = runs.count { $0.fetched > 0 } - newest.count
+    let fetching = runs.filter { $0.fetched > 0 }
+    let newest = fetching.suffix(fetching.count / 2)
+    var older = fetching.count - newest.count
     let times = Dictionary(newest.map { ($0.listDigest, $0.listDigest) }) { $1 }.mapValues { RunTimes(runs, of: $0) }
     return events.compactMap { event in
       switch event {

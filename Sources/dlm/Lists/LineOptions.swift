@@ -33,19 +33,31 @@ struct LineOptions: Equatable {
     case "first":
       isFirst = value.isEmpty ? nil : YesOrNo(argument: value)?.isOn
       return isFirst != nil
-    case "size": return setSize(value)
+    case "size":
+      size = Int64(value).flatMap { $0 < 0 ? nil : $0 }
+      estimate = size == nil ? ByteCount(argument: value)?.bytes : nil
+      return size != nil || estimate != nil
     case "by":
       provenance = Provenance(rawValue: value)
       return provenance != nil
     case "out": return setPath(value)
-    case "dir": return setFolder(value)
+    case "dir":
+      guard FileNaming.isUsablePath(value) else { return false }
+      // Also above the folders of a name that precedes it.
+      folder = name == nil ? value : folder.map { "\(value)/\($0)" } ?? value
+      return true
     case "directory":
       directory = value
       return FileNaming.isUsablePath(value)
     case "expect":
       expectedTypes = ExpectedTypes(argument: value)
       return expectedTypes != nil
-    case "header": return addHeader(value)
+    case "header":
+      // A list must not name a file to read.
+      let header = HeaderArgument(argument: value)
+      guard !header.isFile, let line = try? header.line(from: "header=") else { return false }
+      headerLines.append(line)
+      return true
     case "mirror":
       guard let mirror = try? Address(value) else { return false }
       mirrors.append(mirror)
@@ -56,27 +68,6 @@ struct LineOptions: Equatable {
       if digest.algorithm.length >= checksum?.algorithm.length ?? 0 { checksum = digest }
       return true
     }
-  }
-
-  private mutating func setSize(_ text: String) -> Bool {
-    size = Int64(text).flatMap { $0 < 0 ? nil : $0 }
-    estimate = size == nil ? ByteCount(argument: text)?.bytes : nil
-    return size != nil || estimate != nil
-  }
-
-  private mutating func setFolder(_ path: String) -> Bool {
-    guard FileNaming.isUsablePath(path) else { return false }
-    // Also above the folders of a name that precedes it.
-    folder = name == nil ? path : folder.map { "\(path)/\($0)" } ?? path
-    return true
-  }
-
-  private mutating func addHeader(_ text: String) -> Bool {
-    // A list must not name a file to read.
-    let header = HeaderArgument(argument: text)
-    guard !header.isFile, let line = try? header.line(from: "header=") else { return false }
-    headerLines.append(line)
-    return true
   }
 
   /// The name of the first header line that a third-party list may not send (HTTP rule 49): any to a server other than
@@ -129,10 +120,11 @@ struct LineOptions: Equatable {
 }
 
 extension LineOptions {
-  init(_ wishes: DownloadRequest.Wishes) {
+  init(_ wishes: DownloadRequest.Wishes?) {
     self.init(
-      size: wishes.size, provenance: wishes.provenance == .user ? nil : wishes.provenance, name: wishes.outputName,
-      folder: wishes.folder, checksum: wishes.checksum, expectedTypes: wishes.expectedTypes, mirrors: wishes.mirrors)
+      size: wishes?.size, provenance: wishes?.provenance == .user ? nil : wishes?.provenance,
+      name: wishes?.outputName, folder: wishes?.folder, checksum: wishes?.checksum,
+      expectedTypes: wishes?.expectedTypes, mirrors: wishes?.mirrors ?? [])
   }
 
   /// - Parameter text: words, each after a tab; values may contain `%09` for a tab, `%25` for a percent sign.

@@ -29,15 +29,28 @@ actor ListReader: RequestSource {
   private var made: ListedRequests
   private var open: OpenList?
   private var expansion: Expansion?
+  /// Those of the blocks that are being read.
+  private var requests: [DownloadRequest] = []
+
+  /// Where a URL stands.
+  fileprivate struct Place {
+    let source: Source
+    var line: Int?
+    /// Its list's URL; `nil` if the user wrote the list.
+    var list: Address?
+    /// Who chose its names, according to the list's format.
+    var naming = Provenance.user
+
+    func rejection(_ reason: Rejection.Reason, _ text: String) -> Rejection {
+      Rejection(list: source.name, line: line, text: text, reason: reason)
+    }
+  }
 
   /// The remaining URLs of a range.
   private struct Expansion {
     var ranges: URLRanges
-    let line: Int?
-    let source: Source
-    var list: Address?
+    let place: Place
     var base: Address?
-    var naming = Provenance.user
   }
 
   private struct Buffer {
@@ -118,7 +131,7 @@ actor ListReader: RequestSource {
     self.names = names
     self.countsOnly = countsOnly
     self.followsFiles = followsFiles
-    made = ListedRequests(marks, names, first, spool)
+    made = ListedRequests(marks: marks, names: names, spool: spool, count: first)
   }
 
   nonisolated func all() async -> [DownloadRequest] {
@@ -182,13 +195,14 @@ actor ListReader: RequestSource {
 
   private func refill() {
     // Another lane may have done so. Its empty array is reused, because each new one would use other memory.
-    var (requests, mustFill) = buffer.withLock { buffer in
+    let mustFill: Bool
+    (requests, mustFill) = buffer.withLock { buffer in
       defer { if buffer.requests.isEmpty { buffer.requests = [] } }
       return buffer.requests.isEmpty ? (buffer.requests, !buffer.isComplete) : ([], false)
     }
     guard mustFill else { return }
     var weight = 0
-    while mayRead(beyond: weight), case let count = requests.count, readBlock(into: &requests) {
+    while mayRead(beyond: weight), case let count = requests.count, readBlock() {
       // 16 KiB of hashes count like a request: 64 MiB of them are enough.
       weight += requests[count...].reduce(requests.count - count) { $0 + ($1.pieces?.hashes.count ?? 0) >> 14 }
     }
@@ -201,6 +215,7 @@ actor ListReader: RequestSource {
       goesOn: isComplete || isReadableAtOnce, hasFirst: made.hasFirst, left: isComplete ? requests.count : nil)
     requests.reverse()
     put(Buffer(requests: requests, isComplete: requests.isEmpty && isComplete, outlook: outlook))
+    requests = []  // one owner, so that taking one copies nothing
     onRead(
       Reading(
         count: made.count, listDigest: isWhole && !interruption.isRaised ? listDigest : nil,
@@ -227,26 +242,32 @@ actor ListReader: RequestSource {
   // MARK: A source
 
   /// - Returns: false at the end of the last source.
-  private func readBlock(into requests: inout [DownloadRequest]) -> Bool {
+  private func readBlock() -> Bool {
     if let expansion {
-      expand(expansion, into: &requests)
+      expand(expansion)
       return true
     }
     guard let source = open?.source ?? sources.popFirst() else { return false }
     if case .address(let text) = source {
-      take(text, source, into: &requests)
+      take(text, source)
       return true
     }
     do { if open == nil { open = try opened(source) } } catch { breakOff(source, error) }
     guard var list = open else { return true }
     open = nil
     do {
-      try readPage(&list, into: &requests)
+      try readPage(&list)
       if !list.isAtEnd || expansion != nil {
         open = list
         return true
       }
-      try finish(&list)
+      tell(list.doubt.release())
+      // Its next page or folder, if it has one.
+      open = try nextPage(of: list) ?? nextFolder(of: list)
+      if open == nil {
+        tellUnwrapped(of: source)
+        tellUnusedMirrors(of: source)
+      }
     } catch {
       if !(error is Rejection.NoList) { tell(list.doubt.release()) }
       breakOff(source, after: list.reader?.line, error)
@@ -257,48 +278,34 @@ actor ListReader: RequestSource {
     return true
   }
 
-  /// Goes on with the list's next page or folder, if it has one.
-  private func finish(_ list: inout OpenList) throws {
-    tell(list.doubt.release())
-    open = try nextPage(of: list) ?? nextFolder(of: list)
-    guard open == nil else { return }
-    tellUnwrapped(of: list.source)
-    tellUnusedMirrors(of: list.source)
-  }
-
-  private func take(_ text: String, _ source: Source, into requests: inout [DownloadRequest]) {
-    if made.form.expandsRanges, takeRanges(of: text, source) { return }
-    switch ListLine(text.utf8) {
-    case .bad(let reason, let text): tell(reason, text, source)
-    case .address(let address, let options): take(address, options, line: nil, of: source, into: &requests)
-    case .blank: break
-    }
+  private func take(_ text: String, _ source: Source) {
+    let place = Place(source: source)
+    do {
+      if made.form.expandsRanges, let ranges = try URLRanges(in: Array(text.utf8)) {
+        expansion = Expansion(ranges: ranges, place: place)
+        return
+      }
+    } catch { return tell(.row(error.why), ListLine.shown(text), place) }
+    _ = take(ListLine(text.utf8), place)
     tellUnwrapped(of: source)
   }
 
-  /// - Returns: whether a user's URL contains a range, valid or not.
-  private func takeRanges(of text: String, _ source: Source) -> Bool {
-    do {
-      guard let ranges = try URLRanges(in: Array(text.utf8)) else { return false }
-      expansion = Expansion(ranges: ranges, line: nil, source: source)
-    } catch {
-      tell(.row(error.why), ListLine.shown(text), source)
+  /// - Returns: whether it is a URL.
+  private func take(_ line: ListLine, _ place: Place) -> Bool {
+    switch line {
+    case .blank: break
+    case .bad(let reason, let text): tell(reason, text, place)
+    case .address(let address, let options): take(address, options, place)
     }
-    return true
+    return line.address != nil
   }
 
   /// Takes some URLs of a range, so that a long one is not held in memory; an invalid URL ends it.
-  private func expand(_ expansion: Expansion, into requests: inout [DownloadRequest]) {
+  private func expand(_ expansion: Expansion) {
     var rest = expansion
     self.expansion = nil
     for _ in 0..<64 {
-      guard let text = rest.ranges.next() else { return }
-      switch ListLine(text, base: rest.base) {
-      case .blank: return
-      case .bad(let reason, let text): return tell(reason, text, rest.source, line: rest.line)
-      case .address(let address, let options):
-        take(address, options, line: rest.line, of: rest.source, at: rest.list, rest.naming, into: &requests)
-      }
+      guard let text = rest.ranges.next(), take(ListLine(text, base: rest.base), rest.place) else { return }
     }
     self.expansion = rest
   }
@@ -318,7 +325,7 @@ actor ListReader: RequestSource {
       switch ListLine((named?.address ?? text).utf8) {
       case .bad(let reason, let shown):
         made.isBrokenOff = true
-        tell(reason, shown, Source.address(text))
+        tell(reason, shown, Place(source: .address(text)))
       case .address(let address, _):
         guard let fetching else { return nil }
         let name = Preset.fullName(of: text)
@@ -381,7 +388,7 @@ actor ListReader: RequestSource {
       made.isBrokenOff = true
       let why =
         "\(list.source.name) has more than \(PageFolders.most) folders: the rest is not read; give a smaller --depth"
-      tell([Rejection(list: list.source.name, line: nil, text: "", reason: .row(why))])
+      tell(.row(why), "", Place(source: list.source))
     }
     try page.checkLinks()
     return nil
@@ -390,8 +397,8 @@ actor ListReader: RequestSource {
   // MARK: A list
 
   /// Reports a folder that cannot be read; the reader continues with the others.
-  private func readPage(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
-    do { try read(&list, into: &requests) } catch let error as DownloadError {
+  private func readPage(_ list: inout OpenList) throws {
+    do { try read(&list) } catch let error as DownloadError {
       guard (list.reader as? MarkupList)?.folders?.isBelow == true else { throw error }
       breakOff(list.source, error)
       list.hasEnded = true
@@ -399,45 +406,41 @@ actor ListReader: RequestSource {
     }
   }
 
-  private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
+  private func read(_ list: inout OpenList) throws {
     let entries = try list.isAtEnd || !list.rest.isEmpty ? list.rest : nextEntries(of: &list)[...]
     list.rest = []
-    let naming = list.reader?.isOwnFormat == true ? Provenance.user : .thirdParty
+    var place = Place(
+      source: list.source, list: list.address, naming: list.reader?.isOwnFormat == true ? .user : .thirdParty)
     for (index, entry) in zip(entries.indices, entries) {
+      place.line = entry.line
       if let ranges = entry.ranges {
         list.rest = entries[(index + 1)...]
-        expansion = Expansion(
-          ranges: ranges, line: entry.line, source: list.source, list: list.address, base: list.base, naming: naming)
+        expansion = Expansion(ranges: ranges, place: place, base: list.base)
         return tell(list.doubt.address())
       }
       switch entry.content {
       case .blank: break
       case .address(let address, let options):
         tell(list.doubt.address())
-        take(address, options, line: entry.line, of: list.source, at: list.address, naming, into: &requests)
+        take(address, options, place)
       case .bad(.damaged(let why), _):
         throw DownloadError(.badResponse, cause: .detail(why), activity: "decoding")
       case .bad(let reason, let text):
         _ = made.takes(text)
-        let rejection = Rejection(list: list.source.name, line: entry.line, text: text, reason: reason)
-        tell(try list.doubt.take(rejection))
+        tell(try list.doubt.take(place.rejection(reason, text)))
       }
     }
   }
 
-  /// - Returns: false if the wait was interrupted.
-  private func decodeBlock(of list: inout OpenList) throws -> Bool {
-    guard let block = try nextBlock(of: list.bytes, of: list.source, at: list.offset) else { return false }
-    list.offset += Int64(block.count)
-    list.hasEnded = block.isEmpty
-    try list.decoder.take(block)
-    return true
-  }
-
   /// - Returns: empty if the wait was interrupted, or the block ends within an entry.
   private func nextEntries(of list: inout OpenList) throws -> [ListEntry] {
-    guard try list.decoder.isPending || decodeBlock(of: &list) else { return [] }
-    let text = try list.decoder.next()
+    if !list.decoder.isPending {
+      guard let block = try nextBlock(of: list.bytes, of: list.source, at: list.offset) else { return [] }
+      list.offset += Int64(block.count)
+      list.hasEnded = block.isEmpty
+      try list.decoder.take(block)
+    }
+    var text = try list.decoder.next()
     list.length += Int64(text.count)
     if case .arriving = list.bytes { try fetching?.check(list.length) }
     let isWhole = list.hasEnded && !list.decoder.isPending
@@ -445,15 +448,15 @@ actor ListReader: RequestSource {
     if list.reader == nil {
       list.start += text
       guard isWhole || ListForm.tells(list.start) else { return [] }
+      text = list.start
     }
-    let bytes = list.reader == nil ? list.start : text
     var reader =
       try list.reader
-      ?? list.form.reader(of: list.start, named: list.source.name) { try self.text(of: $0, beside: list) }
+      ?? list.form.reader(of: text, named: list.source.name) { try self.text(of: $0, beside: list) }
     // Otherwise its buffered part of the list would be copied.
     list.reader = nil
     defer { list.reader = reader }
-    var entries = bytes.isEmpty ? [] : try reader.take(bytes, base: base)
+    var entries = text.isEmpty ? [] : try reader.take(text, base: base)
     list.start = []
     if !list.isSaid {
       let words = [list.form.format == nil ? reader.said : nil, reader.used].compactMap(\.self)
@@ -501,16 +504,13 @@ actor ListReader: RequestSource {
     return text
   }
 
-  private func take(
-    _ address: Address, _ options: LineOptions?, line: Int?, of source: Source, at list: Address? = nil,
-    _ naming: Provenance = .user, into requests: inout [DownloadRequest]
-  ) {
+  private func take(_ address: Address, _ options: LineOptions?, _ place: Place) {
     guard made.takes(address.resource, of: address) else { return }
     if countsOnly { return made.add(size: made.size(of: address, options)) }
     do {
-      requests.append(try made.request(address, options, from: source, at: list, naming))
+      requests.append(try made.request(address, options, place))
     } catch {
-      tell(error.reason, address.redacted, source, line: line)
+      tell(error.reason, address.redacted, place)
     }
   }
 
@@ -537,22 +537,23 @@ actor ListReader: RequestSource {
   /// - Parameter line: the last one that was read.
   private func breakOff(_ source: Source, after line: Int? = nil, _ error: any Error) {
     made.isBrokenOff = true
-    var rejection = Rejection(list: source.name, line: nil, text: "", reason: .unreadable(errno: Errno(error).rawValue))
+    var place = Place(source: source)
+    var reason = Rejection.Reason.unreadable(errno: Errno(error).rawValue)
     switch error {
-    case let what as Rejection.NoList: rejection.reason = .noList(what)
+    case let what as Rejection.NoList: reason = .noList(what)
     case let error as DownloadError where error.activity == "decoding" && error.code == .resources:
-      rejection.reason = .noList(.heavy)
+      reason = .noList(.heavy)
     case let error as DownloadError where error.activity == "decoding":
-      rejection.line = (line ?? 0) + 1
-      rejection.reason = .damaged(error.reason)
-    case let error as DownloadError: rejection.reason = .unfetched(error)
+      place.line = (line ?? 0) + 1
+      reason = .damaged(error.reason)
+    case let error as DownloadError: reason = .unfetched(error)
     default: break
     }
-    tell([rejection])
+    tell(reason, "", place)
   }
 
-  private func tell(_ reason: Rejection.Reason, _ text: String, _ source: Source, line: Int? = nil) {
-    tell([Rejection(list: source.name, line: line, text: text, reason: reason)])
+  private func tell(_ reason: Rejection.Reason, _ text: String, _ place: Place) {
+    tell([place.rejection(reason, text)])
   }
 
   private func tell(_ rejections: [Rejection]) {
@@ -564,12 +565,12 @@ actor ListReader: RequestSource {
 }
 
 private struct ListedRequests: ~Copyable {
-  private let marks: RequestMarks
+  let marks: RequestMarks
   var form: ListForm { marks.form }
-  private let names: NameNumbers
+  let names: NameNumbers
   let spool: ListSpool?
-  private lazy var sizes = marks.indexFolder.flatMap { IndexedSizes(in: $0) }
-  private(set) var count: Int
+  lazy var sizes = marks.indexFolder.flatMap { IndexedSizes(in: $0) }
+  var count: Int
   /// Whether a source could not be read to its end.
   var isBrokenOff = false
   private(set) var hasFirst = false
@@ -583,14 +584,7 @@ private struct ListedRequests: ~Copyable {
   var listed = LinesDigest()
   /// All lines of a sharded list, and the number of this process's lines.
   var whole = LinesDigest()
-  private var taken = 0
-
-  init(_ marks: RequestMarks, _ names: NameNumbers, _ first: Int, _ spool: ListSpool?) {
-    self.marks = marks
-    self.names = names
-    self.spool = spool
-    count = first
-  }
+  var taken = 0
 
   /// Counts a line for the whole list.
   /// - Parameter address: `nil` if the text is not a URL.
@@ -604,11 +598,9 @@ private struct ListedRequests: ~Copyable {
     return isTaken
   }
 
-  /// - Parameter list: its list's URL; `nil` if the user wrote the list.
-  /// - Parameter naming: who chose its names, according to its format.
   /// - Throws: if the same file was requested with other header lines, or the list may not send its header lines there.
   mutating func request(
-    _ address: Address, _ options: LineOptions?, from source: Source, at list: Address?, _ naming: Provenance
+    _ address: Address, _ options: LineOptions?, _ place: ListReader.Place
   ) throws(ListReader.Unusable) -> DownloadRequest {
     var address = address
     var provenance = options?.provenance ?? .user
@@ -619,40 +611,34 @@ private struct ListedRequests: ~Copyable {
       address = inner
       provenance = .thirdParty
     }
-    provenance = max(Provenance(of: address, listedAt: list), provenance)
+    provenance = max(Provenance(of: address, listedAt: place.list), provenance)
     if let header = options?.forbiddenHeader(from: provenance) {
       throw ListReader.Unusable(reason: .thirdPartyHeader(header))
     }
-    let mirrors = usableMirrors(options, of: address)
-    options?.mirrors = mirrors
+    if let given = options, !given.mirrors.isEmpty {
+      let usable = given.usableMirrors(of: address, isProvable: marks.isProvable(address, given))
+      unusedMirrors += given.mirrors.count - usable.count
+      options?.mirrors = usable
+    }
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
     let size = size(of: address, options)
     var request = DownloadRequest(
       id: count, address: address,
-      wishes: marks.wishes(of: address, options, from: provenance, naming: max(naming, provenance)),
+      wishes: marks.wishes(of: address, options, from: provenance, naming: max(place.naming, provenance)),
       isFirst: isFirst, expectedSize: size, pieces: options?.pieces)
     guard request.number(by: names) else { throw ListReader.Unusable(reason: .otherHeaders) }
-    if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
+    if place.list?.scheme == .https, address.scheme == .http { downgrading.insert(place.source.name) }
     listed.add(address.key)
-    if source == .standardInput { store(request, options) }
+    if place.source == .standardInput, let spool {
+      // The stored list is in dlm's own format: names are stored as they were cleaned.
+      var kept = options ?? LineOptions()
+      kept.name = request.outputName
+      kept.folder = request.folder
+      spool.add(request.address, kept)
+    }
     if isFirst { hasFirst = true }
     add(size: size)
     return request
-  }
-
-  private mutating func usableMirrors(_ options: LineOptions?, of address: Address) -> [Address] {
-    guard let options, !options.mirrors.isEmpty else { return [] }
-    let usable = options.usableMirrors(of: address, isProvable: marks.isProvable(address, options))
-    unusedMirrors += options.mirrors.count - usable.count
-    return usable
-  }
-
-  /// The stored list is in dlm's own format: names are stored as they were cleaned.
-  private func store(_ request: DownloadRequest, _ options: LineOptions?) {
-    var kept = options ?? LineOptions()
-    kept.name = request.outputName
-    kept.folder = request.folder
-    spool?.add(request.address, kept)
   }
 
   mutating func size(of address: Address, _ options: LineOptions?) -> Int64? {

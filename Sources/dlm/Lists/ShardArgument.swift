@@ -50,16 +50,6 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
       Engine(number: "SGE_TASK_ID", first: "SGE_TASK_FIRST", step: "SGE_TASK_STEPSIZE", last: "SGE_TASK_LAST"),
       Engine(number: "PBS_ARRAY_INDEX"), Engine(number: "PBS_ARRAYID"),
     ]
-
-    static func only(_ isSet: (Engine) -> Bool) throws -> Engine {
-      let engines = all.filter(isSet)
-      if let engine = engines.first, engines.count == 1 { return engine }
-      let why =
-        engines.isEmpty
-        ? "no engine of a job array says which this is (SLURM_ARRAY_TASK_ID and the like are not set)"
-        : "\(engines.map(\.number).joined(separator: " and ")) are both set"
-      throw ValidationError("--shard auto: \(why); say it as --shard 3/20.")
-    }
   }
 
   /// - Throws: `ValidationError` if the share is unknown.
@@ -73,7 +63,14 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
     func value(_ name: String?) -> Int? {
       name.flatMap { Int(environment[$0] ?? $0) }.map { min(max($0, -Self.most), Self.most) }
     }
-    let engine = try Engine.only { value($0.number) != nil }
+    let engines = Engine.all.filter { value($0.number) != nil }
+    guard let engine = engines.first, engines.count == 1 else {
+      let why =
+        engines.isEmpty
+        ? "no engine of a job array says which this is (SLURM_ARRAY_TASK_ID and the like are not set)"
+        : "\(engines.map(\.number).joined(separator: " and ")) are both set"
+      throw ValidationError("--shard auto: \(why); say it as --shard 3/20.")
+    }
     let number = value(engine.number) ?? 0
     let first = value(engine.first) ?? 1
     let step = max(1, value(engine.step) ?? 1)

@@ -12,10 +12,10 @@ struct DraftFile: ~Copyable {
   private var isOpen = true
 
   init(for target: FilePath) throws(Errno) {
-    let above = target.removingLastComponent()
+    let above = target.folder
     // Both names are in one folder, even if its path leads elsewhere later (HTTP rule 53). A write-only folder is not
     // opened.
-    folder = try? Folder(standing: above.isEmpty ? "." : above)
+    folder = try? Folder(standing: above)
     let held = folder?.heldPath ?? above
     self.target = held.appending(target.name)
     path = held.appending(".dlm-" + String(UInt64.random(in: .min ... .max), radix: 36))

@@ -23,7 +23,7 @@ enum FailedList {
   /// A failure without a URL concerns a folder or file: there is nothing to download again.
   static func line(_ error: DownloadError, in directory: String) -> String {
     guard let address = error.address else { return "# " + TerminalText.sanitized(error.path ?? "") }
-    var options = error.wishes.map(LineOptions.init) ?? LineOptions()
+    var options = LineOptions(error.wishes)
     options.directory = folder(directory)
     return address + options.text
   }

@@ -60,12 +60,12 @@ struct FileLists {
   /// - Returns: `nil` for a signed URL, which is a secret. A login is omitted.
   static func listLine(_ hash: String, _ file: FetchedFiles.File) -> String? {
     let address = file.request.address
-    let provenance = file.request.provenance
     guard address.scheme == .data || address.redacted == address.key else { return nil }
-    let options = LineOptions(
-      size: file.outcome.size, provenance: provenance == .user ? nil : provenance, name: file.outcome.name,
-      folder: file.request.folder, checksum: ContentDigest(.sha256, hex: hash),
-      expectedTypes: file.request.expectedTypes)
+    var options = LineOptions(file.request.key.wishes)
+    options.size = file.outcome.size
+    options.name = file.outcome.name
+    options.checksum = ContentDigest(.sha256, hex: hash)
+    options.mirrors = []
     return "\(address.key)\(options.text)\n"
   }
 

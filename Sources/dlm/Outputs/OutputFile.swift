@@ -103,29 +103,26 @@ struct OutputFile {
     return nil
   }
 
-  /// - Returns: messages if it cannot be written.
-  func keep(_ text: String, more spool: FailureSpool? = nil) -> [String] {
-    do { try write(text, more: spool) } catch { return [TroubleMessages.notWritten(self, error)] }
-    return []
-  }
-
   /// A file is written completely or not at all.
-  /// - Throws: Errno of the file, or of the spool.
-  private func write(_ text: String, more spool: FailureSpool?) throws {
+  /// - Returns: messages if it, or the spool, cannot be written.
+  func keep(_ text: String, more spool: FailureSpool? = nil) -> [String] {
     func write(to file: FileDescriptor) throws {
       try file.writeWhole(text.utf8)
       try spool?.copy(to: file)
     }
-    switch target {
-    case .file(let path):
-      var draft = try DraftFile(for: path)
-      try write(to: draft.descriptor)
-      try draft.commit()
-    case .device, .pipe:
-      let file = try open()
-      try file.closeAfter { try write(to: file) }
-    case .descriptor(let number): try write(to: FileDescriptor(rawValue: number))
-    }
+    do {
+      switch target {
+      case .file(let path):
+        var draft = try DraftFile(for: path)
+        try write(to: draft.descriptor)
+        try draft.commit()
+      case .device, .pipe:
+        let file = try open()
+        try file.closeAfter { try write(to: file) }
+      case .descriptor(let number): try write(to: FileDescriptor(rawValue: number))
+      }
+      return []
+    } catch { return [TroubleMessages.notWritten(self, error)] }
   }
 
   /// For output that is written during a run. An existing file is replaced at once: neither another user's file nor

@@ -3,7 +3,7 @@ import DownloadModel
 /// aria2's `-i` format, which `--save-session` writes: the URLs of one file on a line, separated by tabs, followed by
 /// indented lines with its options.
 struct Aria2Lines: LineRule {
-  let said: String? = "an aria2 list"
+  let said = "an aria2 list"
   private var unknown: Set<String> = []
   private var file: (address: Address, options: LineOptions)?
   /// Whether the following options belong to a file that was rejected.

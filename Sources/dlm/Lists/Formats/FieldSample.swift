@@ -20,11 +20,9 @@ struct FieldSample {
     "link",
   ]
 
-  static func isKnown(_ name: String) -> Bool { rank(of: name) != nil }
+  static func isKnown(_ name: String) -> Bool { urlNames.contains(lastStep(of: name)) }
 
-  private static func rank(of name: String) -> Int? {
-    urlNames.firstIndex(of: (name.split(separator: ".").last ?? "").lowercased())
-  }
+  private static func lastStep(of name: String) -> String { (name.split(separator: ".").last ?? "").lowercased() }
 
   private var holdsURLs: Bool { !values.isEmpty && values.allSatisfy { (try? Address($0)) != nil } }
   private var mayHoldURLs: Bool {
@@ -35,7 +33,7 @@ struct FieldSample {
   /// - Throws: the candidates, if several do.
   static func urls(of samples: [FieldSample]) throws(Rejection.NoList) -> FieldSample? {
     let held = samples.filter(\.holdsURLs)
-    let known = samples.filter { isKnown($0.name) }.sorted { rank(of: $0.name) ?? 0 < rank(of: $1.name) ?? 0 }
+    let known = urlNames.flatMap { name in samples.filter { lastStep(of: $0.name) == name } }
     if let best = known.first(where: \.holdsURLs) ?? known.first(where: \.mayHoldURLs) { return best }
     if held.count > 1 { throw .field(nil, among: held.map(\.name)) }
     return held.first
@@ -56,7 +54,7 @@ struct FieldSample {
 
   /// The last step of the name, only letters and digits.
   private static func squeezed(_ name: String) -> String {
-    (name.split(separator: ".").last ?? "").lowercased().filter { $0.isLetter || $0.isNumber }
+    lastStep(of: name).filter { $0.isLetter || $0.isNumber }
   }
 
   /// - Returns: true if the name refers to the files of `url`, false if it names no checksum or size, `nil` if it

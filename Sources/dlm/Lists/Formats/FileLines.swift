@@ -5,7 +5,7 @@ import FileReceiving
 struct FileLines: LineRule {
   typealias File = (address: String, path: String, options: LineOptions)
 
-  let said: String?
+  let said: String
   /// Returns `nil` for a line of another format.
   let file: (_ line: String, _ base: Address?) throws(Rejection.NoList) -> File?
   /// Lines that the program printed about other matters.
@@ -13,7 +13,7 @@ struct FileLines: LineRule {
 
   func take(_ text: String, base: Address?) throws(Rejection.NoList) -> [ListLine] {
     if text.allSatisfy(\.isWhitespace) || text.hasPrefix("#") || isNoise(text) { return [] }
-    guard let file = try file(text, base) else { return [.bad(.foreign(to: said ?? ""), text: ListLine.shown(text))] }
+    guard let file = try file(text, base) else { return [.bad(.foreign(to: said), text: ListLine.shown(text))] }
     return [ListLine(file.address, path: file.path, file.options, base: base)]
   }
 
@@ -33,7 +33,7 @@ struct FileLines: LineRule {
   /// `apt-get --print-uris`: `'ADDRESS' NAME SIZE ALGORITHM:HEX`.
   static var apt: FileLines {
     FileLines(
-      said: "apt-get --print-uris", file: { text, _ throws(Rejection.NoList) in printed(text) },
+      said: "apt-get --print-uris", file: { text, _ in printed(text) },
       isNoise: { !$0.hasPrefix("'") && !$0.contains("://") })
   }
 
@@ -54,7 +54,7 @@ struct FileLines: LineRule {
   /// checksum is unknown, its two fields are empty or missing.
   static var esgf: FileLines {
     FileLines(
-      said: "a wget script of ESGF", file: { text, _ throws(Rejection.NoList) in scripted(text) },
+      said: "a wget script of ESGF", file: { text, _ in scripted(text) },
       isNoise: { !isScripted($0) })
   }
 
@@ -85,7 +85,7 @@ struct FileLines: LineRule {
       }
     }
     return FileLines(said: "a bag's fetch.txt\(sums.isEmpty ? " without a manifest beside it" : "")") {
-      [sums] text, _ throws(Rejection.NoList) in bagged(text, sums)
+      [sums] text, _ in bagged(text, sums)
     }
   }
 

@@ -2,7 +2,7 @@ import DownloadModel
 
 /// The meaning of a list's lines, in a format that is read line by line.
 protocol LineRule {
-  var said: String? { get }
+  var said: String { get }
   /// Options in the list that dlm does not support; each once.
   var passedOver: [String] { get }
 
@@ -14,7 +14,6 @@ protocol LineRule {
 }
 
 extension LineRule {
-  var said: String? { nil }
   var passedOver: [String] { [] }
   mutating func end() -> [ListLine] { [] }
 }

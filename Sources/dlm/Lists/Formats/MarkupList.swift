@@ -251,18 +251,16 @@ private struct MetalinkFile {
   var size: String?
   var sums: [(algorithm: ContentDigest.Algorithm, text: String)] = []
   /// The piece hashes of the strongest algorithm.
-  private var pieces: (algorithm: ContentDigest.Algorithm, length: Int64, hashes: [UInt8])?
-  private var takesPieces = false
+  var pieces: (algorithm: ContentDigest.Algorithm, length: Int64, hashes: [UInt8])?
+  var takesPieces = false
   /// An invalid piece.
-  private var badPiece: String?
-  private var addresses: [(text: String, rank: Int)] = []
+  var badPiece: String?
+  var addresses: [(text: String, rank: Int)] = []
 
   /// More mirrors are not needed.
   private static let most = 64
   /// The lowest rank (RFC 5854 §4.1.2.1).
   private static let lowest = 999_999
-
-  init(name: String? = nil) { self.name = name }
 
   /// Version 4 has priorities from 1, version 3 preferences up to 100.
   mutating func add(_ address: String, _ attributes: [String: String]) {
@@ -320,8 +318,7 @@ private struct MetalinkFile {
     options.pieces = pieces.map { PieceHashes($0.algorithm, length: $0.length, $0.hashes) }
     if options.size == 0, pieces?.hashes.isEmpty == true { options.pieces = nil }
     if let size = options.size, let pieces = options.pieces, !pieces.cover(size) {
-      let count = pieces.hashes.count / pieces.algorithm.length
-      let what = "\(count) pieces of \(pieces.length) bytes for a size of \(size)"
+      let what = "\(pieces.count) pieces of \(pieces.length) bytes for a size of \(size)"
       return .bad(.field(what), text: first.redacted)
     }
     return .address(first, options)

@@ -2,7 +2,7 @@ import DownloadModel
 
 /// The input of `s5cmd run`: one command a line. Only commands that copy one public S3 object to this machine are used.
 struct S5Commands: LineRule {
-  let said: String? = "commands of s5cmd"
+  let said = "commands of s5cmd"
   private var others: Set<String> = []
   var passedOver: [String] { others.sorted() }
 
