@@ -159,7 +159,9 @@ struct ComparisonSession {
         let wall = try await fetch(requests, into: name, of: scratch, step.mode, feed, files, failures, recorder)
         if Task.isCancelled { throw .cancelled }
         let fetched = files.all
-        let manifest = try await Self.manifest(of: fetched, in: scratch)
+        let manifest = try await MainThread.leave { () async throws(DownloadError) in
+          try await Self.manifest(of: fetched, in: scratch)
+        }
         try scratch.removeWhole(name)
         let measurement = RunMeasurement(
           mode: step.mode, round: step.round, wall: wall, files: Set(fetched.map(\.path)).count,

@@ -320,7 +320,9 @@ struct DownloadSession {
       !failures.failures.contains(where: \.stopsWriting)
     else { return nil }
     do {
-      return try await trial.compare(with: order.settings, cacheFolder: order.cacheFolder)
+      return try await MainThread.leave { () async throws(DownloadError) in
+        try await trial.compare(with: order.settings, cacheFolder: order.cacheFolder)
+      }
     } catch {
       failures.add(error)
       return nil
@@ -347,7 +349,9 @@ struct DownloadSession {
     // After the summary, because they may read all files.
     var hasLists = true
     if let lists = observers.lists {
-      hasLists = await screen.runInterruptibly { await lists.write(isCut: report.signal != nil) }.0
+      hasLists = await screen.runInterruptibly {
+        await MainThread.leave { await lists.write(isCut: report.signal != nil) }
+      }.0
     }
     let status = ExitStatus(
       report, hasKeptAll: troubles.isEmpty && hasLists, hasLostData: screen.hasLostData || events?.hasLostData == true)
