@@ -104,8 +104,8 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["DownloadModel"], path: "Tests/TestSupport",
       exclude: [
-        "Servers/delayed_origin.py", "Servers/http2_origin.py", "Servers/socks_server.py", "Servers/tls_origin.py",
-        "Terminal/terminal.py",
+        "Servers/delayed_origin.py", "Servers/doh_server.py", "Servers/http2_origin.py", "Servers/socks_server.py",
+        "Servers/tls_origin.py", "Terminal/terminal.py",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -90,7 +90,7 @@ struct ExchangeTests {
 
   @Test func redirects() throws {
     var exchange = try exchange("http://u:p@h/a")
-    let goesOn = exchange.redirect(head(302, "Location: b\r\nContent-Length: 0\r\n"), at: Self.now)
+    let goesOn = exchange.redirect(head(302, "Location: b\r\nContent-Length: 0\r\n"), atMost: 20, at: Self.now)
     #expect(goesOn && exchange.goesOn)
     guard case .redirect(let route)? = exchange.follow(after: 30) else {
       Issue.record("it leads elsewhere")
@@ -100,7 +100,7 @@ struct ExchangeTests {
     #expect(target == route.destination && target.key == "http://h/b" && target.hasCredentials)
     #expect(exchange.effectiveURL == "http://h/b" && exchange.hopTime == 30)
     #expect(!exchange.goesOn && exchange.isWaiting)
-    let refused = exchange.redirect(head(302, "Location: file:///x\r\n"), at: Self.now)
+    let refused = exchange.redirect(head(302, "Location: file:///x\r\n"), atMost: 20, at: Self.now)
     #expect(!refused && !exchange.goesOn && code(exchange, CURLE_WRITE_ERROR) == .redirect)
   }
 

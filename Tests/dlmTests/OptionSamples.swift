@@ -10,6 +10,6 @@ enum OptionSamples {
     "cache-max-size": "5M", "refresh-every": "10m", "order": "small", "first": "*.pdf", "list-format": "lines",
     "url-template": "http://h/{}",
     "preset": "zenodo", "split": ";", "expect": "image/*", "shard": "3/20", "shard-by": "host",
-    "retry-on": "403,5xx", "grace": "30",
+    "retry-on": "403,5xx", "grace": "30", "resolve": "data.example:443:192.0.2.1", "max-redirs": "3",
   ]
 }

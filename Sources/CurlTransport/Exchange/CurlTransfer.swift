@@ -372,7 +372,7 @@ final class CurlTransfer {
     case .redirect:
       let head = assembler.head
       serverDidAnswer(head)
-      goesOn = run?.exchange.redirect(head, at: CurlLoop.now) == true
+      goesOn = run?.exchange.redirect(head, atMost: settings.options.mostRedirects, at: CurlLoop.now) == true
     case .final:
       let head = assembler.head
       if passOver(head) { return true }

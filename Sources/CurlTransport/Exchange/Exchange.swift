@@ -91,10 +91,11 @@ struct Exchange: ~Copyable {
 
   mutating func serverDidAnswer() { refusal = nil }
 
-  mutating func redirect(_ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
+  mutating func redirect(_ head: ResponseHead, atMost limit: Int, at now: @autoclosure () -> UInt64) -> Bool {
     guard let location = head["location"] else { return false }
     do throws(DownloadError) {
-      let further = try (route ?? Route(request.address)).following(location, mayLeaveTLS: request.mayLeaveTLS)
+      let route = route ?? Route(request.address)
+      let further = try route.following(location, atMost: limit, mayLeaveTLS: request.mayLeaveTLS)
       next = .redirect(further)
       noteMirrors(head, target: further.destination)
       return drain(Self.announcedLength(head), at: now())

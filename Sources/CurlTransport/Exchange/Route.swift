@@ -4,9 +4,6 @@ import DownloadModel
 /// Each target is checked before it is requested (HTTP rule 25), and gets a request of its own, because libcurl has
 /// one list of header lines for all hosts (HTTP rule 42).
 struct Route {
-  /// The same number of redirects as in browsers.
-  static let limit = 20
-
   let home: Address
   private(set) var destination: Address
   private var hops = 0
@@ -18,10 +15,11 @@ struct Route {
 
   /// - Parameters:
   /// - location: as the server wrote it, often relative to the current destination (RFC 9110 §10.2.2).
+  ///   - limit: `TransportOptions.mostRedirects`.
   ///   - mayLeaveTLS: `TransferRequest.mayLeaveTLS`.
   /// - Throws: `.redirect` if it must not be followed.
-  func following(_ location: String, mayLeaveTLS: Bool = false) throws(DownloadError) -> Route {
-    guard hops < Self.limit else { throw Self.refusal("more than \(Self.limit) in a row") }
+  func following(_ location: String, atMost limit: Int, mayLeaveTLS: Bool = false) throws(DownloadError) -> Route {
+    guard hops < limit else { throw Self.refusal("more than \(limit) in a row") }
     guard let text = AddressReference.resolved(location, against: destination.key), let target = try? Address(text)
     else { throw Self.refusal("to \(Self.shown(location))") }
     if destination.scheme == .https, target.scheme == .http, !mayLeaveTLS {

@@ -172,9 +172,11 @@ actor CurlAgent {
 
   /// Moves the transfers of a host to new connections to its next address, unless all were tried.
   private func move(_ host: String, _ count: Int) async {
-    guard let place = transfers.first(where: { $0.host == host })?.place, settings.options.proxies[place.scheme] == nil
+    let network = settings.options.network
+    guard let place = transfers.first(where: { $0.host == host })?.place, settings.options.proxies[place.scheme] == nil,
+      network.usesSystemAddresses
     else { return }
-    let known = await settings.options.lookUp(place.host)
+    let known = await settings.options.lookUp(place.host).filter { network.allows($0) }
     let all = transfers.filter { $0.host == host }
     let used = Set(all.compactMap { $0.easy.text(CURLINFO_PRIMARY_IP) })
     guard !isClosed, health.move(place, among: known, besides: used, count: count) else { return }

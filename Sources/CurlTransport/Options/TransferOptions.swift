@@ -12,6 +12,7 @@ struct TransferOptions: ~Copyable {
   private var readsNetrc = true
   private var isHead = false
   private var cookies: String?
+  private var login: String?
   private(set) var bufferSize = 0
   private(set) var way: ConnectionWay = []
   /// The origin whose Digest challenge libcurl keeps in the handle.
@@ -44,6 +45,9 @@ struct TransferOptions: ~Copyable {
     let wanted = own.cookies ?? (goesHome ? settings.given.cookies : nil)
     if wanted != cookies { try easy.set(CURLOPT_COOKIE, wanted) }
     cookies = wanted
+    let given = goesHome && !address.hasCredentials ? settings.options.trust.login : nil
+    if given != login { try easy.set(CURLOPT_USERPWD, given) }
+    login = given
     if !request.headerLines.isEmpty || !own.others.isEmpty {
       let lines = try settings.lines(isHome: goesHome, own, adding: request.headerLines)
       try easy.set(CURLOPT_HTTPHEADER, list: lines)

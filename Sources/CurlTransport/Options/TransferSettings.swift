@@ -7,6 +7,7 @@ final class TransferSettings {
   /// The header lines of requests that may carry the user's data (`TransferRequest.isHome`), and of all others.
   private let homeLines: HeaderLines
   private let otherLines: HeaderLines
+  private let hosts: HeaderLines
   let given: GivenLines
   private(set) lazy var logins = LoginMemory()
   /// By host and port; most hosts have no entry.
@@ -20,11 +21,13 @@ final class TransferSettings {
     // Without content coding, the bytes on disk are the origin's own, so that a range of them can be requested later.
     // The agent is a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
     let own = ["Accept-Encoding: identity", "User-Agent: \(options.trust.userAgent)"]
-    // Neither is stored before both are made, because a noncopyable value must not be left half initialised.
+    // None is stored before all are made, because a noncopyable value must not be left half initialised.
     let homeLines = try HeaderLines((given.names.contains("user-agent") ? [own[0]] : own) + given.others)
     let otherLines = try HeaderLines(own)
+    let hosts = try HeaderLines(options.network.hosts)
     self.homeLines = homeLines
     self.otherLines = otherLines
+    self.hosts = hosts
   }
 
   /// In milliseconds, rounded up: 0 would mean libcurl's own default.
@@ -91,6 +94,8 @@ final class TransferSettings {
     try easy.set(CURLOPT_QUICK_EXIT, 1)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
     try apply([], to: easy)
+    try options.network.apply(to: easy)
+    if !hosts.texts.isEmpty { try easy.set(CURLOPT_RESOLVE, list: hosts) }
     // Otherwise libcurl searches the environment for six names with each transfer.
     try easy.set(CURLOPT_PROXY, "")
     // An https proxy's certificate is verified like a server's.

@@ -11,6 +11,9 @@ package struct TransportOptions: Sendable {
   /// The lowest rate of a file in bytes a second, over each `rateWindow`; `nil` for no lower limit.
   package var leastRate: Int64?
   package var rateWindow: Duration = .seconds(30)
+  package var network = NetworkOptions()
+  /// The most redirects that a request may follow.
+  package var mostRedirects = 20
   /// Shared by all transports of a run. libcurl's own variables are ignored, except `NO_PROXY`.
   package var proxies: [Address.Scheme: Proxy] = [:]
   /// Shared by all transports of a run; `nil` for a run that keeps no cookies.

@@ -100,6 +100,7 @@ final class RequestFingerprint {
 
   private func trust(_ sent: Sent, _ secrets: [String?], _ isTLS: Bool) -> RequestTrust {
     let security = security(sent, isTLS)
+    let secrets = secrets + configuration.trust.route
     let redirected = mark([security, sent.fields] + secrets)
     let isWhole = isTLS || security == nil
     return RequestTrust(own: isWhole ? redirected : mark([nil, sent.fields] + secrets), redirected: redirected)

@@ -13,6 +13,13 @@ package struct NetrcLogins: Sendable {
     all = entries.map { ([$0.machine ?? ""] + $0.words).joined(separator: "\u{0}") }.joined(separator: "\n")
   }
 
+  /// One login for every host.
+  /// - Parameter login: `NAME:PASSWORD`.
+  package init(login: String) {
+    machines = [nil: login]
+    all = login
+  }
+
   private static func entries(_ text: [UInt8]) -> [(machine: String?, words: [String])] {
     var entries: [(machine: String?, words: [String])] = []
     func add(_ word: String) { if !entries.isEmpty { entries[entries.count - 1].words.append(word) } }

@@ -9,6 +9,8 @@ package struct Trust: Sendable {
   /// CURLOPT_NETRC_FILE.
   package var netrcFile: String?
   package var logins: NetrcLogins?
+  /// CURLOPT_USERPWD, for requests that may carry the user's data; `logins` has it, too.
+  package var login: String?
   /// Lines of Netscape's format, as of the start of the run.
   package var cookies: [String] = []
   /// CURLOPT_CAINFO; `nil` for libcurl's default.
@@ -18,6 +20,8 @@ package struct Trust: Sendable {
   /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
   package var isInsecure = false
   package var tls = TLSOptions()
+  /// Where the user has other servers answer for hosts than those of a lookup, as text.
+  package var route: [String] = []
   /// A hash of a file of authorities, keys or revoked certificates. Called only for requests over TLS.
   package var fileDigest: @Sendable (_ path: String) -> String = { $0 }
 

@@ -39,6 +39,9 @@ struct AgainMessages {
         case .value, .values: words += [row.spelled, text]
         case .address: words += [row.spelled, shown(text)]
         case .headers: words += ["-H", shown(header: text)]
+        case .login:
+          words += [row.spelled, Redaction.mark]
+          hidesSecrets = true
         }
       }
     }

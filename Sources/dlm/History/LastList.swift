@@ -43,6 +43,7 @@ struct LastList {
       switch withheld {
       case .header(let name): names.contains(name.lowercased()) ? nil : "-H '\(name): …'"
       case .proxy: given.proxy == nil ? "--proxy with its login" : nil
+      case .login: given.user == nil ? "--user" : nil
       case .addressLogins where given.netrc || given.netrcFile != nil: nil
       case .addressLogins: "the logins of the URLs (name them again, or use --netrc-file)"
       }

@@ -24,6 +24,8 @@ struct RememberedCommand: Decodable, Equatable {
     case header(name: String)
     /// `--proxy` with a login.
     case proxy
+    /// `--user`.
+    case login
     /// URLs with logins, from the command line or a pipe.
     case addressLogins
 
@@ -31,6 +33,7 @@ struct RememberedCommand: Decodable, Equatable {
       switch self {
       case .header(let name): JSONValue(["header": JSONValue(["name": name])])
       case .proxy: JSONValue(["proxy": JSONValue([:])])
+      case .login: JSONValue(["login": JSONValue([:])])
       case .addressLogins: JSONValue(["addressLogins": JSONValue([:])])
       }
     }

@@ -21,6 +21,7 @@ struct RememberedOptions: Equatable {
           case .headers where !HeaderArgument(argument: text).isFile:
             .header(name: HeaderArgument(argument: text).name)
           case .address where text.unicodeScalars.contains("@"): .proxy
+          case .login: .login
           default: nil
           }
         if let secret { withheld.append(secret) }

@@ -217,7 +217,8 @@ extension DownloadError {
       "run the same command again: the file has changed, or its server supports no ranges"
     case .conflict where activity == "replacing": "to replace it: --on-conflict overwrite"
     case .badResponse, .longBody, .range: "check the URL; if it is right, tell the server's owner"
-    case .redirect where reason.contains("in a row"): "they form a loop: tell the server's owner"
+    case .redirect where reason.contains("in a row"):
+      reason.contains("than 20 ") ? "they form a loop: tell the server's owner" : "allow more with --max-redirs"
     case .redirect where reason.contains("from https"):
       "others can read and change http; if you trust it, download that URL instead"
     case .redirect: "look for another URL of this file"

@@ -9,15 +9,18 @@ enum OptionHint {
     -O --output-document --remote-name --remote-name-all: files are named by their URLs; -o NAME names a single one
     -P --directory-prefix --dir --output-dir: -d DIR chooses the folder
     -x --max-connection-per-server: --per-host N limits the connections to one host (curl's -x is --proxy URL)
-    -L --location --max-redirs --max-redirect: redirects are followed; no option is needed
+    -L --location: redirects are followed; no option is needed
+    --max-redirect: --max-redirs N limits the redirects in a row
+    --inet4-only --prefer-family: -4 uses IPv4 only, and -6 IPv6
+    --bind-address: --interface ADDRESS
     -Z --parallel --parallel-immediate: files are downloaded in parallel; -j N says how many at once
     --parallel-max --max-concurrent-downloads --threads --connections --concurrency: -j N says how many at once
     --min-split-size --num-connections: -s N says in how many segments a large file is downloaded
     -k --no-check-certificate --check-certificate: --insecure skips that check
     --rate --max-speed --bwlimit --max-download-limit --max-overall-download-limit: --limit-rate RATE is for all files
     -b --cookie --load-cookies --save-cookies: --cookie-jar FILE reads and keeps cookies
-    -e --referer: -H 'Referer: URL' sends one
-    -u --user --password --http-user --http-passwd --http-password: --netrc-file FILE has logins, and --netrc ~/.netrc
+    -e: --referer URL
+    --password --http-user --http-passwd --http-password: --user NAME:PASSWORD, or --netrc-file FILE
     -U --proxy-user --proxy-passwd --proxy-password: user and password stand before the host in the URL of --proxy
     --noproxy --no-proxy: NO_PROXY in the environment names hosts that need no proxy; --proxy '' uses none
     -X --request --data --data-raw --data-binary --post-data --post-file --form: dlm sends GET requests only

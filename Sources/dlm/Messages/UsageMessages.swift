@@ -68,6 +68,7 @@ enum UsageMessages {
     case Parallelism.self, Jobs.self: "a number from 1, or auto"
     case Seconds.self, TimeSpan.self: "a time such as 30 (seconds), 10m, 1h or 2d"
     case UInt.self: "a number from 0"
+    case ResolvedHost.self: "HOST:PORT:ADDRESS, such as example.org:443:192.0.2.1"
     case ByteRate.self, ByteCount.self: "bytes, such as 500K, 5M or 2G"
     case HookCommand.self: "a command and its arguments, with quotes around blanks"
     case ThrottlingStatuses.self: "statuses from 400, such as 403 or 403,5xx"
@@ -183,8 +184,9 @@ enum UsageMessages {
         // A cluster: `-vH`, `-HX-Key: 1`, `-vHX-Key: 1`; or a letter of curl's, such as `-uNAME:PASSWORD`.
         guard let end = argument.dropFirst().firstIndex(where: takesSecret) else { continue }
         let value = argument[argument.index(after: end)...]
-        isValue = argument[end] == "H" && value.isEmpty
-        if argument[end] == "H" || value.contains(":") { found.append(String(value)) }
+        let isOwn = secretLetters.contains(argument[end])
+        isValue = isOwn && value.isEmpty
+        if isOwn || value.contains(":") { found.append(String(value)) }
       } else if looksLikeHeader(argument) || Redaction.isLoginWithoutScheme(argument) {
         found.append(argument)
       }
@@ -199,8 +201,10 @@ enum UsageMessages {
       && !["help", "http2", "heuristic", "progress"].contains(name)
   }
 
+  private static let secretLetters: Set<Character> = ["H", "u"]
+
   private static func takesSecret(_ letter: Character) -> Bool {
-    letter == "H" || !OptionTable.rows.contains { $0.letter == letter }
+    secretLetters.contains(letter) || !OptionTable.rows.contains { $0.letter == letter }
   }
 
   private static func looksLikeHeader(_ text: String) -> Bool {

@@ -25,6 +25,10 @@ struct ConnectionSettings {
     transport.trust.isInsecure = options.insecure
     transport.proxies = try Self.proxies(options.proxy, sources)
     let netrc = options.netrcFile ?? (options.netrc ? Self.homeNetrc : nil)
+    if options.user != nil, netrc != nil {
+      throw sources.conflict(
+        "--user and --netrc-file both give logins: leave one of them out.", "netrc", "netrc-file")
+    }
     transport.trust.netrcFile = try Self.readable("netrc-file", netrc, sources)
     // For the cache's keys, because entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be
     // read only once: libcurl reads the file by itself for each connection.
@@ -34,9 +38,20 @@ struct ConnectionSettings {
           "--netrc-file \(path) cannot be used: \($0). Name the file of your logins."
         })
     }
+    if let login = try options.user.map(Self.login) {
+      transport.trust.login = login
+      transport.trust.logins = NetrcLogins(login: login)
+    }
     transport.trust.tls = try Self.tls(options, sources)
     transport.trust.fileDigest = Self.digest
     transport.usesHTTP2 = options.http2
+    transport.network = try Self.network(options, sources)
+    transport.trust.route = transport.network.hosts + [transport.network.socket].compactMap(\.self)
+    transport.mostRedirects = options.maxRedirs.map { Int(clamping: $0) } ?? 20
+    let referer = try sources.naming("referer", options.referer) {
+      try HeaderArgument(argument: "Referer: \($0)").line(from: "--referer")
+    }
+    transport.trust.headerLines += [referer].compactMap(\.self)
     cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
   }
@@ -110,6 +125,61 @@ struct ConnectionSettings {
       try ClientCertificate.identity($0, options, passphrase: sources.environment["DLM_CERT_PASSPHRASE"])
     }
     return tls
+  }
+
+  /// - Returns: name and password.
+  private static func login(_ text: String) throws -> String {
+    if text.utf8.contains(UInt8(ascii: ":")) { return text }
+    guard !text.isEmpty, let password = TerminalPrompt.secret("Password for \(text): ") else {
+      throw ValidationError("--user has no password: give NAME:PASSWORD, or a file of logins with --netrc-file.")
+    }
+    return "\(text):\(password)"
+  }
+
+  private static func network(_ options: RunOptions, _ sources: SettingsSources) throws -> NetworkOptions {
+    var network = NetworkOptions()
+    if options.ipv4, options.ipv6 {
+      throw sources.conflict("-4 and -6 leave no address to connect to: leave one of them out.", "ipv4", "ipv6")
+    }
+    network.family = options.ipv4 ? .ipv4 : options.ipv6 ? .ipv6 : nil
+    network.interface = try sources.naming("interface", options.interface, Self.interface)
+    network.hosts = options.resolve.map(\.description)
+    network.resolver = try sources.naming("doh-url", options.dohURL) { text in
+      guard let address = try? Address(text), address.scheme == .https else {
+        let shown = Redaction.redactedAddress(text)
+        throw ValidationError("--doh-url \"\(shown)\" is not a URL with https, such as https://dns.example/dns-query.")
+      }
+      return address.wireText
+    }
+    if network.interface != nil, network.resolver != nil {
+      throw sources.conflict(
+        "--doh-url does not ask through --interface: leave one of them out, or give addresses with --resolve.",
+        "doh-url", "interface")
+    }
+    network.socket = try sources.naming("unix-socket", options.unixSocket) { path in
+      guard let type = FilePath(path).fileType, type == S_IFSOCK else {
+        throw ValidationError("--unix-socket \(path) is not a socket: give the one that the server listens at.")
+      }
+      return path
+    }
+    if network.socket != nil, let proxy = options.proxy, !proxy.isEmpty {
+      throw sources.conflict("--unix-socket needs no proxy: leave --proxy out.", "unix-socket", "proxy")
+    }
+    return network
+  }
+
+  /// - Returns: the same. libcurl would take a name that is no interface for a host's.
+  private static func interface(_ name: String) throws -> String {
+    if if_nametoindex(name) != 0 || ResolvedHost.isAddress(name[...]) { return name }
+    let known = interfaces.isEmpty ? "" : "; there are \(interfaces.joined(separator: ", "))"
+    throw ValidationError("--interface \(name) is not an interface, or an address, of this machine\(known).")
+  }
+
+  private static var interfaces: [String] {
+    guard let all = if_nameindex() else { return [] }
+    defer { if_freenameindex(all) }
+    let named = sequence(first: all) { $0 + 1 }.prefix { $0.pointee.if_index != 0 }
+    return named.map { String(cString: $0.pointee.if_name) }
   }
 
   /// `--proxy` or its setting, else the variables that curl uses. An empty value means no proxy.

@@ -7,7 +7,7 @@ enum OptionTable {
   enum FileUse { case read, written }
 
   /// `values` and `headers` (a line, or @FILE with some) may be given several times; an `address` may have a login.
-  enum Kind { case flag, value, values, headers, address }
+  enum Kind { case flag, value, values, headers, address, login }
 
   struct Row {
     let name: String
@@ -322,6 +322,10 @@ enum OptionTable {
       "netrc", \.shared.netrc, letter: "n", "Use the logins of ~/.netrc.", .byOwner
     ),
     value(
+      "user", \.shared.user, letter: "u", kind: .login, "name:password",
+      "The login for the URLs' own servers; a password that is left out is asked for"
+    ),
+    value(
       "netrc-file", \.shared.netrcFile, "file", "A file of logins by host (netrc), instead of ~/.netrc", .byOwner,
       file: .read
     ),
@@ -331,6 +335,32 @@ enum OptionTable {
     ),
     flag(
       "http2", \.shared.http2, "Use HTTP/2 over TLS where the server can.", .anywhere
+    ),
+    flag(
+      "ipv4", \.shared.ipv4, letter: "4", "Connect to IPv4 addresses only.", .byOwner
+    ),
+    flag(
+      "ipv6", \.shared.ipv6, letter: "6", "Connect to IPv6 addresses only.", .byOwner
+    ),
+    value(
+      "interface", \.shared.interface, "name", "The network interface, or the address, to connect from",
+      without: "the system's choice", .byOwner
+    ),
+    values(
+      "resolve", \.shared.resolve, "host:port:address", "Connect to this address for a host; may be repeated", .byOwner
+    ),
+    value(
+      "doh-url", \.shared.dohURL, "url", "Look hosts up at this DNS-over-HTTPS server", without: "as the system does",
+      .byOwner
+    ),
+    value(
+      "unix-socket", \.shared.unixSocket, "path", "Connect to this socket, whatever the host", .byOwner, file: .read
+    ),
+    value(
+      "max-redirs", \.shared.maxRedirs, "N", "Follow so many redirects in a row", usually: "20", .less
+    ),
+    value(
+      "referer", \.shared.referer, "url", "The Referer header, for the URL's own server", .byOwner
     ),
     value(
       "progress", \.shared.progress, "style", "How to show progress", usually: "auto", .anywhere, once: true

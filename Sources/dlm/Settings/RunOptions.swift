@@ -34,10 +34,19 @@ struct RunOptions: ParsableArguments {
   @Option("tls-max") var tlsMax: TLSOptions.Version?
   @Flag("insecure") var insecure = false
   @Option("proxy") var proxy: String?
+  @Option("user") var user: String?
   @Flag("netrc") var netrc = false
   @Option("netrc-file") var netrcFile: String?
   @Option("cookie-jar") var cookieJar: String?
   @Flag("http2") var http2 = false
+  @Flag("ipv4") var ipv4 = false
+  @Flag("ipv6") var ipv6 = false
+  @Option("interface") var interface: String?
+  @Option("resolve") var resolve: [ResolvedHost] = []
+  @Option("doh-url") var dohURL: String?
+  @Option("unix-socket") var unixSocket: String?
+  @Option("max-redirs") var maxRedirs: UInt?
+  @Option("referer") var referer: String?
   @Option("progress") var progress: ProgressStyle?
   @Option("report") var report: String?
   @Flag("quiet") var quiet = false

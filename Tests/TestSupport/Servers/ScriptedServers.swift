@@ -111,6 +111,37 @@ package final class TLSOrigin: Sendable {
   package func stop() { server.stop() }
 }
 
+/// A DNS-over-HTTPS server to which every host is this machine (see doh_server.py).
+///
+///     let server = try await DoHServer()
+///     defer { server.stop() }
+package final class DoHServer: Sendable {
+  private let folder: TemporaryFolder
+  private let server: PythonServer
+
+  /// Returns when it accepts connections.
+  /// - Throws: when /usr/bin/python3 or openssl is missing.
+  package init() async throws(SupportFailure) {
+    folder = try TemporaryFolder()
+    try await SelfSignedCertificate.make(in: folder)
+    server = try await PythonServer(
+      "doh_server.py", [folder.path(SelfSignedCertificate.certificate), folder.path(SelfSignedCertificate.key)])
+  }
+
+  deinit { stop() }
+
+  package var url: String { "https://localhost:\(server.port)/dns-query" }
+
+  /// The self-signed certificate, for `--cacert`.
+  package var certificatePath: String { folder.path(SelfSignedCertificate.certificate) }
+
+  /// The hosts that were asked for, in the order of the questions.
+  package var asked: [String] { server.process.outputText.split(separator: "\n").dropFirst().map(String.init) }
+
+  /// May be called again; `deinit` does.
+  package func stop() { server.stop() }
+}
+
 /// An origin that takes its time, and has a short queue of connections (see delayed_origin.py).
 ///
 ///     let origin = try await DelayedOrigin(seconds: 0.02)
