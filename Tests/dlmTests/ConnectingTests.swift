@@ -125,9 +125,17 @@ struct ConnectingTests {
     #expect(again.status == 64 && again.errorText.contains("give again --user"), "\(again.errorText)")
   }
 
+  /// In a session without a terminal: from another group of the terminal's, the question would stop the whole group.
+  @Test func aPasswordThatNobodyCanBeAskedFor() async throws {
+    let place = try Workplace()
+    let words = ["--wait", try DLMExecutable.path(), "get", "http://127.0.0.1:9/f", "-u", "me"]
+    let run = try await place.start("/usr/bin/setsid", words).waitForExit()
+    #expect(run.status == 64 && run.errorText.contains("--user has no password"), "\(run.errorText)")
+  }
+
   @Test(
     arguments: [
-      (["-u", "me"], "--user has no password"), (["--user", "me:secret", "--netrc"], "both give logins"),
+      (["--user", "me:secret", "--netrc"], "both give logins"),
       (["-u", "me:secret", "--nope"], "--nope"), (["-qume:secret", "--nope"], "unknown option"),
       (["-4", "-6"], "-4 and -6 leave no address"),
       (["--interface", "eth77"], "eth77 is not an interface, or an address, of this machine; there are lo"),
