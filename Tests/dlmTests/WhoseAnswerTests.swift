@@ -402,12 +402,12 @@ struct WhoseAnswerTests {
   /// A setting for connections that nobody has looked at fails here.
   @Test func everyConnectionSettingCountsOrNot() throws {
     func labels(_ value: Any) -> Set<String> { Set(Mirror(reflecting: value).children.compactMap(\.label)) }
-    // On these no answer depends.
+    // On these no answer depends, but on the part of `network` that is the trust's `route`.
     #expect(
       labels(TransportOptions(userAgent: "")) == [
         "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
         "width", "rateLimit", "group", "onTransfer", "leastRate",
-        "rateWindow", "retryOn", "collapseTime", "lookUp",
+        "rateWindow", "retryOn", "collapseTime", "lookUp", "network", "mostRedirects",
       ])
     let address = try Address("https://host/x")
     func mark(_ change: (inout Trust) -> Void) -> RequestTrust {
@@ -427,15 +427,15 @@ struct WhoseAnswerTests {
       "tls.identity.digest": { $0.tls.identity = other },
       "tls.pinnedKeys": { $0.tls.pinnedKeys = "sha256//a" },
       "tls.revocationList": { $0.tls.revocationList = "/crl" },
-      "caFolder": { $0.caFolder = "/cas" },
+      "caFolder": { $0.caFolder = "/cas" }, "route": { $0.route = ["host:443:192.0.2.1"] },
       "fileDigest": {
         $0.caFile = "/ca"
         $0.fileDigest = { _ in "1" }
       },
     ]
-    // A name is harmless, and what `Vary` may name of it is looked at; the file's text stands for its path;
+    // `logins` has the login, too. A name is harmless, and what `Vary` may name of it is looked at; the file's text stands for its path;
     // versions say nothing of who answered; the pass phrase opens the same certificate.
-    let harmless: Set = ["userAgent", "netrcFile", "tls.oldest", "tls.newest"]
+    let harmless: Set = ["userAgent", "netrcFile", "login", "tls.oldest", "tls.newest"]
     let all = labels(Trust()).subtracting(["tls"]).union(labels(TLSOptions()).map { "tls.\($0)" })
     #expect(all == harmless.union(changes.keys.filter { $0 != "tls.identity.digest" }))
     #expect(labels(identity) == ["certificate", "digest", "isPKCS12", "key", "passphrase"])
