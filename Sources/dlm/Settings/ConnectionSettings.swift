@@ -168,7 +168,7 @@ struct ConnectionSettings {
     return network
   }
 
-  /// - Returns: the same. libcurl would take a name that is no interface for a host's.
+  /// Checked here, because libcurl looks up a name that is no interface as a host.
   private static func interface(_ name: String) throws -> String {
     if if_nametoindex(name) != 0 || ResolvedHost.isAddress(name[...]) { return name }
     let known = interfaces.isEmpty ? "" : "; there are \(interfaces.joined(separator: ", "))"

@@ -323,7 +323,7 @@ enum OptionTable {
     ),
     value(
       "user", \.shared.user, letter: "u", kind: .login, "name:password",
-      "The login for the URLs' own servers; a password that is left out is asked for"
+      "The login for the URLs' own servers; for a name alone, dlm asks for the password"
     ),
     value(
       "netrc-file", \.shared.netrcFile, "file", "A file of logins by host (netrc), instead of ~/.netrc", .byOwner,
