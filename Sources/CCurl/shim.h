@@ -11,11 +11,13 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static inline CURLcode dlm_setopt_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -36,11 +38,26 @@ typedef int (*dlm_close_callback)(void *context, curl_socket_t socket);
 typedef int (*dlm_request_callback)(
   void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
 
+typedef int (*dlm_host_key_callback)(void *context, int type, const char *key, size_t length);
+
+// Asked about the key of each server over SSH.
+static inline CURLcode dlm_setopt_host_key(CURL *easy, dlm_host_key_callback judge, void *context) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_SSH_HOSTKEYFUNCTION, judge);
+  return code ? code : curl_easy_setopt(easy, CURLOPT_SSH_HOSTKEYDATA, context);
+}
+
+static const long dlm_ssh_auth_types =
+  CURLSSH_AUTH_PUBLICKEY | CURLSSH_AUTH_AGENT | CURLSSH_AUTH_PASSWORD | CURLSSH_AUTH_KEYBOARD;
+
+// A file that is in memory only; negative if the kernel refuses. memfd_create and MFD_CLOEXEC are hidden from Swift.
+static inline int dlm_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }
+
 // The lines of a head on their way to Swift, which is called once for each head, and not for each line.
 typedef struct {
   char *bytes;
   size_t count, capacity;
   size_t limit;  // a longer head is passed on as far as it came
+  bool isEndless;  // its lines are replies of a server without heads: no empty line ends them
   dlm_data_callback take;
   void *context;
 } dlm_head;
@@ -56,7 +73,7 @@ static inline size_t dlm_head_gather(char *line, size_t size, size_t count, void
   }
   memcpy(head->bytes + head->count, line, length);
   head->count = all;
-  bool isEnd = length > 0 && (line[0] == '\r' || line[0] == '\n');
+  bool isEnd = length > 0 && !head->isEndless && (line[0] == '\r' || line[0] == '\n');
   if (!isEnd && all <= head->limit) return length;
   head->count = 0;
   bool isTaken = head->take(head->bytes, 1, all, head->context) == all;
@@ -155,6 +172,16 @@ static inline CURLMcode dlm_multi_set_callbacks(
 }
 static inline CURLMcode dlm_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
+}
+
+// Deprecated for its cost. libcurl 7.88 watches neither socket of an FTP server while the handshake of its data's TLS
+// waits for RETR, which it sends only when asked.
+static inline CURLMcode dlm_multi_act_on_all(CURLM *multi) {
+  int running = 0;
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  return curl_multi_socket_all(multi, &running);
+#pragma clang diagnostic pop
 }
 
 // The union inside CURLMsg, by name.

@@ -1,6 +1,7 @@
 import CCurl
 package import DownloadModel
 import Glibc
+import Synchronization
 
 /// The transport over the system's libcurl. It owns one network loop, its thread and its connections.
 package final class CurlTransport: Transport {
@@ -8,10 +9,24 @@ package final class CurlTransport: Transport {
   let agent: CurlAgent
   private let tasks: LoopTaskExecutor
   private let options: TransportOptions
+  /// Runs the transfers over other schemes than HTTP, for which libcurl waits for some replies on the loop's thread:
+  /// other hosts' transfers must not wait there, too. Made for the first such transfer.
+  private let fileServers = Lock(FileServers())
+  private let servesFileServers: Bool
+
+  private struct FileServers {
+    var transport: CurlTransport?
+    var isHeld = false
+  }
 
   /// - Throws: if libcurl or the kernel refuses a resource that the loop needs.
-  package init(_ options: TransportOptions) throws(DownloadError) {
+  package convenience init(_ options: TransportOptions) throws(DownloadError) {
+    try self.init(options, servesFileServers: false)
+  }
+
+  private init(_ options: TransportOptions, servesFileServers: Bool) throws(DownloadError) {
     self.options = options
+    self.servesFileServers = servesFileServers
     do throws(CurlFailure) {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
       // A server that closes while a request is written must not terminate the process.
@@ -29,7 +44,7 @@ package final class CurlTransport: Transport {
   package nonisolated(nonsending) func run(
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage {
-    if transfer.address.scheme == .data { return .ended(try Self.deliver(transfer, to: sink)) }
+    if !transfer.address.scheme.isHTTP, let stage = try await runElsewhere(transfer, into: sink) { return stage }
     var triedProxy: Proxy?
     if let proxy = options.proxies[transfer.address.scheme], try await tries(proxy, transfer) { triedProxy = proxy }
     let isolation = #isolation
@@ -44,6 +59,30 @@ package final class CurlTransport: Transport {
     return stage
   }
 
+  /// - Returns: `nil` for a transfer that belongs on this loop.
+  @inline(never)
+  private nonisolated(nonsending) func runElsewhere(
+    _ transfer: TransferRequest, into sink: any ByteSink
+  ) async throws(DownloadError) -> TransferStage? {
+    if transfer.address.scheme == .data { return .ended(try Self.deliver(transfer, to: sink)) }
+    if servesFileServers { return nil }
+    return try await loopForFileServers().run(transfer, into: sink)
+  }
+
+  private func loopForFileServers() throws(DownloadError) -> CurlTransport {
+    try fileServers.withLock { fileServers throws(DownloadError) in
+      if let known = fileServers.transport { return known }
+      var options = options
+      options.group = TransportGroup()
+      let new = try CurlTransport(options, servesFileServers: true)
+      if fileServers.isHeld { new.hold(true) }
+      fileServers.transport = new
+      return new
+    }
+  }
+
+  private var apart: CurlTransport? { fileServers.withLock { $0.transport } }
+
   /// Delivers the file inside a `data:` URL, without the network.
   @inline(never)
   private static func deliver(
@@ -52,9 +91,8 @@ package final class CurlTransport: Transport {
     guard let data = transfer.address.data else { throw DownloadError(.badAddress).of(transfer.address) }
     let isKnown = transfer.headerLines.contains { $0.hasPrefix("If-None-Match") }
     // A constant tag is enough: another file has another URL.
-    let lines = ["Content-Type: \(data.mediaType)\n", "Content-Length: \(data.bytes.count)\n", "ETag: \"data\"\n"]
-    let starts = lines.indices.map { lines[..<$0].joined().utf8.count }
-    let head = ResponseHead(status: isKnown ? 304 : 200, block: Array(lines.joined().utf8), starts: starts)
+    let lines = ["Content-Type: \(data.mediaType)", "Content-Length: \(data.bytes.count)", "ETag: \"data\""]
+    let head = ResponseHead(status: isKnown ? 304 : 200, lines: lines)
     let isWritten = try sink.accept(head) == .write
     if isWritten {
       try data.bytes.withUnsafeBytes { bytes in Result { () throws(DownloadError) in _ = try sink.write(bytes) } }.get()
@@ -75,16 +113,24 @@ package final class CurlTransport: Transport {
   /// Excess connections are closed as soon as no transfer uses them and the loop is not paused. Never waits.
   package func keep(connectionsTo host: String, atMost count: Int?) {
     loop.inbox.keep((host, count))
+    apart?.keep(connectionsTo: host, atMost: count)
   }
 
   /// Open connections to a host, idle ones included.
-  package func connections(to host: String) -> Int { loop.openConnections.count(host) }
+  package func connections(to host: String) -> Int {
+    loop.openConnections.count(host) + (apart?.connections(to: host) ?? 0)
+  }
 
   /// Details of the transfers in flight for a file, the oldest first.
-  package func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
+  package func details(of meter: TransferMeter) async -> [TransferDetails] {
+    await agent.details(of: meter) + (apart?.details(of: meter) ?? [])
+  }
 
   /// A transfer that is under way is ended by the task that awaits it (`RunningTransfer.receipt`).
-  package func cancel(_ meter: TransferMeter) async { await agent.cancel(meter) }
+  package func cancel(_ meter: TransferMeter) async {
+    await agent.cancel(meter)
+    await apart?.cancel(meter)
+  }
 
   /// Not only while transfers are paused: between two pauses they are at the limit, too.
   package var isAtLimit: Bool {
@@ -92,10 +138,17 @@ package final class CurlTransport: Transport {
   }
 
   /// Pauses or resumes all transfers. While paused, none sends or receives, and no time limit counts. Never waits.
-  package func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }
+  package func hold(_ isHeld: Bool) {
+    loop.inbox.hold(isHeld)
+    fileServers.withLock { fileServers in
+      fileServers.isHeld = isHeld
+      fileServers.transport?.hold(isHeld)
+    }
+  }
 
   /// Cancels running transfers, then closes the connections, then ends the thread.
   package func shutdown() async {
+    await apart?.shutdown()
     await agent.close()
     await loop.inbox.stop()
   }

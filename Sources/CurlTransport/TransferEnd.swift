@@ -155,6 +155,9 @@ struct TransferEnd {
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CRL_BADFILE:
       (.certificate, "connecting", false)
+    // Of servers over SSH; an FTP server's replies say more.
+    case CURLE_LOGIN_DENIED: (.status, DownloadError.loggingIn, false)
+    case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_REMOTE_ACCESS_DENIED: (.status, "opening", false)
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_FILESIZE_EXCEEDED,
       CURLE_RANGE_ERROR, Self.tooLarge:
       (.badResponse, "reading the answer", false)

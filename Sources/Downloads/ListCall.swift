@@ -185,7 +185,7 @@ extension DownloadRequest {
     var mirrors: [Address] = []
     for text in item.mirrors {
       let mirror = try self.address(text)
-      if address.scheme == .https, mirror.scheme == .http, item.checksum?.algorithm.findsForgery != true {
+      if address.scheme.isEncrypted, !mirror.scheme.isEncrypted, item.checksum?.algorithm.findsForgery != true {
         throw DownloadConfiguration.refusal("an http mirror of an https URL needs a SHA-2 checksum").at(mirror)
       }
       mirrors.append(mirror)

@@ -64,7 +64,7 @@ struct AddressTests {
 
   @Test(arguments: [
     ("", Address.Malformed.empty), ("example.org/x", .noScheme), ("htp:/x", .noScheme),
-    ("/etc/passwd", .noScheme), ("ftp://example.org/x", .unsupportedScheme("ftp")),
+    ("/etc/passwd", .noScheme), ("gopher://example.org/x", .unsupportedScheme("gopher")),
     ("file:///etc/passwd", .unsupportedScheme("file")), ("http:///x", .noHost), ("http://:80/x", .noHost),
     ("http://user@/x", .noHost), ("http://a b/x", .badHost), ("http://[::1/x", .badHost),
     ("http://[::1]x/", .badHost), ("http://a:0/", .badPort), ("http://a:65536/", .badPort),
@@ -74,6 +74,22 @@ struct AddressTests {
   func malformed(_ text: String, _ reason: Address.Malformed) {
     #expect(throws: reason) { try Address(text) }
   }
+
+  /// RFC 1738 §3.2.2: no query; and a line end would begin another command.
+  @Test(
+    arguments: [
+      ("FTP://H/a?b", "ftp://h/a%3Fb", "a%3Fb"), ("ftp://h/a;type=I", "ftp://h/a", "a"), ("ftps://h", "ftps://h", ""),
+      ("ftpes://u:p@h:21/x y;type=x", "ftpes://h:21/x%20y;type=x", "x%20y;type=x"),
+      ("ftp://h/a;type=a#f", "ftp://h/a", "a"),
+      ("ftp://h//etc/x", "ftp://h//etc/x", "x"), ("ftp://h/a%0Ab", nil, ""), ("ftp://h/a%00", nil, ""),
+    ] as [(String, String?, String)])
+  func fileServers(text: String, key: String?, segment: String) throws {
+    let address = try? Address(text)
+    #expect(address?.key == key && address?.lastPathSegment ?? "" == segment[...] && address?.query == nil)
+  }
+
+  @Test(arguments: [("ftp://h/x", 21), ("ftps://h/x", 990), ("ftpes://h/x", 21), ("ftp://h:2121/x", 2121)])
+  func ports(text: String, port: Int) throws { #expect(try Address(text).port == port) }
 
   @Test(arguments: [
     ("http://a/b/c.txt", "c.txt"), ("http://a/b/c.txt?x=/d", "c.txt"), ("http://a/b/", ""), ("http://a", ""),

@@ -227,7 +227,7 @@ struct SingleDownloadTests {
 
   static let unusable: [(change: @Sendable (inout DownloadItem) -> Void, code: DownloadError.Code)] = [
     ({ $0.headerLines = ["Key: secret\r\nX: 1"] }, .configuration), ({ $0.headerLines = ["secret"] }, .configuration),
-    ({ $0.headerLines = ["Range: bytes=0-1"] }, .configuration), ({ $0.mirrors = ["ftp://m/f"] }, .badAddress),
+    ({ $0.headerLines = ["Range: bytes=0-1"] }, .configuration), ({ $0.mirrors = ["gopher://m/f"] }, .badAddress),
     ({ $0.mirrors = ["https://m/f", "http://m/f"] }, .configuration),
   ]
 

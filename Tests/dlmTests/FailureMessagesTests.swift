@@ -83,7 +83,7 @@ struct FailureMessagesTests {
     (status(403), "403 Forbidden; access denied: a login or a header may be missing"),
     (status(401), "401 Unauthorized; the server requires a login: give one with --netrc-file or --header"),
     (
-      status(401, ResponseHead.loggingIn),
+      status(401, DownloadError.loggingIn),
       "401 Unauthorized: the login was refused; check user, password or token (--netrc, --netrc-file, --header, or the "
         + "URL)"
     ),
@@ -174,22 +174,22 @@ struct FailureMessagesTests {
       "urls.txt:3: \"https://h/x\" is in quotes: leave them out"
     ),
     (
-      "command line", nil, "ftp://h/a/b", .malformed(.unsupportedScheme("ftp")),
-      "\"ftp://h/a/b\": dlm downloads over http and https only; many such servers have the same path at https://h/a/b"
+      "command line", nil, "rsync://h/a/b", .malformed(.unsupportedScheme("rsync")),
+      "\"rsync://h/a/b\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only"
     ),
     (
       "command line", nil, "s3://bucket/key/x", .malformed(.unsupportedScheme("s3")),
-      "\"s3://bucket/key/x\": dlm downloads over http and https only; a public bucket is at "
+      "\"s3://bucket/key/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only; a public bucket is at "
         + "https://bucket.s3.amazonaws.com/key/x"
     ),
     (
       "command line", nil, "gs://bucket/key", .malformed(.unsupportedScheme("gs")),
-      "\"gs://bucket/key\": dlm downloads over http and https only; a public bucket is at "
+      "\"gs://bucket/key\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only; a public bucket is at "
         + "https://storage.googleapis.com/bucket/key"
     ),
     (
-      "urls.txt", 1, "sftp://h/x", .malformed(.unsupportedScheme("sftp")),
-      "urls.txt:1: \"sftp://h/x\": dlm downloads over http and https only; fix or remove it"
+      "urls.txt", 1, "smb://h/x", .malformed(.unsupportedScheme("smb")),
+      "urls.txt:1: \"smb://h/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only; fix or remove it"
     ),
     (
       "doi:10.5281/zenodo.1", nil, "", .unreadable(errno: 2),

@@ -112,7 +112,7 @@ struct HelpTests {
       ("-nc", "--on-conflict"), ("--nocache", "Did you mean --no-cache?"), ("--max-tries", "--retries N"),
       ("-r", "--depth 3 follows its folders"), ("--mirror", "--accept"), ("-l", "--depth N"),
       ("-e", "--referer URL"),
-      ("--noproxy", "NO_PROXY"), ("--ftp", "over http and https only"), ("--data", "GET requests only"),
+      ("--noproxy", "NO_PROXY"), ("--ftp", "the URL says so"), ("--data", "GET requests only"),
       ("--resume", "always resumes"), ("--max-speed", "--limit-rate RATE"), ("--proxy-user", "in the URL of --proxy"),
       ("--edit", "~/.config/dlm/dlm.conf"), ("--verison", "Did you mean --version?"),
     ])

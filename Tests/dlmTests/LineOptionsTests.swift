@@ -54,7 +54,7 @@ struct LineOptionsTests {
     Row("expect=png", nil), Row("expect=", nil),
     Row("mirror=http://m/x") { $0.mirrors = (try? Address("http://m/x")).map { [$0] } ?? [] },
     Row("out=/etc/passwd", nil), Row("out=../x", nil), Row("dir=..", nil), Row("dir=a//b", nil), Row("out=", nil),
-    Row("out=x.part.json", nil), Row("sha256=ab", nil), Row("sha3=\(sum)", nil), Row("mirror=ftp://m/x", nil),
+    Row("out=x.part.json", nil), Row("sha256=ab", nil), Row("sha3=\(sum)", nil), Row("mirror=gopher://m/x", nil),
     // No file of the user's is read, and no header of the transfer is replaced.
     Row("header=@/etc/passwd", nil), Row("header=Range: bytes=0-", nil), Row("header=none", nil),
   ]

@@ -31,8 +31,8 @@ struct ListLineTests {
   @Test(arguments: [
     Bad(bytes: Array("nonsense".utf8), reason: .malformed(.noScheme), text: "nonsense"),
     Bad(
-      bytes: Array("ftp://me:secret@a/b".utf8), reason: .malformed(.unsupportedScheme("ftp")),
-      text: "ftp://a/b"),
+      bytes: Array("gopher://me:secret@a/b".utf8), reason: .malformed(.unsupportedScheme("gopher")),
+      text: "gopher://a/b"),
     Bad(bytes: [0x68, 0xFF, 0xFE], reason: .notUTF8, text: "h\u{FFFD}\u{FFFD}"),
     Bad(
       bytes: Array(repeating: 0x61, count: ListLine.limit + 1), reason: .tooLong,

@@ -297,7 +297,10 @@ struct MessagesTests {
   @Test(
     arguments: [
       (.malformed(.noScheme), "\"x\" is not a URL: it does not start with http:// or https://; fix or remove it"),
-      (.malformed(.unsupportedScheme("ftp")), "\"x\": dlm downloads over http and https only; fix or remove it"),
+      (
+        .malformed(.unsupportedScheme("ftp")),
+        "\"x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only; fix or remove it"
+      ),
     ] as [(Rejection.Reason, String)])
   func aBadLine(reason: Rejection.Reason, words: String) {
     let line = Rejection(list: "urls.txt", line: 7, text: "x", reason: reason)

@@ -407,7 +407,7 @@ struct WhoseAnswerTests {
       labels(TransportOptions(userAgent: "")) == [
         "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
         "width", "rateLimit", "group", "onTransfer", "leastRate",
-        "rateWindow", "retryOn", "collapseTime", "lookUp", "network", "mostRedirects",
+        "rateWindow", "retryOn", "collapseTime", "lookUp", "network", "mostRedirects", "ssh",
       ])
     let address = try Address("https://host/x")
     func mark(_ change: (inout Trust) -> Void) -> RequestTrust {
@@ -426,7 +426,7 @@ struct WhoseAnswerTests {
       "isInsecure": { $0.isInsecure = true }, "tls.identity": { $0.tls.identity = identity },
       "tls.identity.digest": { $0.tls.identity = other },
       "tls.pinnedKeys": { $0.tls.pinnedKeys = "sha256//a" },
-      "tls.revocationList": { $0.tls.revocationList = "/crl" },
+      "tls.isRequired": { $0.tls.isRequired = true }, "tls.revocationList": { $0.tls.revocationList = "/crl" },
       "caFolder": { $0.caFolder = "/cas" }, "route": { $0.route = ["host:443:192.0.2.1"] },
       "fileDigest": {
         $0.caFile = "/ca"
@@ -434,8 +434,9 @@ struct WhoseAnswerTests {
       },
     ]
     // `logins` has the login, too. A name is harmless, and what `Vary` may name of it is looked at; the file's text stands for its path;
-    // versions say nothing of who answered; the pass phrase opens the same certificate.
-    let harmless: Set = ["userAgent", "netrcFile", "login", "tls.oldest", "tls.newest"]
+    // versions say nothing of who answered; the pass phrase opens the same certificate;
+    // a key for SSH counts for its URLs.
+    let harmless: Set = ["userAgent", "netrcFile", "login", "identity", "tls.oldest", "tls.newest"]
     let all = labels(Trust()).subtracting(["tls"]).union(labels(TLSOptions()).map { "tls.\($0)" })
     #expect(all == harmless.union(changes.keys.filter { $0 != "tls.identity.digest" }))
     #expect(labels(identity) == ["certificate", "digest", "isPKCS12", "key", "passphrase"])

@@ -31,6 +31,13 @@ struct AnswerFraming {
     }
   }
 
+  /// Without a length, an FTP server's last reply says that all of the file was sent (226, RFC 959 §5.4).
+  init(ofFileServer head: ResponseHead) {
+    status = head.status
+    length = head.status == 304 ? 0 : head.contentLength
+    proof = length == nil ? .framing : .length
+  }
+
   /// - Throws: `.shortBody` or `.longBody` if the number of bytes differs from the announced length.
   func check(received: Int64) throws(DownloadError) {
     guard let length, length != received else { return }

@@ -35,6 +35,10 @@ final class CurlTransfer {
     /// A head that waits for the first bytes of its coded body, which show how it is coded (HTTP rule 35).
     var postponed: ResponseHead?
     var start: [UInt8] = []
+    /// Whether the server sends no head, and what it said was not judged yet.
+    var lacksHead = false
+    /// For a folder of a file server.
+    var listing: FolderListing?
   }
 
   init(_ settings: TransferSettings, on loop: CurlLoop) throws(CurlFailure) {
@@ -58,6 +62,8 @@ final class CurlTransfer {
       dlm_setopt_callbacks(
         easy.pointer, Unmanaged.passUnretained(self).toOpaque(), lines, curlDidReceiveBody, curlDidOpenSocket,
         curlWillSendRequest, curlWillCloseSocket, loop.callbackContext))
+    try easy.check(
+      dlm_setopt_host_key(easy.pointer, curlDidReceiveHostKey, Unmanaged.passUnretained(self).toOpaque()))
   }
 
   deinit {
@@ -86,7 +92,7 @@ final class CurlTransfer {
   ) throws(CurlFailure) {
     var exchange = Exchange(request, sink)
     exchange.login = try firstLogin(request, at: request.address)
-    try options.set(request, to: request.address, settings, on: easy)
+    try options.set(request, to: request.address, isProbe: exchange.isProbe, settings, on: easy)
     // If every connection has a transfer, libcurl need not search thousands for an idle one.
     try use(freshConnection: !settings.options.usesHTTP2 && connections < running)
     try options.set(
@@ -109,11 +115,15 @@ final class CurlTransfer {
     errorBuffer[0] = 0
     lines.pointee.count = 0
     assembler.reset()
+    let lacksHead = place?.scheme.isHTTP == false
+    lines.pointee.isEndless = lacksHead
+    run?.lacksHead = lacksHead
+    if lacksHead { loop.endsConnections = true }
     run?.exchange.request.meter?.enter(.lookingUp)
   }
 
   private func firstLogin(_ request: TransferRequest, at address: Address) throws(CurlFailure) -> LoginStage? {
-    let hasLogin = settings.hasLogin(for: address, of: request)
+    let hasLogin = address.scheme.isHTTP && settings.hasLogin(for: address, of: request)
     let stage = hasLogin ? settings.logins.stage(at: address, challenger: options.challenger) : nil
     // The handle keeps the challenge of another origin.
     if stage == .probe, options.challenger != nil { try renew() }
@@ -142,9 +152,9 @@ final class CurlTransfer {
       try easy.set(CURLOPT_HTTPAUTH, login.schemes)
       run?.exchange.login = login
     case .redirect: run?.exchange.login = try firstLogin(request, at: destination)
-    case .reconnection: break
+    case .reconnection, .body: break
     }
-    try options.set(request, to: destination, settings, on: easy)
+    try options.set(request, to: destination, isProbe: run?.exchange.isProbe == true, settings, on: easy)
     try use(freshConnection: false)
     run?.answerWait = AnswerWait(after: request.waited, isTrial: false)
     run?.quiet = StallWatch.Quiet()
@@ -225,7 +235,9 @@ final class CurlTransfer {
   func slowness(_ watch: StallWatch, after time: UInt64) -> DownloadError? {
     // CURLOPT_CONNECTTIMEOUT_MS applies until there is a connection. Draining a body, which has a deadline of its own,
     // and decoding, which reads no new bytes, do not count, either.
-    guard let bytes = run?.exchange.bodyBytes, drainDeadline == nil, !isBehind, easy.isConnected else {
+    // Of an FTP server libcurl measures the connection only when its data come.
+    let isConnected = easy.isConnected || lines.pointee.isEndless && lines.pointee.count > 0
+    guard let bytes = run?.exchange.bodyBytes, drainDeadline == nil, !isBehind, isConnected else {
       run?.quiet = StallWatch.Quiet()
       return nil
     }
@@ -252,6 +264,12 @@ final class CurlTransfer {
     return head.status == 206 || head["accept-ranges"]?.lowercased() == "bytes"
   }
 
+  /// Whether libcurl may not watch its sockets (`CurlLoop.actOnAll`).
+  var isOverlooked: Bool {
+    guard run?.lacksHead == true, let scheme = place?.scheme else { return false }
+    return scheme.isEncrypted || settings.options.trust.tls.isRequired
+  }
+
   var drainDeadline: UInt64? { run?.exchange.drainDeadline }
 
   /// Records a pause in nanoseconds, which must not count for its connection. libcurl measures by the clock, so the
@@ -270,6 +288,9 @@ final class CurlTransfer {
 
   // MARK: The end
 
+  /// Whether it has the whole file of a server that does not end its transfer.
+  var hasWholeFile: Bool { run?.exchange.hasWholeFile == true }
+
   var goesOn: Bool { run?.exchange.goesOn == true }
 
   /// Repeats the request over another kind of connection, if that may help.
@@ -283,13 +304,25 @@ final class CurlTransfer {
     return true
   }
 
+  /// libcurl has finished the request: what a server without heads said is judged now if it sent no body.
+  func requestDidEnd(_ code: CURLcode) {
+    // The server's file is shorter than the part.
+    if code == CURLE_BAD_DOWNLOAD_RESUME, run?.lacksHead == true { _ = judgeReplies(isShort: true) }
+    guard code == CURLE_OK else { return }
+    if run?.lacksHead == true { _ = judgeReplies() }
+    do {
+      if let last = try run?.listing?.end(), !last.isEmpty { try write(links: last) }
+    } catch { _ = run?.exchange.fail(error) }
+  }
+
   func result(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
     guard let address = run?.exchange.request.address else { return .failure(.cancelled) }
     if code == CURLE_OK, run?.postponed != nil { _ = settle([]) }
     lastBody = run?.exchange.received
     do {
       let receipt = try run?.exchange.receipt(code) {
-        TransferEnd(code, String(cString: errorBuffer), of: easy, isAnswered: run?.exchange.framing != nil)
+        if place?.scheme.isFTP == true, let failure = replies.failure(code) { return failure }
+        return TransferEnd(code, String(cString: errorBuffer), of: easy, isAnswered: run?.exchange.framing != nil)
           .error(at: address, through: options.proxy?.address)
       }
       // A transfer that was stopped because its sink has enough has not failed.
@@ -354,9 +387,14 @@ final class CurlTransfer {
   // MARK: Callbacks of libcurl. A returned Bool says whether the transfer continues.
 
   fileprivate func didOpen(_ socket: Int32) {
-    guard let host else { return }
+    // After the first reply of an FTP server, it is the connection for the data of one file.
+    guard let host, !lines.pointee.isEndless || lines.pointee.count == 0 else {
+      if isOverlooked { loop.timers.watchUnanswered(true, at: CurlLoop.now) }
+      return
+    }
     loop.socketDidOpen(socket, for: host)
     run?.exchange.request.meter?.enter(.connecting)
+    if lines.pointee.isEndless { return }
     if run?.answerWait.didOpen(socket) == true { settings.options.group.change(host) { $0.ended() } }
   }
 
@@ -364,7 +402,7 @@ final class CurlTransfer {
 
   fileprivate func receiveHead(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let goesOn: Bool
-    switch assembler.take(bytes) {
+    switch lines.pointee.isEndless ? .flood : assembler.take(bytes) {
     case .more: return true
     case .flood:
       let detail = "more than \(HeadAssembler.limit / 1024) KiB of headers"
@@ -450,9 +488,52 @@ final class CurlTransfer {
     }
   }
 
+  private var replies: FTPReplies {
+    FTPReplies(UnsafeRawBufferPointer(start: lines.pointee.bytes, count: lines.pointee.count))
+  }
+
+  /// Judges what a server without heads said, before its first byte or at the end of an empty file.
+  private func judgeReplies(isShort: Bool = false) -> Bool {
+    guard let request = run?.exchange.request, let isProbe = run?.exchange.isProbe, let place else { return false }
+    run?.lacksHead = false
+    do { try options.expectLastReply(on: easy) } catch { return run?.exchange.fail(error.error()) == true }
+    let seconds = easy.offset(CURLINFO_FILETIME_T)
+    let modified = seconds > 0 ? seconds : nil
+    var answer = FileServerAnswer(modified: modified, start: place.scheme == .scp ? nil : request.rangeStart)
+    if place.scheme.isFTP {
+      answer = replies.answer(from: request.rangeStart, isRetrieved: !options.hasNoBody, modified: modified)
+    } else if !isShort {
+      // libcurl knows no length of an empty file.
+      answer.size = max(0, easy.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)) + (answer.start ?? 0)
+    }
+    if place.isServerFolder {
+      answer = FileServerAnswer(contentType: FolderListing.contentType)
+      run?.listing = FolderListing()
+    }
+    let isUnchanged = isProbe && answer.isUnchanged(request.headerLines)
+    if isProbe, !isUnchanged {
+      run?.exchange.requestBody()
+      return true
+    }
+    let head = answer.head(isUnchanged: isUnchanged)
+    assembler.take(head)
+    serverDidAnswer(head)
+    return judge(head)
+  }
+
+  private func write(links: [UInt8]) throws(DownloadError) {
+    guard run?.exchange.phase == .writing, let sink = run?.exchange.sink else { return }
+    try links.withUnsafeBytes { bytes in Result { () throws(DownloadError) in _ = try sink.write(bytes) } }.get()
+  }
+
   /// - Returns: how many bytes were accepted. Fewer end the transfer; after a pause libcurl passes the same bytes
   ///   again.
   fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if run?.lacksHead == true {
+      // Without a body libcurl passes lines of its own, such as Last-Modified.
+      if options.hasNoBody { return bytes.count }
+      guard judgeReplies() else { return 0 }
+    }
     let isOverdrawn = pay(for: bytes.count)
     if isOverdrawn, run?.exchange.phase == .writing {
       run?.isBehind = true
@@ -493,6 +574,8 @@ final class CurlTransfer {
         let isBehind = try !decode(bytes, decoder, into: sink, mayPause: mayPause && !losesPausedBytes)
         run?.isBehind = isBehind
         if isBehind { return Int(CURL_WRITEFUNC_PAUSE) }
+      } else if let links = try run?.listing?.take(bytes) {
+        try write(links: links)
       } else if try sink.write(bytes) == .enough {
         goesOn = run?.exchange.satisfied() == true
       }
@@ -531,6 +614,14 @@ final class CurlTransfer {
   }
 }
 
+extension CurlTransfer {
+  /// - Returns: whether the server's key is known; if not, the transfer fails.
+  fileprivate func accepts(hostKey key: UnsafeRawBufferPointer) -> Bool {
+    guard let place, let failure = settings.options.ssh.failure(of: Array(key), at: place) else { return true }
+    return run?.exchange.fail(failure) == true
+  }
+}
+
 // File-level, because nested @convention(c) closures can crash Swift 6.3. The context is the transfer that set the
 // callback; its type says why the pointer is valid.
 
@@ -544,6 +635,14 @@ private func curlDidReceiveBody(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   transfer(context)?.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+}
+
+private func curlDidReceiveHostKey(
+  _ context: UnsafeMutableRawPointer?, _ type: Int32, _ key: UnsafePointer<CChar>?, _ length: Int
+) -> Int32 {
+  let bytes = UnsafeRawBufferPointer(start: key, count: length)
+  let isAccepted = transfer(context)?.accepts(hostKey: bytes) == true
+  return Int32((isAccepted ? CURLKHMATCH_OK : CURLKHMATCH_MISMATCH).rawValue)
 }
 
 private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {

@@ -29,6 +29,8 @@ struct Exchange: ~Copyable {
   /// Whether an earlier answer of this exchange has named mirrors. The first one counts, because it is nearest to the
   /// user's URL.
   private var hasMirrors = false
+  /// Whether this hop only asks for the file's version: file servers know no conditional requests.
+  private(set) var isProbe: Bool
 
   enum Phase: Equatable {
     case waiting
@@ -45,6 +47,8 @@ struct Exchange: ~Copyable {
     case login(LoginStage)
     /// To the same server, over another kind of connection (`ConnectionWay`).
     case reconnection
+    /// For the file itself, after a probe has shown that its version is another one than the request's condition names.
+    case body
   }
 
   /// Dropping a longer body costs more than a new connection.
@@ -52,7 +56,12 @@ struct Exchange: ~Copyable {
   /// A short body follows its head at once; if it does not, the wait for it ends here (HTTP rule 33).
   static let drainTime: UInt64 = 250_000_000
 
-  init(_ request: TransferRequest, _ sink: any ByteSink) { (self.request, self.sink) = (request, sink) }
+  init(_ request: TransferRequest, _ sink: any ByteSink) {
+    self.request = request
+    self.sink = sink
+    isProbe =
+      !request.address.scheme.isHTTP && request.headerLines.contains { $0.hasPrefix(FileServerAnswer.condition) }
+  }
 
   // MARK: Queries
 
@@ -120,11 +129,16 @@ struct Exchange: ~Copyable {
 
   mutating func reconnect() { next = .reconnection }
 
+  mutating func requestBody() {
+    isProbe = false
+    next = .body
+  }
+
   /// - Throws: `.badResponse` if the body's end could not be recognised.
   mutating func final(
     _ head: ResponseHead, throttling: [ThrottlingStatuses] = []
   ) throws(DownloadError) -> ResponseHead {
-    framing = try AnswerFraming(head)
+    framing = destination.scheme.isHTTP ? try AnswerFraming(head) : AnswerFraming(ofFileServer: head)
     if head.isWhole || head.status == 206 { noteMirrors(head) }
     var head = head
     head.effectiveURL = effectiveURL
@@ -193,12 +207,17 @@ struct Exchange: ~Copyable {
 
   // MARK: The end
 
+  /// Whether all bytes arrived that an FTP server announced, whatever became of its last reply.
+  var hasWholeFile: Bool {
+    destination.scheme.isFTP && phase == .writing && framing?.length == received
+  }
+
   func receipt(_ code: CURLcode, _ cause: () -> DownloadError) throws(DownloadError) -> TransferReceipt {
     if let failure { throw failure }
     if let refusal, code == CURLE_OK || code == CURLE_WRITE_ERROR { throw refusal }
     let isDrained = drain != nil && refusal == nil
     let isCutShort = isDrained || phase == .satisfied
-    if code != CURLE_OK, !isCutShort { throw cause() }
+    if code != CURLE_OK, !isCutShort, !hasWholeFile { throw cause() }
     guard let framing else {
       // An HTTP/2 stream may end without an error and without a head.
       throw DownloadError(.badResponse, "no response head", "reading the answer", isTransient: true)

@@ -48,6 +48,12 @@ struct HeadAssembler {
     return .final
   }
 
+  /// The head that stands for a file server's replies.
+  mutating func take(_ head: ResponseHead) {
+    self.head = head
+    isFinal = true
+  }
+
   private static func head(of bytes: UnsafeRawBufferPointer) -> ResponseHead {
     var status = 0
     var block: [UInt8] = []

@@ -20,7 +20,8 @@ struct Route {
   /// - Throws: `.redirect` if it must not be followed.
   func following(_ location: String, atMost limit: Int, mayLeaveTLS: Bool = false) throws(DownloadError) -> Route {
     guard hops < limit else { throw Self.refusal("more than \(limit) in a row") }
-    guard let text = AddressReference.resolved(location, against: destination.key), let target = try? Address(text)
+    guard let text = AddressReference.resolved(location, against: destination.key), let target = try? Address(text),
+      target.scheme.isHTTP
     else { throw Self.refusal("to \(Self.shown(location))") }
     if destination.scheme == .https, target.scheme == .http, !mayLeaveTLS {
       throw Self.refusal("from https to \(target)")

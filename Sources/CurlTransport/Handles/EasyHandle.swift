@@ -114,11 +114,17 @@ struct HeaderLines: ~Copyable {
   let texts: [String]
   fileprivate(set) var first: UnsafeMutablePointer<curl_slist>?
 
-  init(_ texts: [String]) throws(CurlFailure) {
+  init(_ texts: [String]) throws(CurlFailure) { try self.init(texts, texts.map { Array($0.utf8) }) }
+
+  /// Commands, whose names may be in any encoding.
+  init(bytes: [[UInt8]]) throws(CurlFailure) { try self.init([], bytes) }
+
+  private init(_ texts: [String], _ lines: [[UInt8]]) throws(CurlFailure) {
     self.texts = texts
     first = nil
-    for line in texts {
-      guard let longer = curl_slist_append(first, line) else {
+    for line in lines {
+      let text = (line + [0]).map { CChar(bitPattern: $0) }
+      guard let longer = curl_slist_append(first, text) else {
         throw CurlFailure(CURLE_OUT_OF_MEMORY)  // deinit frees the earlier lines
       }
       first = longer

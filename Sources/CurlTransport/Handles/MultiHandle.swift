@@ -41,6 +41,8 @@ struct MultiHandle: ~Copyable {
     try check(curl_multi_socket_action(pointer, socket, bits, &running))
   }
 
+  func actOnAll() throws(CurlFailure) { try check(dlm_multi_act_on_all(pointer)) }
+
   func nextFinished() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
     var left: Int32 = 0
     while let message = curl_multi_info_read(pointer, &left) {

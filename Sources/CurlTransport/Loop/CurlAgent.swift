@@ -81,6 +81,7 @@ actor CurlAgent {
 
   /// libcurl has finished the request of a transfer: another one follows on the same easy handle, or this is the end.
   func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+    transfer.requestDidEnd(code)
     let reconnects = transfer.reconnects(after: code)
     guard transfer.goesOn else { return letGo(transfer, with: transfer.result(code)) }
     if let host = transfer.host { note(transfer, of: host, hasAnswer: !reconnects) }
@@ -139,7 +140,9 @@ actor CurlAgent {
   /// - Returns: whether any transfer is still running.
   func endStalled(_ stalls: StallWatch, after time: UInt64) -> Bool {
     for transfer in transfers where transfer.isRunning {
-      if let failure = transfer.slowness(stalls, after: time) { letGo(transfer, with: transfer.result(failure)) }
+      if let failure = transfer.slowness(stalls, after: time) {
+        letGo(transfer, with: transfer.hasWholeFile ? transfer.result(CURLE_OK) : transfer.result(failure))
+      }
     }
     let goesOn = transfers.contains(where: \.isRunning)
     // Under a rate limit, the user determines the throughput.
@@ -283,6 +286,10 @@ actor CurlAgent {
   /// Has the hosts judged that leave requests unanswered while they answer others, which may requeue the requests.
   /// - Returns: whether any request waits for the first answer of its connection; false with HTTP/2 or a rate limit.
   func watchUnanswered(after time: UInt64) -> Bool {
+    if transfers.contains(where: \.isOverlooked) {
+      loop.actOnAll()
+      return true
+    }
     // Under a rate limit, an answer may have arrived but not been read yet.
     if settings.options.usesHTTP2 || settings.options.rateLimit != nil { return false }
     var waits: [String: HostHealth.Waits] = [:]

@@ -28,6 +28,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   var isBehind = false { willSet { assertOnLoop() } }
   /// Whether the only transfer has started, so that all other work waits for its answer.
   var expectsAnswer = false { willSet { assertOnLoop() } }
+  /// Whether libcurl would take leave of servers and wait for their replies when the loop ends.
+  var endsConnections = false { willSet { assertOnLoop() } }
   /// Both refer back to this loop, so all three live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?
 
@@ -134,6 +136,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   fileprivate func runThread() {
     owner.store(pthread_self(), ordering: .relaxed)
     while turn() {}
+    if endsConnections { poll.endConnections() }
     multi.close()
     served = nil
     owner.store(0, ordering: .relaxed)
@@ -204,6 +207,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   private func act(on socket: Int32, _ bits: Int32) {
     do { try multi.act(on: socket, bits) } catch { failAll(error.message) }
+  }
+
+  /// For transfers whose sockets libcurl does not watch.
+  func actOnAll() {
+    assertOnLoop()
+    do { try multi.actOnAll() } catch { failAll(error.message) }
   }
 
   private func failAll(_ message: String) { served?.agent.assumeIsolated { $0.failAll(message) } }

@@ -104,6 +104,11 @@ struct EventPoll: ~Copyable {
     return true
   }
 
+  /// Ends all connections, so that nothing waits for their servers.
+  func endConnections() {
+    for socket in slots.indices where slots[socket].connection != nil { shutdown(Int32(socket), Int32(SHUT_RDWR)) }
+  }
+
   /// It no longer counts as a connection, but is still open.
   mutating func giveUp(_ socket: Int32) {
     guard let connection = slots[slot(of: socket)].connection.take() else { return }

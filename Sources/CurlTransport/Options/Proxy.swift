@@ -27,9 +27,22 @@ package final class Proxy: Sendable {
   }
 
   /// The proxies by the scheme of the URL. Equal addresses give one `Proxy`, whose login is tried once.
-  package static func routes(http: ProxyAddress?, https: ProxyAddress?) -> [Address.Scheme: Proxy] {
-    let first = http.map(Proxy.init)
-    return [.http: first, .https: https == http ? first : https.map(Proxy.init)].compactMapValues(\.self)
+  package static func routes(
+    http: ProxyAddress?, https: ProxyAddress?, ftp: ProxyAddress? = nil
+  ) -> [Address.Scheme: Proxy] {
+    var known: [Proxy] = []
+    func proxy(at address: ProxyAddress?) -> Proxy? {
+      guard let address else { return nil }
+      if let same = known.first(where: { $0.address == address }) { return same }
+      let new = Proxy(address)
+      known.append(new)
+      return new
+    }
+    let ftp = proxy(at: ftp)
+    let routes: [Address.Scheme: Proxy?] = [
+      .http: proxy(at: http), .https: proxy(at: https), .ftp: ftp, .ftps: ftp, .ftpes: ftp,
+    ]
+    return routes.compactMapValues(\.self)
   }
 
   /// CURLOPT_PROXYAUTH. With both schemes, libcurl sends a request without a login first and uses the better of those

@@ -6,11 +6,13 @@ struct TransferOptions: ~Copyable {
   /// Kept as long as libcurl points to it.
   private var ownLines: HeaderLines?
   private var detours: HeaderLines?
+  private var ftp = FTPOptions()
+  private var ssh = SSHOptions()
   private(set) var proxy: Proxy?
   /// `nil` while it is being set.
   private var isHome: Bool? = true
   private var readsNetrc = true
-  private var isHead = false
+  private(set) var hasNoBody = false
   private var cookies: String?
   private var login: String?
   private(set) var bufferSize = 0
@@ -18,10 +20,12 @@ struct TransferOptions: ~Copyable {
   /// The origin whose Digest challenge libcurl keeps in the handle.
   var challenger: String?
 
+  /// - Parameter isProbe: whether the request only asks for the file's version.
   mutating func set(
-    _ request: TransferRequest, to address: Address, _ settings: TransferSettings, on easy: borrowing EasyHandle
+    _ request: TransferRequest, to address: Address, isProbe: Bool = false, _ settings: TransferSettings,
+    on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
-    try easy.set(CURLOPT_URL, address.wireText)
+    try easy.set(CURLOPT_URL, address.transportText)
     try set(settings.options.proxies[address.scheme], on: easy)
     let wantedWay = settings.ways.isEmpty ? [] : settings.ways[address.hostAndPort] ?? []
     if wantedWay != way { try settings.apply(wantedWay, to: easy) }
@@ -31,9 +35,12 @@ struct TransferOptions: ~Copyable {
       // transfer's end: there no handshake tells the version.
       try easy.set(CURLOPT_PIPEWAIT, settings.mayShareConnections(to: address) ? 1 : 0)
     }
-    try easy.set(CURLOPT_RANGE, request.rangeStart.map { "\($0)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? "") })
-    if request.isHead != isHead { try easy.set(CURLOPT_NOBODY, request.isHead ? 1 : 0) }
-    isHead = request.isHead
+    let start = address.scheme.isFTP || address.scheme == .scp ? nil : request.rangeStart
+    try easy.set(CURLOPT_RANGE, start.map { "\($0)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? "") })
+    try ftp.set(request, to: address, requiresTLS: settings.options.trust.tls.isRequired, on: easy)
+    let isWithoutBody = request.isHead || isProbe
+    if isWithoutBody != hasNoBody { try easy.set(CURLOPT_NOBODY, isWithoutBody ? 1 : 0) }
+    hasNoBody = isWithoutBody
     let goesHome = request.isHome(address)
     let isOther = goesHome != isHome
     isHome = nil
@@ -48,6 +55,9 @@ struct TransferOptions: ~Copyable {
     let given = goesHome && !address.hasCredentials ? settings.options.trust.login : nil
     if given != login { try easy.set(CURLOPT_USERPWD, given) }
     login = given
+    try ssh.set(
+      to: address, hasLogin: given != nil || settings.hasLogin(for: address, of: request), settings.options.ssh,
+      on: easy)
     if !request.headerLines.isEmpty || !own.others.isEmpty {
       let lines = try settings.lines(isHome: goesHome, own, adding: request.headerLines)
       try easy.set(CURLOPT_HTTPHEADER, list: lines)
@@ -58,6 +68,9 @@ struct TransferOptions: ~Copyable {
     }
     isHome = goesHome
   }
+
+  /// The data of a transfer over FTP has begun.
+  func expectLastReply(on easy: borrowing EasyHandle) throws(CurlFailure) { try ftp.expectLastReply(on: easy) }
 
   private mutating func set(_ wanted: Proxy?, on easy: borrowing EasyHandle) throws(CurlFailure) {
     if wanted !== proxy {

@@ -86,7 +86,7 @@ final class TransferSettings {
 
   func apply(to easy: borrowing EasyHandle) throws(CurlFailure) {
     try easy.set(CURLOPT_NOSIGNAL, 1)
-    try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    try easy.set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp,scp")
     // Header lines are for the server; a proxy's CONNECT gets none.
     try easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

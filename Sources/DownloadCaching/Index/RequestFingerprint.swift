@@ -38,7 +38,8 @@ final class RequestFingerprint {
   private func listChecks(_ content: (String) -> String) -> [String] {
     let trust = configuration.trust
     return [
-      trust.isInsecure ? "insecure" : nil, trust.caFile.map { "authorities " + content($0) },
+      trust.isInsecure ? "insecure" : nil, trust.tls.isRequired ? "tls" : nil,
+      trust.caFile.map { "authorities " + content($0) },
       trust.caFolder.map { "folder " + $0 },
       trust.tls.pinnedKeys.map { "keys " + content($0) },
       trust.tls.revocationList.map { "revoked " + content($0) },
@@ -67,18 +68,20 @@ final class RequestFingerprint {
   private func unsteeredTrust(of request: DownloadRequest) -> RequestTrust {
     let address = request.source
     let isStranger = request.sourceProvenance == .thirdParty
-    let isTLS = address.scheme == .https
+    let isTLS = address.scheme.isEncrypted || address.scheme.isFTP && configuration.trust.tls.isRequired
     let logins = configuration.trust.logins
     let hasLogin = logins?.hasLogin(for: address.host, isHome: !isStranger) == true
     let cookies = cookies(for: address.host)
+    let identity = address.scheme.isSSH ? configuration.trust.identity : nil
     let lines = request.headerLines.isEmpty ? [] : [request.headerLines.joined(separator: "\n")]
-    guard hasLogin || address.hasCredentials || cookies != nil || !lines.isEmpty else {
+    guard hasLogin || address.hasCredentials || cookies != nil || identity != nil || !lines.isEmpty else {
       let usual = isTLS ? usualOverTLS : usualOverPlain
       return isStranger ? usual.strangers : usual.own
     }
     let login = hasLogin ? logins?.login(for: address.host) : nil
     return trust(
-      isStranger ? strangers : own, [address.hasCredentials ? String(address.login) : nil, login, cookies] + lines,
+      isStranger ? strangers : own,
+      [address.hasCredentials ? String(address.login) : nil, login, cookies, identity] + lines,
       isTLS)
   }
 

@@ -47,6 +47,8 @@ package enum PercentEncoding {
 }
 
 package enum Base64 {
+  package static func text(_ octets: [UInt8]) -> String { Data(octets).base64EncodedString() }
+
   /// Skips blanks and line ends. The padding of the last four characters may be missing, as many senders omit it.
   package static func octets(_ text: [UInt8]) -> [UInt8]? {
     let digits = text.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }

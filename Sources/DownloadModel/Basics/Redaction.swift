@@ -15,7 +15,7 @@ package enum Redaction {
   /// A text that is meant as one URL, which may have a login without a well-formed scheme. If it is not a URL, it loses
   /// everything from the end of its scheme to its last `@`.
   package static func redactedAddress(_ text: some StringProtocol) -> String {
-    if let address = try? Address(text) { return address.redacted }
+    if let address = try? Address(text), address.scheme.isHTTP { return address.redacted }
     return scan(Array(withoutLogin(text).utf8)) { _ in false }
   }
 

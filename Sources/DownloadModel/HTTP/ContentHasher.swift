@@ -59,13 +59,14 @@ package struct ContentHasher: ~Copyable, Sendable {
     return hasher.finish()
   }
 
-  /// HMAC with SHA-256 (RFC 2104).
-  /// - Returns: 32 bytes.
-  package static func authenticationCode(of text: [UInt8], key: [UInt8]) -> [UInt8] {
-    var block = key.count > Int(SHA256_CBLOCK) ? digest(of: key).bytes : key
+  /// HMAC (RFC 2104) with SHA-256 or SHA-1.
+  package static func authenticationCode(
+    _ algorithm: ContentDigest.Algorithm = .sha256, of text: [UInt8], key: [UInt8]
+  ) -> [UInt8] {
+    var block = key.count > Int(SHA256_CBLOCK) ? digest(algorithm, of: key).bytes : key
     block += [UInt8](repeating: 0, count: Int(SHA256_CBLOCK) - block.count)
-    let inner = digest(of: block.map { $0 ^ 0x36 } + text).bytes
-    return digest(of: block.map { $0 ^ 0x5C } + inner).bytes
+    let inner = digest(algorithm, of: block.map { $0 ^ 0x36 } + text).bytes
+    return digest(algorithm, of: block.map { $0 ^ 0x5C } + inner).bytes
   }
 
   /// CRC-32C (RFC 9260, appendix A), a checksum that object stores give for their objects.

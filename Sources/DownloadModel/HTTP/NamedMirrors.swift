@@ -19,7 +19,8 @@ package final class NamedMirrors: Sendable {
     let isSecure = asked.contains { $0.scheme == .https }
     mirrors = links.prefix(Self.most).sorted { $0.priority < $1.priority }.compactMap { link in
       guard link.target.utf8.count <= Self.longest, let address = try? Address(link.target) else { return nil }
-      return isSecure && address.scheme == .http || address == target || asked.contains(address) ? nil : address
+      let isUsable = address.scheme == .https || address.scheme == .http && !isSecure
+      return !isUsable || address == target || asked.contains(address) ? nil : address
     }
     self.digest = digest
   }

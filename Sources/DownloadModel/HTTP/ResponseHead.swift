@@ -23,6 +23,13 @@ package struct ResponseHead: Sendable {
     contentLength = self["content-length"].flatMap(Self.length)
   }
 
+  /// A head that no server sent as such.
+  package init(status: Int, lines: [String]) {
+    let ended = lines.map { Array("\($0)\n".utf8) }
+    let starts = ended.indices.map { ended[..<$0].reduce(0) { $0 + $1.count } }
+    self.init(status: status, block: ended.flatMap { $0 }, starts: starts)
+  }
+
   /// The values of all lines of that name, without surrounding blanks, joined with ", " (RFC 9110 §5.3); `nil` without
   /// such a line. A value that is not UTF-8 is read as ISO-8859-1, which older servers use (RFC 9110 §5.5).
   /// - Parameter name: lower case.

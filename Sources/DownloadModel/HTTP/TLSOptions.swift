@@ -36,6 +36,8 @@ package struct TLSOptions: Sendable {
 
   /// Sent only to the origins of the requested URLs.
   package var identity: Identity?
+  /// Whether FTP must use TLS, also for `ftp://` (CURLUSESSL_ALL).
+  package var isRequired = false
   /// `nil` for libcurl's default.
   package var oldest: Version?
   package var newest: Version?

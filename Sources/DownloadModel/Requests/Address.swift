@@ -1,11 +1,9 @@
 import CIDN
 
-/// A URL (RFC 3986) that dlm can download: absolute, `http` or `https`, without fragment. Its credentials are sent, but
-/// `description` and `key` omit them, so that no message, log or index contains them. Or a `data:` URL that contains
-/// the file (`init(data:)`).
+/// A URL (RFC 3986) that dlm can download: absolute, over HTTP or FTP, with or without TLS, without fragment. Its
+/// credentials are sent, but `description` and `key` omit them, so that no message, log or index contains them. Or a
+/// `data:` URL that contains the file (`init(data:)`).
 public struct Address: Sendable, Hashable, CustomStringConvertible {
-  package enum Scheme: String, Sendable { case http, https, data }
-
   /// The text that the transport sends: with credentials, percent-encoded, without fragment.
   package var wireText: String { parts.wireText }
   /// The URL without credentials: for messages, logs and the index.
@@ -80,6 +78,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     Self.lowercase(&bytes, 0..<colon)
     Self.lowercase(&bytes, hostStart..<hostEnd)
 
+    if !scheme.isHTTP { try Self.normalizeServerPath(&bytes, from: authorityEnd) }
     Self.percentEncode(&bytes, from: authorityEnd)
     parts = Parts(scheme, bytes, authority: authorityStart..<authorityEnd, host: hostStart..<hostEnd)
   }
@@ -92,7 +91,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     parts = Parts(.data, bytes, authority: end..<end, host: end..<end)
   }
 
-  /// Its content; `nil` for http and https.
+  /// Its content; `nil` for all other schemes.
   package var data: DataAddress? { scheme == .data ? DataAddress(key) : nil }
 
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
@@ -108,7 +107,20 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     where bytes[..<colon].elementsEqual(scheme.rawValue.utf8, by: { $0 | 0x20 == $1 }) {
       return (scheme, colon)
     }
-    throw .unsupportedScheme(String(utf8: bytes[..<colon]))
+    let name = String(utf8: bytes[..<colon])
+    guard let scheme = Scheme(rawValue: name.lowercased()), scheme != .data else { throw .unsupportedScheme(name) }
+    return (scheme, colon)
+  }
+
+  /// A path of a file server has no query, and its bytes become commands, in which a line end would start another.
+  /// `;type=i` (RFC 1738 §3.2.2) is left out: dlm receives each file as it is.
+  private static func normalizeServerPath(_ bytes: inout [UInt8], from start: Int) throws(Malformed) {
+    let path = String(utf8: bytes[start...])
+    let end = path.count >= 7 ? path.utf8.index(path.endIndex, offsetBy: -7) : path.startIndex
+    if [";type=i", ";type=a"].contains(path[end...].lowercased()) { bytes.removeLast(7) }
+    guard let octets = PercentEncoding.octets(bytes[start...], isStrict: false), !octets.contains(where: { $0 < 0x20 })
+    else { throw .controlCharacter }
+    bytes.replaceSubrange(start..., with: PercentEncoding.encoded(bytes[start...]) { $0 == UInt8(ascii: "?") })
   }
 
   /// Host and port as written, in lower case: the key of connections and of per-host limits.
@@ -153,7 +165,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     self == other || scheme == other.scheme && host == other.host && port == other.port
   }
 
-  package var port: Int { Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80) }
+  package var port: Int { Int(hostAndPort.dropFirst(host.count + 1)) ?? scheme.defaultPort }
 
   private func piece(_ start: Int, _ end: Int) -> Substring {
     let utf8 = key.utf8

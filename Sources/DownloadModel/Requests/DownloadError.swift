@@ -16,6 +16,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     /// The user's client certificate cannot be used, the server rejects it, or the server requires one.
     case clientCertificate = "client-certificate"
     case pinnedKey = "pinned-key"
+    /// The key of a server over SSH is not known, is another one than before, or was revoked.
+    case hostKey = "host-key"
     /// The request stayed unanswered while the host answered others, over as many connections as it has workers.
     case unanswered
     /// A proxy refused permanently, because of the login or its rules.
@@ -43,8 +45,12 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case curl(code: Int32, message: String)
     /// With `.certificate`: the fault of the server's certificate, and libcurl's message.
     case certificate(CertificateFault, message: String)
+    /// With `.hostKey`: what is wrong, and the key's type and fingerprint as ssh shows them.
+    case hostKey(HostKeyFault, fingerprint: String)
     case errno(Int32)
     case http(status: Int)
+    /// With `.status`: the reply of an FTP server (RFC 959 §4.2), and its text.
+    case reply(code: Int, text: String)
     /// A proxy answered in the server's place or could not be reached; with `.connect` it may be temporary.
     case proxy(ProxyRefusal)
     case detail(String)
@@ -94,6 +100,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   }
 
   package static let cancelled = DownloadError(.cancelled)
+  /// The activity of a login that was refused.
+  package static let loggingIn = "logging in"
   package static let skipped = DownloadError(.skipped, isTransient: true)
 
   public var code: Code { box.fields.code }
@@ -143,7 +151,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   /// every source.
   package var isOfSource: Bool {
     switch code {
-    case .resolve, .connect, .tls, .certificate, .clientCertificate, .pinnedKey, .proxy, .timeout, .stalled, .tooSlow,
+    case .resolve, .connect, .tls, .certificate, .clientCertificate, .pinnedKey, .hostKey, .proxy, .timeout, .stalled,
+      .tooSlow,
       .unanswered, .reset, .redirect, .badAddress, .status, .range, .badResponse, .shortBody, .longBody, .digest,
       .unproven, .wrongType, .wrongSize, .transport:
       true
@@ -189,14 +198,23 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   /// The cause as a text: "No space left on device". Empty without a cause.
   public var reason: String {
     switch cause {
-    case .curl(_, let message), .certificate(_, let message): message
+    case .curl(_, let message), .certificate(_, let message), .hostKey(_, let message): message
     case .errno(let number): String(cString: strerror(number))
     case .http(let status): "status \(status)"
+    case .reply(let code, let text): "\(code) \(text)"
     case .proxy(let refusal): "the proxy \(refusal)"
     case .detail(let text): text
     case nil: ""
     }
   }
+}
+
+/// What is wrong with the key of a server over SSH.
+public enum HostKeyFault: Sendable {
+  case unknown
+  /// The server had another key of the same type before.
+  case changed
+  case revoked
 }
 
 /// The fault of a server's certificate; each has a remedy of its own.

@@ -20,6 +20,8 @@ package struct Rejection: Sendable, Equatable {
     case otherHeaders
     /// A third-party list gives a header line, named here, that must not be sent to that server.
     case thirdPartyHeader(String)
+    /// A third-party list names a server to which the user's own login would be shown, by this scheme.
+    case thirdPartyScheme(String)
     /// A property of the file in the list, as `name=value`, cannot be used.
     case field(String)
     /// It is not a line of that kind of list.
@@ -64,7 +66,9 @@ package struct Rejection: Sendable, Equatable {
   package var isOfList: Bool {
     switch reason {
     case .unreadable, .unfetched, .damaged, .noList: true
-    case .malformed, .notUTF8, .tooLong, .row, .option, .otherHeaders, .thirdPartyHeader, .field, .foreign: false
+    case .malformed, .notUTF8, .tooLong, .row, .option, .otherHeaders, .thirdPartyHeader, .thirdPartyScheme, .field,
+      .foreign:
+      false
     }
   }
 

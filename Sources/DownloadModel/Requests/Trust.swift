@@ -11,6 +11,8 @@ package struct Trust: Sendable {
   package var logins: NetrcLogins?
   /// CURLOPT_USERPWD, for requests that may carry the user's data; `logins` has it, too.
   package var login: String?
+  /// The key for servers over SSH (`--identity`); `nil` for the usual one.
+  package var identity: String?
   /// Lines of Netscape's format, as of the start of the run.
   package var cookies: [String] = []
   /// CURLOPT_CAINFO; `nil` for libcurl's default.

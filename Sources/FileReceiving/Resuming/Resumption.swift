@@ -14,12 +14,11 @@ extension ResponseHead {
       wasTurnedAway: isRefusal, retryAfter: isTransient ? asked : nil)
   }
 
-  /// Activities of a 401: a login was refused, or the server accepts only a token (RFC 6750).
-  package static var loggingIn: String { "logging in" }
+  /// The activity of a 401 if the server accepts only a token (RFC 6750).
   package static var missingToken: String { "asking without a token" }
 
   private var loginActivity: String {
-    if sentLogin { return Self.loggingIn }
+    if sentLogin { return DownloadError.loggingIn }
     let offers = self["www-authenticate"]?.lowercased() ?? ""
     return offers.contains("bearer") && !offers.contains("basic") && !offers.contains("digest") ? Self.missingToken : ""
   }

@@ -84,8 +84,8 @@ struct LineOptions: Equatable {
   /// Mirrors that may be used for a URL. An http mirror would undo the URL's https, unless digests prove the file
   /// (HTTP rule 48).
   func usableMirrors(of address: Address, isProvable: Bool) -> [Address] {
-    let isSafe = address.scheme == .http || isProvable || checksum?.algorithm.findsForgery == true || pieces != nil
-    return isSafe ? mirrors : mirrors.filter { $0.scheme == .https }
+    let isSafe = !address.scheme.isEncrypted || isProvable || checksum?.algorithm.findsForgery == true || pieces != nil
+    return isSafe ? mirrors : mirrors.filter(\.scheme.isEncrypted)
   }
 
   /// - Parameter path: a name, or one below folders.

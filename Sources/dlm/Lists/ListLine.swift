@@ -97,7 +97,7 @@ extension Address {
       let parts = parameter.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, names.contains(parts[0]) else { return nil }
       let text = PercentEncoding.decode(parts[1]).map { String(validating: $0, as: UTF8.self) } ?? String(parts[1])
-      return text.flatMap { try? Address($0) }
+      return text.flatMap { try? Address($0) }.flatMap { $0.scheme.isHTTP ? $0 : nil }
     }.first
   }
 

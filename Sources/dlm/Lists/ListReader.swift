@@ -330,7 +330,11 @@ actor ListReader: RequestSource {
         guard let fetching else { return nil }
         let name = Preset.fullName(of: text)
         if named != nil, name != text { onFormat("\(text) is read as \(name)") }
-        let form = named.map { $0.preset.form(made.form, id: $0.id) } ?? made.form
+        var form = named.map { $0.preset.form(made.form, id: $0.id) } ?? made.form
+        if address.isServerFolder, form.format == nil {
+          form.format = .html
+          onFormat("\(source.name): a folder, whose files are downloaded")
+        }
         let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, fetching))
         return OpenList(source: source, bytes: bytes, address: address, form: form)
       case .blank: break
@@ -349,7 +353,8 @@ actor ListReader: RequestSource {
     fetching.version?.forget()
     let base = arriving.bytes.base
     var pages = list.pages.union([home, base])
-    guard let page = arriving.bytes.page(at: text), base.scheme == .http || page.scheme == .https,
+    guard let page = arriving.bytes.page(at: text), page.scheme.isHTTP,
+      !base.scheme.isEncrypted || page.scheme.isEncrypted,
       pages.count < Self.mostPages
     else {
       let why = "its next page is not downloaded, after \(pages.count): \(ListLine.shown(text))"
@@ -370,7 +375,7 @@ actor ListReader: RequestSource {
   private func nextFolder(of list: OpenList) throws -> OpenList? {
     guard let home = list.address, let fetching, var page = list.reader as? MarkupList, page.folders != nil
     else { return nil }
-    if page.folders?.hasMore == true, page.folders?.robots == nil {
+    if page.folders?.hasMore == true, page.folders?.robots == nil, home.scheme.isHTTP {
       page.folders?.robots = RobotsRules(try text(of: "/robots.txt", beside: list) ?? [])
     }
     if let address = page.folders?.next() {
@@ -615,6 +620,10 @@ private struct ListedRequests: ~Copyable {
     if let header = options?.forbiddenHeader(from: provenance) {
       throw ListReader.Unusable(reason: .thirdPartyHeader(header))
     }
+    if provenance == .thirdParty, address.scheme.isSSH {
+      throw ListReader.Unusable(reason: .thirdPartyScheme(address.scheme.rawValue))
+    }
+    if place.list != nil { options?.mirrors.removeAll(where: \.scheme.isSSH) }
     if let given = options, !given.mirrors.isEmpty {
       let usable = given.usableMirrors(of: address, isProvable: marks.isProvable(address, given))
       unusedMirrors += given.mirrors.count - usable.count
@@ -627,7 +636,9 @@ private struct ListedRequests: ~Copyable {
       wishes: marks.wishes(of: address, options, from: provenance, naming: max(place.naming, provenance)),
       isFirst: isFirst, expectedSize: size, pieces: options?.pieces)
     guard request.number(by: names) else { throw ListReader.Unusable(reason: .otherHeaders) }
-    if place.list?.scheme == .https, address.scheme == .http { downgrading.insert(place.source.name) }
+    if place.list?.scheme.isEncrypted == true, [.http, .ftp].contains(address.scheme) {
+      downgrading.insert(place.source.name)
+    }
     listed.add(address.key)
     if place.source == .standardInput, let spool {
       // The stored list is in dlm's own format: names are stored as they were cleaned.

@@ -7,7 +7,7 @@ enum Source: Equatable {
   case standardInput
   case address(String)
   case list(path: String)
-  /// `--list`, or a preset's id
+  /// `--list`, a preset's id, or a folder of a file server
   case listAt(String)
 
   /// - Parameter isList: whether URLs are those of lists (`--list`).
@@ -18,7 +18,8 @@ enum Source: Equatable {
       self = .listAt(argument)
     } else if argument.contains("://") || DataAddress.isMeant(argument) || Redaction.isLoginWithoutScheme(argument) {
       // A login without a scheme is rejected as a URL, and so neither shown nor remembered.
-      self = isList ? .listAt(argument) : .address(argument)
+      let isFolder = ListLine(argument.utf8).address?.isServerFolder == true
+      self = isList || isFolder ? .listAt(argument) : .address(argument)
     } else {
       self = .list(path: argument)
     }

@@ -83,7 +83,7 @@ struct FailureMessages {
   private static func words(_ tried: [DownloadError]) -> String {
     let each = tried.prefix(3).map { error in
       let host = error.address.flatMap { try? Address($0) }?.hostAndPort ?? ""
-      return "\(host): \(error.status.map(phrase) ?? error.what)"
+      return "\(host): \(error.httpStatus.map(phrase) ?? error.what)"
     }
     let more = tried.count - each.count
     return each.joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
@@ -129,18 +129,22 @@ struct FailureMessages {
 }
 
 extension DownloadError {
-  /// Of the answer that the failure is about.
-  fileprivate var status: Int? { if case .http(let status)? = cause { status } else { nil } }
+  fileprivate var httpStatus: Int? { if case .http(let status)? = cause { status } else { nil } }
+
+  /// Of the answer that the failure is about: of HTTP, or of FTP.
+  fileprivate var status: Int? { if case .reply(let code, _)? = cause { code } else { httpStatus } }
 
   fileprivate var what: String {
     switch code {
-    case .status:
-      status.map { FailureMessages.phrase($0) + loginWords.what } ?? "the server refused"
+    case .status where status != httpStatus: reason
+    case .status where activity == "opening" || status == nil && activity == Self.loggingIn: reason
+    case .status: status.map { FailureMessages.phrase($0) + loginWords.what } ?? "the server refused"
     case .badAddress: "not a usable URL"
     case .resolve: "the host was not found"
     case .connect: "cannot connect to the server"
     case .tls: "no secure connection"
     case .certificate: certificateWords.what
+    case .hostKey: hostKeyWords.what
     case .clientCertificate: "your certificate was refused, is missing, or cannot be used"
     case .pinnedKey: "the server's key is not the pinned one"
     case .timeout: "connecting took too long"
@@ -178,14 +182,16 @@ extension DownloadError {
     switch cause {
     // The text after the last mark: "OpenSSL/3.0: error:0A00010B:SSL routines::wrong version number". Otherwise it
     // would repeat the same words.
-    case .curl where code == .resolve: ""
+    case .curl where code == .resolve || code == .status: ""
     case .curl(_, let message):
       code == .tls ? message.split(separator: "::").last.map(String.init) ?? "" : message
     case .certificate(.badAuthorities, let message): message.split(separator: ": ").last.map(String.init) ?? ""
     case .certificate(let fault, let message): fault == .other ? message : ""
+    case .hostKey(_, let fingerprint): fingerprint
     case .errno(let number): String(cString: strerror(number))
     case .detail(let text): text == what ? "" : text
     case .http(let status): code == .status ? "" : "status \(status)"
+    case .reply: ""
     case .proxy(let refusal):
       switch refusal.answer {
       case .away(let why), .misunderstood(let why), .insecure(let why): why
@@ -202,6 +208,7 @@ extension DownloadError {
     case .resolve: "check the host's spelling, and this machine's network"
     case .connect: "check that the server is up, and the port"
     case .certificate: certificateWords.remedy
+    case .hostKey: hostKeyWords.remedy
     case .tls
     where reason.contains("protocol version") || reason.contains("unsupported protocol"):
       "the server supports no TLS version that --tlsv1.2, --tlsv1.3 and --tls-max allow"
@@ -222,7 +229,11 @@ extension DownloadError {
     case .redirect where reason.contains("from https"):
       "others can read and change http; if you trust it, download that URL instead"
     case .redirect: "look for another URL of this file"
-    case .status: statusRemedy
+    case .status where activity == "opening": "check the URL, and that the login may read the file"
+    case .status where status == nil && activity == Self.loggingIn:
+      "check the user in the URL, and the key (--identity, or an agent) or password (--netrc-file). RSA keys are "
+        + "refused by current servers: use one of type ed25519"
+    case .status: status == httpStatus ? statusRemedy : replyRemedy
     // What the user's options and list, or this machine, decide.
     case .tooLarge: "allow more with --max-filesize"
     case .tooSlow: "what can be resumed is saved: run the same command again, or allow less with --min-rate"
@@ -262,6 +273,28 @@ extension DownloadError {
     return ("the server's certificate \(what)", remedy)
   }
 
+  private var hostKeyWords: (what: String, remedy: String) {
+    let address = address.flatMap { try? Address($0) }
+    let host = address?.host ?? "HOST"
+    let port = address.map { $0.port == 22 ? "" : "-p \($0.port) " } ?? ""
+    guard case .hostKey(let fault, _)? = cause else { return ("the server's key was refused", "") }
+    return switch fault {
+    case .unknown:
+      (
+        "the server's key is not known",
+        "compare it with what the server's owner says; then accept it: ssh \(port)\(host), or ssh-keyscan "
+          + "\(port)\(host) >> ~/.ssh/known_hosts"
+      )
+    case .changed:
+      (
+        "THE SERVER'S KEY HAS CHANGED",
+        "somebody may be reading along. Ask the server's owner; if the new key is right: ssh-keygen -R "
+          + (port.isEmpty ? host : "'[\(host)]:\(address?.port ?? 22)'")
+      )
+    case .revoked: ("the server's key was revoked", "do not trust this server")
+    }
+  }
+
   private var statusRemedy: String? {
     guard let status else { return nil }
     let wait = retryAfter ?? .zero
@@ -281,10 +314,22 @@ extension DownloadError {
     }
   }
 
+  /// RFC 959 §4.2.1 and RFC 2228 §5.
+  private var replyRemedy: String {
+    switch status {
+    case 331, 332, 430, 530: "check user and password (in the URL, or with --netrc-file or --user)"
+    case 421, 425: "the server is busy: try again later, or with fewer --jobs"
+    case 450, 550, 553: "check the URL, and that the login may read the file"
+    case 522, 533, 534: "the server does not offer TLS as asked for: ftps:// and ftpes:// are different ports and ways"
+    case let code? where code < 500: "the server has a problem: try again later"
+    default: "the server does not provide this: check the URL, or ask its owner"
+    }
+  }
+
   /// For a 401: whether a login was sent, and which one the server requires.
   private var loginWords: (what: String, remedy: String) {
     switch activity {
-    case ResponseHead.loggingIn:
+    case DownloadError.loggingIn:
       return (": the login was refused", "check user, password or token (--netrc, --netrc-file, --header, or the URL)")
     case ResponseHead.missingToken: return ("", "the server requires a token: --header 'Authorization: Bearer TOKEN'")
     default:

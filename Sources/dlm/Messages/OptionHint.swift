@@ -24,7 +24,8 @@ enum OptionHint {
     -U --proxy-user --proxy-passwd --proxy-password: user and password stand before the host in the URL of --proxy
     --noproxy --no-proxy: NO_PROXY in the environment names hosts that need no proxy; --proxy '' uses none
     -X --request --data --data-raw --data-binary --post-data --post-file --form: dlm sends GET requests only
-    --ftp --ftps --ftp-pasv --ssh --sftp: dlm downloads over http and https only
+    --ftp --ftps --ftp-pasv: the URL says so, with ftp://, ftps:// or ftpes://; transfers are passive
+    --ssh --sftp: the URL says so, with sftp:// or scp://
     --compressed --compression --http-accept-gzip: what a server compressed unasked is decompressed; no option is needed
     -f --fail --fail-with-body: an error page is never saved as the file; no option is needed
     -S --silent --show-error --no-verbose -nv: -q shows failures only

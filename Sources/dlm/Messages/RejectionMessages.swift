@@ -42,6 +42,9 @@ struct RejectionMessages {
         + "\(LineOptions.help), each after a tab"
     case .otherHeaders:
       return "\(rejection.text) is listed before with other header lines; give one of them a name with out=NAME"
+    case .thirdPartyScheme(let scheme):
+      return
+        "a list from elsewhere may not lead your login to a server over \(scheme); add the line to a list of your own"
     case .thirdPartyHeader(let name):
       return "header=\(name) of \(rejection.text): a list at a URL may not send it there; if you trust the list, save "
         + "it as a file and use that, or give the header with -H"
@@ -66,8 +69,10 @@ struct RejectionMessages {
   private static func malformed(_ line: String, _ why: Address.Malformed, _ remedy: String) -> String {
     if line.first.map({ "\"'<".contains($0) }) == true { return "\(line) is in quotes: leave them out" }
     guard case .unsupportedScheme(let scheme) = why else { return "\"\(line)\" is not a URL: \(text(why))\(remedy)" }
-    return "\"\(line)\": dlm downloads over http and https only\(instead(of: scheme, line) ?? remedy)"
+    return "\"\(line)\": dlm downloads over \(schemes) only\(instead(of: scheme, line) ?? remedy)"
   }
+
+  private static let schemes = Address.Scheme.allCases.filter { $0 != .data }.map(\.rawValue).joined(separator: ", ")
 
   /// Where the same file often is over https.
   private static func instead(of scheme: String, _ text: String) -> String? {
@@ -77,7 +82,6 @@ struct RejectionMessages {
     let rest = path[end...]
     return switch scheme.lowercased() {
     case _ where host.isEmpty: nil
-    case "ftp", "ftps": "; many such servers have the same path at https://\(path)"
     case "s3": "; a public bucket is at https://\(host).s3.amazonaws.com\(rest)"
     case "gs": "; a public bucket is at https://storage.googleapis.com/\(path)"
     default: nil

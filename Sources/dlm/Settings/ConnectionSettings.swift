@@ -44,6 +44,8 @@ struct ConnectionSettings {
     }
     transport.trust.tls = try Self.tls(options, sources)
     transport.trust.fileDigest = Self.digest
+    transport.trust.identity = try Self.readable("identity", options.identity, sources)
+    transport.ssh = SSHUser { [key = options.identity] in Self.sshFiles(key) }
     transport.usesHTTP2 = options.http2
     transport.network = try Self.network(options, sources)
     transport.trust.route = transport.network.hosts + [transport.network.socket].compactMap(\.self)
@@ -63,6 +65,20 @@ struct ConnectionSettings {
     FileDescriptor.bytes(of: FilePath(homeNetrc), upTo: 1 << 20).map(NetrcLogins.init)
 
   mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) { transport.onTransfer = onTransfer }
+
+  /// The files of ssh, for connections over it.
+  private static func sshFiles(_ key: String?) -> SSHUser.Files {
+    var files = SSHUser.Files()
+    let folder = (ProcessInfo.processInfo.environment["HOME"] ?? "") + "/.ssh/"
+    let usual = ["id_ed25519", "id_ecdsa"].map { folder + $0 }
+    files.key = key ?? usual.first { access($0, R_OK) == 0 }
+    files.name = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) }
+    let known = [folder + "known_hosts", folder + "known_hosts2", "/etc/ssh/ssh_known_hosts"]
+    files.knownHosts = known.map { path in
+      FileDescriptor.bytes(of: FilePath(path), upTo: 16 << 20).map { String(utf8: $0) } ?? ""
+    }.joined(separator: "\n")
+    return files
+  }
 
   private static func authorities(_ options: RunOptions, _ sources: SettingsSources) throws -> String? {
     if let path = try readable("cacert", options.cacert, sources) { return path }
@@ -115,6 +131,7 @@ struct ConnectionSettings {
         "--tls-max \(newest.rawValue) allows nothing that --\(least) asks for: leave one of them out.", "tls-max", least
       )
     }
+    tls.isRequired = options.sslReqd
     tls.pinnedKeys = options.pinnedpubkey
     tls.revocationList = try readable("crlfile", options.crlfile, sources)
     if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") { _ = try readable("pinnedpubkey", keys, sources) }
@@ -188,25 +205,27 @@ struct ConnectionSettings {
     guard let text else {
       let http = try first(of: httpVariables, in: sources.environment)
       let https = try first(of: httpsVariables, in: sources.environment)
-      return http == nil && https == nil ? [:] : Proxy.routes(http: http, https: https)
+      let ftp = try first(of: ftpVariables, in: sources.environment)
+      return http == nil && https == nil && ftp == nil ? [:] : Proxy.routes(http: http, https: https, ftp: ftp)
     }
     var place = "--proxy"
     if let origin = sources.found("proxy")?.origin {
       place = origin.line == nil ? origin.name : "\(origin.name): proxy"
     }
     let proxy = try text.isEmpty ? nil : address(text, from: place)
-    return Proxy.routes(http: proxy, https: proxy)
+    return Proxy.routes(http: proxy, https: proxy, ftp: proxy)
   }
 
   /// libcurl's own lists, in its order. HTTP_PROXY counts only in lower case, because a CGI server sets it from a
   /// header.
   private static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
   private static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+  private static let ftpVariables = ["ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"]
 
   /// `; http_proxy in the environment names it`: for a proxy that was not typed.
   static func origin(of proxy: String) -> String {
     let environment = ProcessInfo.processInfo.environment
-    let variable = (httpVariables + httpsVariables).first { name in
+    let variable = (httpVariables + httpsVariables + ftpVariables).first { name in
       environment[name].flatMap { try? ProxyAddress($0) }?.name == proxy
     }
     return variable.map { "; \($0) in the environment names it (--proxy '' uses none)" } ?? ""

@@ -311,11 +311,19 @@ enum OptionTable {
     value(
       "tls-max", \.shared.tlsMax, "version", "The newest TLS version to use", without: "the newest there is", .byOwner
     ),
+    value(
+      "identity", \.shared.identity, "file", "Your private key for sftp:// and scp://",
+      without: "~/.ssh/id_ed25519 or id_ecdsa, and the agent's", .byOwner, file: .read
+    ),
+    flag(
+      "ssl-reqd", \.shared.sslReqd, "Use TLS for ftp:// too, or fail (as for ftpes://).", .byOwner
+    ),
     flag(
       "insecure", \.shared.insecure, "Accept any certificate: nothing proves who the server is.", .byOwner
     ),
     value(
-      "proxy", \.shared.proxy, kind: .address, "url", "The proxy to use", without: "http_proxy, https_proxy, all_proxy",
+      "proxy", \.shared.proxy, kind: .address, "url", "The proxy to use",
+      without: "http_proxy, https_proxy, ftp_proxy, all_proxy",
       .byOwner
     ),
     flag(

@@ -32,6 +32,8 @@ struct RunOptions: ParsableArguments {
   @Flag("tlsv1.2") var tls12 = false
   @Flag("tlsv1.3") var tls13 = false
   @Option("tls-max") var tlsMax: TLSOptions.Version?
+  @Option("identity") var identity: String?
+  @Flag("ssl-reqd") var sslReqd = false
   @Flag("insecure") var insecure = false
   @Option("proxy") var proxy: String?
   @Option("user") var user: String?

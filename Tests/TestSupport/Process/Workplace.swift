@@ -35,6 +35,8 @@ package struct Workplace: Sendable {
     try await start(arguments, input: .bytes(input)).waitForExit()
   }
 
+  package func dlm(_ arguments: [String]) async throws -> CommandResult { try await start(arguments).waitForExit() }
+
   package func start(_ arguments: [String], input: CommandInput = .bytes([])) throws -> CommandRun {
     try start(try DLMExecutable.path(), arguments, input: input)
   }

@@ -142,6 +142,45 @@ package final class DoHServer: Sendable {
   package func stop() { server.stop() }
 }
 
+/// An FTP server that serves a folder, and goes wrong as its faults say (see ftp_server.py).
+///
+///     let server = try await FTPServer(faults: ["a.bin=silent"])
+///     defer { server.stop() }
+package final class FTPServer: Sendable {
+  package let folder: TemporaryFolder
+  private let server: PythonServer
+
+  /// Returns when it accepts connections.
+  /// - Throws: when /usr/bin/python3 is missing.
+  package init(faults: [String] = []) async throws(SupportFailure) {
+    folder = try TemporaryFolder()
+    server = try await PythonServer("ftp_server.py", [folder.path] + faults)
+  }
+
+  deinit { stop() }
+
+  package var port: Int { server.port }
+
+  package func url(_ path: String, login: String = "") -> String { "ftp://\(login)127.0.0.1:\(port)\(path)" }
+
+  /// The commands of all connections, in the order in which they came.
+  package var commands: [String] { server.process.outputText.split(separator: "\n").dropFirst().map(String.init) }
+
+  /// How many commands of a kind came, once there are that many: they are told after they are answered.
+  package func count(_ verb: String, atLeast least: Int = 0) async throws -> Int {
+    var count = 0
+    for _ in 0..<500 {
+      count = commands.count { $0 == verb || $0.hasPrefix(verb + " ") }
+      if count >= least { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    return count
+  }
+
+  /// May be called again; `deinit` does.
+  package func stop() { server.stop() }
+}
+
 /// An origin that takes its time, and has a short queue of connections (see delayed_origin.py).
 ///
 ///     let origin = try await DelayedOrigin(seconds: 0.02)

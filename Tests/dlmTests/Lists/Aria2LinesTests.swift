@@ -60,7 +60,7 @@ struct Aria2LinesTests {
       "magnet:?x\n out=x\nhttp://h/a\n",
       ["1: \(Rejection.Reason.malformed(.noScheme)) magnet:?x", "http://h/a"]
     ),
-    ("ftp://h/a\thttp://h/a\n", ["http://h/a"]),
+    ("gopher://h/a\thttp://h/a\n", ["http://h/a"]),
   ]
 
   @Test(arguments: cases.indices) func table(index: Int) throws {
@@ -83,7 +83,8 @@ struct Aria2LinesTests {
 
   @Test func whatItDoesNotDoIsSaidOnce() throws {
     var reader = LineByLine(Aria2Lines())
-    _ = try reader.take(Array((Self.session + "ftp://h/a\thttp://h/a\n gid=2\n http-passwd=secret\n").utf8), base: nil)
+    _ = try reader.take(
+      Array((Self.session + "gopher://h/a\thttp://h/a\n gid=2\n http-passwd=secret\n").utf8), base: nil)
     #expect(
       reader.note == "dlm does not do, and passed over: gid, http-passwd, max-tries, split")
   }

@@ -32,7 +32,7 @@ struct FileLinesTests {
       After this operation, 284 kB of additional disk space will be used.
       'http://h/y' ../y 7 SHA256:\(sum)
       'http://h/z' z 7 SHA3:\(sum)
-      'ftp://h/z' z 7
+      'gopher://h/z' z 7
 
       """,
       [
@@ -42,7 +42,7 @@ struct FileLinesTests {
         "http://h/dists/InRelease\tout=h_dists_InRelease",
         "9: field(\"out=../y\") http://h/y",
         "10: foreign(to: \"apt-get --print-uris\") 'http://h/z' z 7 SHA3:\(sum)",
-        "11: \(Rejection.Reason.malformed(.unsupportedScheme("ftp"))) ftp://h/z",
+        "11: \(Rejection.Reason.malformed(.unsupportedScheme("gopher"))) gopher://h/z",
       ]
     ),
     (

@@ -29,8 +29,8 @@ struct JSONItemsTests {
     (#"[{"url":""},{"url":"http://h/a"},-1.5e+3,true,false,null,"s",[],{}]"#, ["1 http://h/a"]),
     ("\u{FEFF}[{\"url\":\"http://h/a\"}]", ["1 http://h/a"]),
     (
-      #"[{"url":"ftp://h/a"}]"#,
-      ["1 bad ftp://h/a: malformed(DownloadModel.Address.Malformed.unsupportedScheme(\"ftp\"))"]
+      #"[{"url":"gopher://h/a"}]"#,
+      ["1 bad gopher://h/a: malformed(DownloadModel.Address.Malformed.unsupportedScheme(\"gopher\"))"]
     ),
     (
       #"[{"url":"http://h/a\tout=x"}]"#,

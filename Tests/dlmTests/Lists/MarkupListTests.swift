@@ -23,7 +23,7 @@ struct MarkupListTests {
         <metaurl mediatype="torrent" priority="2">http://example.com/example.ext.torrent</metaurl>
       </file>
       <file name="../up"><url>http://h/up</url></file>
-      <file name="b"><url>ftp://h/b</url></file>
+      <file name="b"><url>gopher://h/b</url></file>
       <file name="c"><url>
         http://h/c
       </url></file>
@@ -112,9 +112,9 @@ struct MarkupListTests {
       text: metalink4,
       expected: [
         "12: https://m.example.com/example.ext size=14471447 dir=sub out=example.ext sha256=\(sum) "
-          + "mirror=http://example.com/example.ext",
+          + "mirror=ftp://ftp.example.com/example.ext mirror=http://example.com/example.ext",
         "13! option(\"file name=\\\"../up\\\"\") http://h/up",
-        "14! malformed(DownloadModel.Address.Malformed.unsupportedScheme(\"ftp\")) ftp://h/b",
+        "14! malformed(DownloadModel.Address.Malformed.unsupportedScheme(\"gopher\")) gopher://h/b",
         "17: http://h/c out=c",
       ], said: "a Metalink"),
     Sample(

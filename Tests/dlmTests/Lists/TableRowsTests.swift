@@ -39,9 +39,9 @@ struct TableRowsTests {
     ("url,n\nhttp://h/a,1,2,3\n", ["2 http://h/a"]), ("url,n\n", []), ("url", []),
     ("url,n\nhttp://h/a,1\n\"http://h/b,2\nhttp://h/c,3\n", ["2 http://h/a", "3 damaged: a quote is never closed"]),
     (
-      "url,n\nftp://h/a,1\nhttp://h/b,1\n",
+      "url,n\ngopher://h/a,1\nhttp://h/b,1\n",
       [
-        "2 bad ftp://h/a: malformed(DownloadModel.Address.Malformed.unsupportedScheme(\"ftp\"))", "3 http://h/b",
+        "2 bad gopher://h/a: malformed(DownloadModel.Address.Malformed.unsupportedScheme(\"gopher\"))", "3 http://h/b",
       ]
     ),
     // A cell is an address alone, and gets a scheme if it has a host.
