@@ -47,6 +47,28 @@ struct FailureMessagesTests {
         + "may be intercepted"
     ),
     (
+      .init(.hostKey, cause: .hostKey(.unknown, fingerprint: "ssh-ed25519 SHA256:x"), address: "sftp://h:2222/f"),
+      "the server's key is not known: ssh-ed25519 SHA256:x; compare it with what the server's owner says; then accept "
+        + "it: ssh -p 2222 h, or ssh-keyscan -p 2222 h >> ~/.ssh/known_hosts"
+    ),
+    (
+      .init(.hostKey, cause: .hostKey(.changed, fingerprint: "ssh-ed25519 SHA256:x"), address: "sftp://h/f"),
+      "the server's key HAS CHANGED: ssh-ed25519 SHA256:x; somebody may be reading along. Ask the server's owner; if "
+        + "the new key is right: ssh-keygen -R h"
+    ),
+    (
+      .init(.hostKey, cause: .hostKey(.revoked, fingerprint: "ssh-ed25519 SHA256:x"), address: "sftp://h/f"),
+      "the server's key was revoked: ssh-ed25519 SHA256:x; do not trust this server"
+    ),
+    (
+      .init(.status, cause: .reply(code: 550, text: "No such file")),
+      "550 No such file; check the URL, and that the login may read the file"
+    ),
+    (
+      .init(.status, cause: .reply(code: 421, text: "Too many"), isTransient: true, wasTurnedAway: true),
+      "421 Too many; the server is busy: try again later, or with fewer --jobs"
+    ),
+    (
       .init(.proxy, cause: .proxy(ProxyRefusal(proxy: "http://p:1", hadLogin: false, answer: .login))),
       "the proxy http://p:1 requires a login; put user and password before the host in its URL (--proxy or DLM_PROXY)"
     ),

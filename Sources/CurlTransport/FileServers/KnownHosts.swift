@@ -16,7 +16,7 @@ struct KnownHosts {
 
   /// - Parameter text: of all files together. Lines that are damaged, or name a certificate authority, do not count.
   init(_ text: String) {
-    for line in text.split(whereSeparator: \.isNewline) {
+    for line in text.split(whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
       var words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })[...]
       guard let first = words.first, !first.hasPrefix("#") else { continue }
       if first.hasPrefix("@") { words.removeFirst() }

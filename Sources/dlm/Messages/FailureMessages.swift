@@ -287,7 +287,7 @@ extension DownloadError {
       )
     case .changed:
       (
-        "THE SERVER'S KEY HAS CHANGED",
+        "the server's key HAS CHANGED",
         "somebody may be reading along. Ask the server's owner; if the new key is right: ssh-keygen -R "
           + (port.isEmpty ? host : "'[\(host)]:\(address?.port ?? 22)'")
       )

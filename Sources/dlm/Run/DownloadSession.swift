@@ -82,20 +82,13 @@ struct DownloadSession {
     events = try Self.eventRecord(order)
     memory = RunMemory(
       order.store, order.sources, order.options, log, directory: settings.output.directory, mode: settings.mode)
-    let memory = memory
-    let failures = failures
     let feed = feed
     if let sizes = order.plan?.sizes { feed.expect(sizes) }
-    reader = ListReader(
-      order.sources, order.marks, feed: feed,
-      fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings) : nil,
-      spool: order.readsInput ? order.store.spoolPath.map(ListSpool.init) : nil,
-      onRead: { reading in
-        guard trial == nil else { return }
-        // Only a screen shows what is to come.
-        if let sizes = memory.read(reading, looksUp: screen.style != .none) { feed.expect(sizes) }
-      },
-      onFormat: { settings.say(["dlm: \($0)"]) }, onReject: { failures.add($0) })
+    // Only a screen shows what is to come.
+    let looksUp = screen.style != .none
+    reader = Self.reader(order, failures, feed) { [memory] reading in
+      if trial == nil, let sizes = memory.read(reading, looksUp: looksUp) { feed.expect(sizes) }
+    }
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
     observers = RunObservers(settings, isTrial: trial != nil)
     do {
@@ -120,6 +113,18 @@ struct DownloadSession {
     questions = keys.map {
       QuestionQueue(asked, unnamed: order.store.unnamedPath, keys: $0, feed: feed) { screen.showPicture($0) }
     }
+  }
+
+  private static func reader(
+    _ order: DownloadOrder, _ failures: FailureLog, _ feed: ProgressFeed,
+    onRead: @escaping @Sendable (ListReader.Reading) -> Void
+  ) -> ListReader {
+    let settings = order.settings
+    return ListReader(
+      order.sources, order.marks, feed: feed,
+      fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings) : nil,
+      spool: order.readsInput ? order.store.spoolPath.map(ListSpool.init) : nil, onRead: onRead,
+      onFormat: { settings.say(["dlm: \($0)"]) }, onReject: { failures.add($0) })
   }
 
   private static func settings(_ order: DownloadOrder, _ trial: RepeatedFiles?, _ recorder: RunRecorder?) -> Settings {

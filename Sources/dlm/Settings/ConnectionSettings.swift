@@ -24,24 +24,7 @@ struct ConnectionSettings {
     if options.cacert == nil { transport.trust.caFolder = sources.environment["SSL_CERT_DIR"] }
     transport.trust.isInsecure = options.insecure
     transport.proxies = try Self.proxies(options.proxy, sources)
-    let netrc = options.netrcFile ?? (options.netrc ? Self.homeNetrc : nil)
-    if options.user != nil, netrc != nil {
-      throw sources.conflict(
-        "--user and --netrc-file both give logins: leave one of them out.", "netrc", "netrc-file")
-    }
-    transport.trust.netrcFile = try Self.readable("netrc-file", netrc, sources)
-    // For the cache's keys, because entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be
-    // read only once: libcurl reads the file by itself for each connection.
-    transport.trust.logins = try sources.naming("netrc-file", netrc) { path in
-      try NetrcLogins(
-        UserFile.usable(path, upTo: 1 << 20) {
-          "--netrc-file \(path) cannot be used: \($0). Name the file of your logins."
-        })
-    }
-    if let login = try options.user.map(Self.login) {
-      transport.trust.login = login
-      transport.trust.logins = NetrcLogins(login: login)
-    }
+    try Self.setLogins(options, sources, in: &transport.trust)
     transport.trust.tls = try Self.tls(options, sources)
     transport.trust.fileDigest = Self.digest
     transport.trust.identity = try Self.readable("identity", options.identity, sources)
@@ -56,6 +39,26 @@ struct ConnectionSettings {
     transport.trust.headerLines += [referer].compactMap(\.self)
     cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
+  }
+
+  private static func setLogins(_ options: RunOptions, _ sources: SettingsSources, in trust: inout Trust) throws {
+    let netrc = options.netrcFile ?? (options.netrc ? homeNetrc : nil)
+    if options.user != nil, netrc != nil {
+      throw sources.conflict(
+        "--user and --netrc-file both give logins: leave one of them out.", "netrc", "netrc-file")
+    }
+    trust.netrcFile = try readable("netrc-file", netrc, sources)
+    // For the cache's keys, because entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be
+    // read only once: libcurl reads the file by itself for each connection.
+    trust.logins = try sources.naming("netrc-file", netrc) { path in
+      try NetrcLogins(
+        UserFile.usable(path, upTo: 1 << 20) {
+          "--netrc-file \(path) cannot be used: \($0). Name the file of your logins."
+        })
+    }
+    guard let login = try options.user.map(login) else { return }
+    trust.login = login
+    trust.logins = NetrcLogins(login: login)
   }
 
   private static var homeNetrc: String { (ProcessInfo.processInfo.environment["HOME"] ?? "") + "/.netrc" }
