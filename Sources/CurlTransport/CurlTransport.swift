@@ -65,7 +65,10 @@ package final class CurlTransport: Transport {
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage? {
     if transfer.address.scheme == .data { return .ended(try Self.deliver(transfer, to: sink)) }
-    if servesFileServers { return nil }
+    if transfer.address.scheme == .s3 {
+      do { try await options.storage.prepare() } catch { throw error.of(transfer.address) }
+    }
+    if servesFileServers || transfer.address.scheme == .s3 { return nil }
     return try await loopForFileServers().run(transfer, into: sink)
   }
 

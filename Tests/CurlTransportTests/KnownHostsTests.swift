@@ -22,30 +22,30 @@ struct KnownHostsTests {
 
   @Test(
     arguments: [
-      ("plain.example", 22, "ssh-ed25519", "AAAA", .known), ("192.0.2.1", 22, "ssh-ed25519", "AAAA", .known),
+      ("plain.example", 22, "ssh-ed25519", "AAAA", nil), ("192.0.2.1", 22, "ssh-ed25519", "AAAA", nil),
       ("plain.example", 22, "ssh-ed25519", "ZZZZ", .changed),
       // Another type is another key: nothing is known of it.
       ("plain.example", 22, "ecdsa-sha2-nistp256", "ZZZZ", .unknown),
       ("other.example", 22, "ssh-ed25519", "AAAA", .unknown),
       // As with ssh, a line without a port counts where none names it.
-      ("plain.example", 2200, "ssh-ed25519", "AAAA", .known),
-      ("a.wild.example", 22, "ssh-ed25519", "BBBB", .known), ("bad.wild.example", 22, "ssh-ed25519", "BBBB", .unknown),
-      ("port.example", 2222, "ecdsa-sha2-nistp256", "CCCC", .known),
+      ("plain.example", 2200, "ssh-ed25519", "AAAA", nil),
+      ("a.wild.example", 22, "ssh-ed25519", "BBBB", nil), ("bad.wild.example", 22, "ssh-ed25519", "BBBB", .unknown),
+      ("port.example", 2222, "ecdsa-sha2-nistp256", "CCCC", nil),
       ("port.example", 22, "ecdsa-sha2-nistp256", "CCCC", .unknown),
       ("any.example", 22, "ssh-ed25519", "EEEE", .revoked), ("plain.example", 22, "ssh-ed25519", "EEEE", .revoked),
-      ("a.ca.example", 22, "ssh-ed25519", "FFFF", .unknown), ("two.example", 22, "ssh-ed25519", "HHHH", .known),
+      ("a.ca.example", 22, "ssh-ed25519", "FFFF", .unknown), ("two.example", 22, "ssh-ed25519", "HHHH", nil),
       ("damaged.example", 22, "ssh-ed25519", "", .unknown),
-    ] as [(String, Int, String, String, KnownHosts.Verdict)])
-  func verdicts(host: String, port: Int, type: String, key: String, verdict: KnownHosts.Verdict) {
-    #expect(Self.hosts.verdict(on: key, type: type, of: host, port: port) == verdict)
+    ] as [(String, Int, String, String, HostKeyFault?)])
+  func verdicts(host: String, port: Int, type: String, key: String, fault: HostKeyFault?) {
+    #expect(Self.hosts.fault(of: key, type: type, at: host, port: port) == fault)
   }
 
   /// Made by `ssh-keygen -H`.
   @Test func hashedNames() {
     let text = "|1|zytcYdBjEMhcFNR0EbHyEc8MX10=|SILhFigBRTVmLACkFhhRXc/fA14= ssh-rsa AAAA"
     let hosts = KnownHosts(text)
-    #expect(hosts.verdict(on: "AAAA", type: "ssh-rsa", of: "192.168.1.61", port: 22) == .known)
-    #expect(hosts.verdict(on: "AAAA", type: "ssh-rsa", of: "192.168.1.62", port: 22) == .unknown)
+    #expect(hosts.fault(of: "AAAA", type: "ssh-rsa", at: "192.168.1.61", port: 22) == nil)
+    #expect(hosts.fault(of: "AAAA", type: "ssh-rsa", at: "192.168.1.62", port: 22) == .unknown)
   }
 
   @Test(

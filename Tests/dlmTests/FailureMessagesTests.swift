@@ -197,21 +197,16 @@ struct FailureMessagesTests {
     ),
     (
       "command line", nil, "rsync://h/a/b", .malformed(.unsupportedScheme("rsync")),
-      "\"rsync://h/a/b\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only"
-    ),
-    (
-      "command line", nil, "s3://bucket/key/x", .malformed(.unsupportedScheme("s3")),
-      "\"s3://bucket/key/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only; a public bucket is at "
-        + "https://bucket.s3.amazonaws.com/key/x"
+      "\"rsync://h/a/b\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only"
     ),
     (
       "command line", nil, "gs://bucket/key", .malformed(.unsupportedScheme("gs")),
-      "\"gs://bucket/key\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only; a public bucket is at "
+      "\"gs://bucket/key\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only; a public bucket is at "
         + "https://storage.googleapis.com/bucket/key"
     ),
     (
       "urls.txt", 1, "smb://h/x", .malformed(.unsupportedScheme("smb")),
-      "urls.txt:1: \"smb://h/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only; fix or remove it"
+      "urls.txt:1: \"smb://h/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only; fix or remove it"
     ),
     (
       "doi:10.5281/zenodo.1", nil, "", .unreadable(errno: 2),

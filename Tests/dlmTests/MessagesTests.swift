@@ -299,7 +299,7 @@ struct MessagesTests {
       (.malformed(.noScheme), "\"x\" is not a URL: it does not start with http:// or https://; fix or remove it"),
       (
         .malformed(.unsupportedScheme("ftp")),
-        "\"x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp only; fix or remove it"
+        "\"x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only; fix or remove it"
       ),
     ] as [(Rejection.Reason, String)])
   func aBadLine(reason: Rejection.Reason, words: String) {

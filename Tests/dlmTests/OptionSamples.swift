@@ -11,5 +11,6 @@ enum OptionSamples {
     "url-template": "http://h/{}",
     "preset": "zenodo", "split": ";", "expect": "image/*", "shard": "3/20", "shard-by": "host",
     "retry-on": "403,5xx", "grace": "30", "resolve": "data.example:443:192.0.2.1", "max-redirs": "3",
+    "aws-command": "true",
   ]
 }

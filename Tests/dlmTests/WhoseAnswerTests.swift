@@ -407,7 +407,7 @@ struct WhoseAnswerTests {
       labels(TransportOptions(userAgent: "")) == [
         "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
         "width", "rateLimit", "group", "onTransfer", "leastRate",
-        "rateWindow", "retryOn", "collapseTime", "lookUp", "network", "mostRedirects", "ssh",
+        "rateWindow", "retryOn", "collapseTime", "lookUp", "network", "mostRedirects", "ssh", "storage",
       ])
     let address = try Address("https://host/x")
     func mark(_ change: (inout Trust) -> Void) -> RequestTrust {
@@ -435,8 +435,8 @@ struct WhoseAnswerTests {
     ]
     // `logins` has the login, too. A name is harmless, and what `Vary` may name of it is looked at; the file's text stands for its path;
     // versions say nothing of who answered; the pass phrase opens the same certificate;
-    // a key for SSH counts for its URLs.
-    let harmless: Set = ["userAgent", "netrcFile", "login", "identity", "tls.oldest", "tls.newest"]
+    // a key for SSH and the place of S3 count for their URLs.
+    let harmless: Set = ["userAgent", "netrcFile", "login", "identity", "storage", "tls.oldest", "tls.newest"]
     let all = labels(Trust()).subtracting(["tls"]).union(labels(TLSOptions()).map { "tls.\($0)" })
     #expect(all == harmless.union(changes.keys.filter { $0 != "tls.identity.digest" }))
     #expect(labels(identity) == ["certificate", "digest", "isPKCS12", "key", "passphrase"])

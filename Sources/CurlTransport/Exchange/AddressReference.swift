@@ -14,7 +14,7 @@ package enum AddressReference {
     guard let url = curl_url() else { return nil }
     defer { curl_url_cleanup(url) }
     let flags = UInt32(CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_NON_SUPPORT_SCHEME)
-    guard curl_url_set(url, CURLUPART_URL, base, 0) == CURLUE_OK,
+    guard curl_url_set(url, CURLUPART_URL, base, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK,
       curl_url_set(url, CURLUPART_URL, text, flags) == CURLUE_OK
     else { return nil }
     var result: UnsafeMutablePointer<CChar>?

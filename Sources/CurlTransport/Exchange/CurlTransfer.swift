@@ -39,6 +39,11 @@ final class CurlTransfer {
     var lacksHead = false
     /// For a folder of a file server.
     var listing: FolderListing?
+    /// For an object of S3: the document of a refusal so far.
+    var refusal: [UInt8]?
+    /// For a folder of S3: the bytes of the current page, and the token that it continues.
+    var page: [UInt8]?
+    var token: String?
   }
 
   init(_ settings: TransferSettings, on loop: CurlLoop) throws(CurlFailure) {
@@ -115,7 +120,7 @@ final class CurlTransfer {
     errorBuffer[0] = 0
     lines.pointee.count = 0
     assembler.reset()
-    let lacksHead = place?.scheme.isHTTP == false
+    let lacksHead = place?.scheme.hasHeads == false
     lines.pointee.isEndless = lacksHead
     run?.lacksHead = lacksHead
     if lacksHead { loop.endsConnections = true }
@@ -154,7 +159,8 @@ final class CurlTransfer {
     case .redirect: run?.exchange.login = try firstLogin(request, at: destination)
     case .reconnection, .body: break
     }
-    try options.set(request, to: destination, isProbe: run?.exchange.isProbe == true, settings, on: easy)
+    try options.set(
+      request, to: destination, isProbe: run?.exchange.isProbe == true, page: run?.token, settings, on: easy)
     try use(freshConnection: false)
     run?.answerWait = AnswerWait(after: request.waited, isTrial: false)
     run?.quiet = StallWatch.Quiet()
@@ -310,8 +316,9 @@ final class CurlTransfer {
     if code == CURLE_BAD_DOWNLOAD_RESUME, run?.lacksHead == true { _ = judgeReplies(isShort: true) }
     guard code == CURLE_OK else { return }
     if run?.lacksHead == true { _ = judgeReplies() }
-    do {
+    do throws(DownloadError) {
       if let last = try run?.listing?.end(), !last.isEmpty { try write(links: last) }
+      if let page = run?.page, let place { try endPage(S3Answer.page(page, of: place)) }
     } catch { _ = run?.exchange.fail(error) }
   }
 
@@ -319,6 +326,7 @@ final class CurlTransfer {
     guard let address = run?.exchange.request.address else { return .failure(.cancelled) }
     if code == CURLE_OK, run?.postponed != nil { _ = settle([]) }
     lastBody = run?.exchange.received
+    if let refusal = run?.refusal { return result(S3Answer.refusal(assembler.head.status, refusal)) }
     do {
       let receipt = try run?.exchange.receipt(code) {
         if place?.scheme.isFTP == true, let failure = replies.failure(code) { return failure }
@@ -338,6 +346,7 @@ final class CurlTransfer {
 
   func result(_ error: DownloadError) -> Result<TransferReceipt, DownloadError> {
     report(hasFailed: true)
+    if error.isExpiredLogin { settings.options.storage.expire() }
     return .failure((run?.exchange.request.address).map(error.at) ?? error)
   }
 
@@ -410,7 +419,9 @@ final class CurlTransfer {
     case .redirect:
       let head = assembler.head
       serverDidAnswer(head)
-      goesOn = run?.exchange.redirect(head, atMost: settings.options.mostRedirects, at: CurlLoop.now) == true
+      goesOn =
+        storageDidAnswer(head)
+        ?? (run?.exchange.redirect(head, atMost: settings.options.mostRedirects, at: CurlLoop.now) == true)
     case .final:
       let head = assembler.head
       if passOver(head) { return true }
@@ -420,7 +431,7 @@ final class CurlTransfer {
         run?.postponed = head
         return true
       }
-      goesOn = (head.status == 401 ? answerChallenge(head) : nil) ?? judge(head)
+      goesOn = storageDidAnswer(head) ?? (head.status == 401 ? answerChallenge(head) : nil) ?? judge(head)
     }
     if let deadline = drainDeadline { loop.timers.look(at: deadline) }
     return goesOn
@@ -566,6 +577,7 @@ final class CurlTransfer {
 
   private func write(_ bytes: UnsafeRawBufferPointer, mayPause: Bool = true) -> Int {
     guard run?.exchange.phase == .writing, let sink = run?.exchange.sink else {
+      if let count = run?.refusal?.count { run?.refusal?.append(contentsOf: bytes.prefix(S3Answer.longest - count)) }
       return run?.exchange.dropped(bytes.count) == true ? bytes.count : 0
     }
     var goesOn = true
@@ -574,6 +586,8 @@ final class CurlTransfer {
         let isBehind = try !decode(bytes, decoder, into: sink, mayPause: mayPause && !losesPausedBytes)
         run?.isBehind = isBehind
         if isBehind { return Int(CURL_WRITEFUNC_PAUSE) }
+      } else if run?.page != nil {
+        try keep(page: bytes)
       } else if let links = try run?.listing?.take(bytes) {
         try write(links: links)
       } else if try sink.write(bytes) == .enough {
@@ -611,6 +625,43 @@ final class CurlTransfer {
     }
     loop.isBehind = true
     return false
+  }
+}
+
+// MARK: Storage that speaks S3
+
+extension CurlTransfer {
+  /// - Returns: `nil` for an answer that is judged like any other.
+  private func storageDidAnswer(_ head: ResponseHead) -> Bool? {
+    guard let place, place.scheme == .s3 else { return nil }
+    if head.status >= 300, let region = head["x-amz-bucket-region"],
+      settings.options.storage.learn(region, of: place)
+    {
+      return run?.exchange.askElsewhere(head, at: CurlLoop.now)
+    }
+    if head.status == 400 || head.status == 403 {
+      run?.refusal = []
+      return run?.exchange.readRefusal(head, at: CurlLoop.now)
+    }
+    guard place.isServerFolder, head.status == 200 else { return nil }
+    run?.page = []
+    if run?.token == nil { return judge(FileServerAnswer(contentType: FolderListing.contentType).head()) }
+    run?.exchange.beginBody()
+    return true
+  }
+
+  private func keep(page bytes: UnsafeRawBufferPointer) throws(DownloadError) {
+    guard let count = run?.page?.count, count + bytes.count <= S3Answer.longestPage else { throw S3Answer.endless }
+    run?.page?.append(contentsOf: bytes)
+  }
+
+  /// Passes the links of a page on, and asks for the next one.
+  private func endPage(_ page: S3Answer.Page) throws(DownloadError) {
+    run?.page = nil
+    if !page.links.isEmpty { try write(links: page.links) }
+    guard let next = page.next, next != run?.token else { return }
+    run?.token = next
+    run?.exchange.reconnect()
   }
 }
 

@@ -60,7 +60,7 @@ struct Exchange: ~Copyable {
     self.request = request
     self.sink = sink
     isProbe =
-      !request.address.scheme.isHTTP && request.headerLines.contains { $0.hasPrefix(FileServerAnswer.condition) }
+      !request.address.scheme.hasHeads && request.headerLines.contains { $0.hasPrefix(FileServerAnswer.condition) }
   }
 
   // MARK: Queries
@@ -129,6 +129,17 @@ struct Exchange: ~Copyable {
 
   mutating func reconnect() { next = .reconnection }
 
+  /// The same request is sent again, after this answer.
+  mutating func askElsewhere(_ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
+    next = .reconnection
+    return drain(Self.announcedLength(head), at: now())
+  }
+
+  /// The document of a refusal is read to its end.
+  mutating func readRefusal(_ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
+    drain(Self.announcedLength(head), at: now())
+  }
+
   mutating func requestBody() {
     isProbe = false
     next = .body
@@ -138,7 +149,7 @@ struct Exchange: ~Copyable {
   mutating func final(
     _ head: ResponseHead, throttling: [ThrottlingStatuses] = []
   ) throws(DownloadError) -> ResponseHead {
-    framing = destination.scheme.isHTTP ? try AnswerFraming(head) : AnswerFraming(ofFileServer: head)
+    framing = destination.scheme.hasHeads ? try AnswerFraming(head) : AnswerFraming(ofFileServer: head)
     if head.isWhole || head.status == 206 { noteMirrors(head) }
     var head = head
     head.effectiveURL = effectiveURL

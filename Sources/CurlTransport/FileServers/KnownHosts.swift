@@ -3,8 +3,6 @@ import Glibc
 
 /// The hosts whose keys the user has accepted, as ssh keeps them (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
 struct KnownHosts {
-  enum Verdict: Equatable { case known, unknown, changed, revoked }
-
   private struct Line {
     let patterns: Substring
     let isRevoked: Bool
@@ -29,11 +27,12 @@ struct KnownHosts {
   }
 
   /// - Parameter key: of the server, in base64.
-  func verdict(on key: String, type: String, of host: String, port: Int) -> Verdict {
+  /// - Returns: `nil` for a key that is known.
+  func fault(of key: String, type: String, at host: String, port: Int) -> HostKeyFault? {
     let named = lines(for: host, port)
     if named.contains(where: { $0.isRevoked && $0.key == key }) { return .revoked }
     let own = named.filter { !$0.isRevoked && $0.type == type }
-    if own.contains(where: { $0.key == key }) { return .known }
+    if own.contains(where: { $0.key == key }) { return nil }
     return own.isEmpty ? .unknown : .changed
   }
 

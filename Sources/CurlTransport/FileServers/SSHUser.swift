@@ -65,17 +65,11 @@ package final class SSHUser: Sendable {
   func failure(of key: [UInt8], at address: Address) -> DownloadError? {
     let length = key.prefix(4).reduce(0) { $0 << 8 | Int($1) }
     let type = String(utf8: key.dropFirst(4).prefix(min(length, 64)))
-    let verdict = state.withLock { state in
+    let fault = state.withLock { state in
       _ = state.read(read)
-      return state.known.verdict(on: Base64.text(key), type: type, of: address.host, port: address.port)
+      return state.known.fault(of: Base64.text(key), type: type, at: address.host, port: address.port)
     }
-    let fault: HostKeyFault
-    switch verdict {
-    case .known: return nil
-    case .unknown: fault = .unknown
-    case .changed: fault = .changed
-    case .revoked: fault = .revoked
-    }
+    guard let fault else { return nil }
     let hash = Base64.text(ContentHasher.digest(of: key).bytes).prefix { $0 != "=" }
     return DownloadError(
       .hostKey, cause: .hostKey(fault, fingerprint: "\(type) SHA256:\(hash)"), activity: "connecting")

@@ -39,8 +39,10 @@ package final class Proxy: Sendable {
       return new
     }
     let ftp = proxy(at: ftp)
+    let http = proxy(at: http)
+    let https = proxy(at: https)
     let routes: [Address.Scheme: Proxy?] = [
-      .http: proxy(at: http), .https: proxy(at: https), .ftp: ftp, .ftps: ftp, .ftpes: ftp,
+      .http: http, .https: https, .s3: https, .ftp: ftp, .ftps: ftp, .ftpes: ftp,
     ]
     return routes.compactMapValues(\.self)
   }

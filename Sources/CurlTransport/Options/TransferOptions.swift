@@ -20,12 +20,18 @@ struct TransferOptions: ~Copyable {
   /// The origin whose Digest challenge libcurl keeps in the handle.
   var challenger: String?
 
-  /// - Parameter isProbe: whether the request only asks for the file's version.
+  /// - Parameters:
+  ///   - isProbe: whether the request only asks for the file's version.
+  ///   - page: of the listing of a folder of S3.
   mutating func set(
-    _ request: TransferRequest, to address: Address, isProbe: Bool = false, _ settings: TransferSettings,
+    _ request: TransferRequest, to address: Address, isProbe: Bool = false, page: String? = nil,
+    _ settings: TransferSettings,
     on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
-    try easy.set(CURLOPT_URL, address.transportText)
+    let stored = stored(request, address, page, settings)
+    try easy.set(CURLOPT_URL, stored?.url ?? address.transportText)
+    // A key may have dots between its slashes.
+    if stored != nil { try easy.set(CURLOPT_PATH_AS_IS, 1) }
     try set(settings.options.proxies[address.scheme], on: easy)
     let wantedWay = settings.ways.isEmpty ? [] : settings.ways[address.hostAndPort] ?? []
     if wantedWay != way { try settings.apply(wantedWay, to: easy) }
@@ -41,6 +47,14 @@ struct TransferOptions: ~Copyable {
     let isWithoutBody = request.isHead || isProbe
     if isWithoutBody != hasNoBody { try easy.set(CURLOPT_NOBODY, isWithoutBody ? 1 : 0) }
     hasNoBody = isWithoutBody
+    try setUserData(of: request, for: address, adding: stored?.headerLines ?? [], settings, on: easy)
+  }
+
+  /// What only the origin of the request's URL gets: header lines, cookies, login, client certificate.
+  private mutating func setUserData(
+    of request: TransferRequest, for address: Address, adding signature: [String], _ settings: TransferSettings,
+    on easy: borrowing EasyHandle
+  ) throws(CurlFailure) {
     let goesHome = request.isHome(address)
     let isOther = goesHome != isHome
     isHome = nil
@@ -52,14 +66,14 @@ struct TransferOptions: ~Copyable {
     let wanted = own.cookies ?? (goesHome ? settings.given.cookies : nil)
     if wanted != cookies { try easy.set(CURLOPT_COOKIE, wanted) }
     cookies = wanted
-    let given = goesHome && !address.hasCredentials ? settings.options.trust.login : nil
+    let given = goesHome && !address.hasCredentials && address.scheme != .s3 ? settings.options.trust.login : nil
     if given != login { try easy.set(CURLOPT_USERPWD, given) }
     login = given
-    try ssh.set(
-      to: address, hasLogin: given != nil || settings.hasLogin(for: address, of: request), settings.options.ssh,
-      on: easy)
-    if !request.headerLines.isEmpty || !own.others.isEmpty {
-      let lines = try settings.lines(isHome: goesHome, own, adding: request.headerLines)
+    let hasLogin = given != nil || settings.hasLogin(for: address, of: request)
+    try ssh.set(to: address, hasLogin: hasLogin, settings.options.ssh, on: easy)
+    let more = request.headerLines + signature
+    if !more.isEmpty || !own.others.isEmpty {
+      let lines = try settings.lines(isHome: goesHome, own, adding: more)
       try easy.set(CURLOPT_HTTPHEADER, list: lines)
       ownLines = consume lines
     } else if ownLines != nil || isOther {
@@ -67,6 +81,15 @@ struct TransferOptions: ~Copyable {
       ownLines = nil
     }
     isHome = goesHome
+  }
+
+  /// `nil` for an address that is no object of S3.
+  private func stored(
+    _ request: TransferRequest, _ address: Address, _ page: String?, _ settings: TransferSettings
+  ) -> S3Storage.Request? {
+    guard address.scheme == .s3 else { return nil }
+    return settings.options.storage.request(
+      address, isSigned: request.isHome(address), page: address.isServerFolder ? page ?? "" : nil)
   }
 
   /// The data of a transfer over FTP has begun.

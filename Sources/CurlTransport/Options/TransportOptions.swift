@@ -13,6 +13,7 @@ package struct TransportOptions: Sendable {
   package var rateWindow: Duration = .seconds(30)
   package var network = NetworkOptions()
   package var ssh = SSHUser()
+  package var storage = S3Storage()
   /// The most redirects that a request may follow.
   package var mostRedirects = 20
   /// Shared by all transports of a run. libcurl's own variables are ignored, except `NO_PROXY`.

@@ -72,7 +72,10 @@ final class RequestFingerprint {
     let logins = configuration.trust.logins
     let hasLogin = logins?.hasLogin(for: address.host, isHome: !isStranger) == true
     let cookies = cookies(for: address.host)
-    let identity = address.scheme.isSSH ? configuration.trust.identity : nil
+    var identity = address.scheme.isSSH ? configuration.trust.identity : nil
+    if address.scheme == .s3, !configuration.trust.storage.isEmpty {
+      identity = (configuration.trust.storage + [isStranger ? "unsigned" : ""]).joined(separator: "\n")
+    }
     let lines = request.headerLines.isEmpty ? [] : [request.headerLines.joined(separator: "\n")]
     guard hasLogin || address.hasCredentials || cookies != nil || identity != nil || !lines.isEmpty else {
       let usual = isTLS ? usualOverTLS : usualOverPlain

@@ -1,6 +1,6 @@
 import CIDN
 
-/// A URL (RFC 3986) that dlm can download: absolute, over HTTP or FTP, with or without TLS, without fragment. Its
+/// A URL (RFC 3986) that dlm can download: absolute, over HTTP, FTP, SSH or S3, without fragment. Its
 /// credentials are sent, but `description` and `key` omit them, so that no message, log or index contains them. Or a
 /// `data:` URL that contains the file (`init(data:)`).
 public struct Address: Sendable, Hashable, CustomStringConvertible {
@@ -57,6 +57,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     var bytes = text
     guard !bytes.isEmpty else { throw .empty }
     if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw .controlCharacter }
+    if bytes.starts(with: "s3:".utf8) { Self.normalizeKey(&bytes) }
     if let hash = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(hash...) }
 
     let (scheme, colon) = try Self.scheme(bytes)
@@ -78,7 +79,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     Self.lowercase(&bytes, 0..<colon)
     Self.lowercase(&bytes, hostStart..<hostEnd)
 
-    if !scheme.isHTTP { try Self.normalizeServerPath(&bytes, from: authorityEnd) }
+    if !scheme.hasHeads { try Self.normalizeServerPath(&bytes, from: authorityEnd) }
     Self.percentEncode(&bytes, from: authorityEnd)
     parts = Parts(scheme, bytes, authority: authorityStart..<authorityEnd, host: hostStart..<hostEnd)
   }
@@ -110,6 +111,16 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     let name = String(utf8: bytes[..<colon])
     guard let scheme = Scheme(rawValue: name.lowercased()), scheme != .data else { throw .unsupportedScheme(name) }
     return (scheme, colon)
+  }
+
+  /// A key may have any character, so that only a version at its end is a query. Each byte has one form: libcurl, the
+  /// store and the signature must see the same path. A `%` that encodes a byte stays.
+  private static func normalizeKey(_ bytes: inout [UInt8]) {
+    let start = bytes.dropFirst(5).firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+    let end = bytes[start...].place(of: "?versionId=")?.lowerBound ?? bytes.count
+    let octets = PercentEncoding.octets(bytes[start..<end], isStrict: false) ?? []
+    let key = PercentEncoding.encoded(octets) { !$0.isLetterOrDigit && !"-._~/".utf8.contains($0) }
+    bytes.replaceSubrange(start..<end, with: key)
   }
 
   /// A path of a file server has no query, and its bytes become commands, in which a line end would start another.

@@ -49,7 +49,8 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
     case hostKey(HostKeyFault, fingerprint: String)
     case errno(Int32)
     case http(status: Int)
-    /// With `.status`: the reply of an FTP server (RFC 959 §4.2), and its text.
+    /// With `.status`: the reply of an FTP server (RFC 959 §4.2), or the refusal of storage that speaks S3, and its
+    /// text.
     case reply(code: Int, text: String)
     /// A proxy answered in the server's place or could not be reached; with `.connect` it may be temporary.
     case proxy(ProxyRefusal)

@@ -11,24 +11,33 @@ extension Address {
     case ftps, ftpes
     /// Files over SSH. SCP knows no ranges.
     case sftp, scp
+    /// An object of storage that speaks S3, by bucket and key: the network sees HTTP.
+    case s3
     /// A URL that contains its file (RFC 2397).
     case data
 
     package var isHTTP: Bool { self == .http || self == .https }
 
+    /// Whether answers have a head (RFC 9112 §2.1).
+    package var hasHeads: Bool { isHTTP || self == .s3 }
+
     package var isFTP: Bool {
       switch self {
       case .ftp, .ftps, .ftpes: true
-      case .http, .https, .sftp, .scp, .data: false
+      case .http, .https, .sftp, .scp, .s3, .data: false
       }
     }
 
     package var isSSH: Bool { self == .sftp || self == .scp }
 
+    /// The most requests at a time to a host. Each connection over SSH costs both sides a key exchange, and OpenSSH
+    /// drops connections while ten others are logging in (MaxStartups).
+    package var mostAtOnce: Int { isSSH ? 8 : .max }
+
     /// Whether the network between can neither read nor change the bytes.
     package var isEncrypted: Bool {
       switch self {
-      case .https, .ftps, .ftpes, .sftp, .scp: true
+      case .https, .ftps, .ftpes, .sftp, .scp, .s3: true
       case .http, .ftp, .data: false
       }
     }
@@ -36,7 +45,7 @@ extension Address {
     var defaultPort: Int {
       switch self {
       case .http, .data: 80
-      case .https: 443
+      case .https, .s3: 443
       case .ftp, .ftpes: 21
       case .ftps: 990
       case .sftp, .scp: 22

@@ -13,6 +13,8 @@ package struct Trust: Sendable {
   package var login: String?
   /// The key for servers over SSH (`--identity`); `nil` for the usual one.
   package var identity: String?
+  /// Where `s3://` URLs lead, and the login for them, as text.
+  package var storage: [String] = []
   /// Lines of Netscape's format, as of the start of the run.
   package var cookies: [String] = []
   /// CURLOPT_CAINFO; `nil` for libcurl's default.

@@ -45,7 +45,8 @@ struct HostTable {
   mutating func host(of request: DownloadRequest) -> QueuedHost {
     let name = request.source.hostAndPort
     if let host = hosts[name] { return host }
-    let limiter = HostLimiter(ceiling: lowered[name] ?? ceiling, opening: opening)
+    let limiter = HostLimiter(
+      ceiling: min(lowered[name] ?? ceiling, request.source.scheme.mostAtOnce), opening: opening)
     hasUnknown = true
     let host = QueuedHost(limiter, shares: shares, name, ranking, sharing: sharing, together: ceiling)
     hosts[name] = host

@@ -617,12 +617,7 @@ private struct ListedRequests: ~Copyable {
       provenance = .thirdParty
     }
     provenance = max(Provenance(of: address, listedAt: place.list), provenance)
-    if let header = options?.forbiddenHeader(from: provenance) {
-      throw ListReader.Unusable(reason: .thirdPartyHeader(header))
-    }
-    if provenance == .thirdParty, address.scheme.isSSH {
-      throw ListReader.Unusable(reason: .thirdPartyScheme(address.scheme.rawValue))
-    }
+    try Self.check(address, options, provenance)
     if place.list != nil { options?.mirrors.removeAll(where: \.scheme.isSSH) }
     if let given = options, !given.mirrors.isEmpty {
       let usable = given.usableMirrors(of: address, isProvable: marks.isProvable(address, given))
@@ -650,6 +645,18 @@ private struct ListedRequests: ~Copyable {
     if isFirst { hasFirst = true }
     add(size: size)
     return request
+  }
+
+  /// - Throws: if the user's data would go where a list chooses.
+  private static func check(
+    _ address: Address, _ options: LineOptions?, _ provenance: Provenance
+  ) throws(ListReader.Unusable) {
+    if let header = options?.forbiddenHeader(from: provenance) {
+      throw ListReader.Unusable(reason: .thirdPartyHeader(header))
+    }
+    if provenance == .thirdParty, address.scheme.isSSH {
+      throw ListReader.Unusable(reason: .thirdPartyScheme(address.scheme.rawValue))
+    }
   }
 
   mutating func size(of address: Address, _ options: LineOptions?) -> Int64? {

@@ -318,11 +318,23 @@ extension DownloadError {
   private var replyRemedy: String {
     switch status {
     case 331, 332, 430, 530: "check user and password (in the URL, or with --netrc-file or --user)"
+    case 400, 403: storageRemedy
     case 421, 425: "the server is busy: try again later, or with fewer --jobs"
     case 450, 550, 553: "check the URL, and that the login may read the file"
     case 522, 533, 534: "the server does not offer TLS as asked for: ftps:// and ftpes:// are different ports and ways"
     case let code? where code < 500: "the server has a problem: try again later"
     default: "the server does not provide this: check the URL, or ask its owner"
+    }
+  }
+
+  /// By the codes of S3.
+  private var storageRemedy: String {
+    switch reason.split(separator: " ").dropFirst().first.map({ $0.prefix { $0 != ":" } }) {
+    case "RequestTimeTooSkewed": "set this machine's clock"
+    case "ExpiredToken": "renew the login, or give a command that does: --aws-command"
+    case "InvalidAccessKeyId", "SignatureDoesNotMatch":
+      "check the access key and its secret (--aws-profile, AWS_PROFILE)"
+    default: "check that the login may read this, the bucket's name, and AWS_REGION or AWS_ENDPOINT_URL"
     }
   }
 

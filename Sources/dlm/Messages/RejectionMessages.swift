@@ -78,11 +78,8 @@ struct RejectionMessages {
   private static func instead(of scheme: String, _ text: String) -> String? {
     let path = text.drop { $0 != ":" }.dropFirst(3)
     let end = path.firstIndex(of: "/") ?? path.endIndex
-    let host = path[..<end]
-    let rest = path[end...]
     return switch scheme.lowercased() {
-    case _ where host.isEmpty: nil
-    case "s3": "; a public bucket is at https://\(host).s3.amazonaws.com\(rest)"
+    case _ where path[..<end].isEmpty: nil
     case "gs": "; a public bucket is at https://storage.googleapis.com/\(path)"
     default: nil
     }

@@ -23,7 +23,7 @@ actor Hooks {
   }
 
   /// What a command gets from this process: empty input, standard error, no other descriptors, the usual signals.
-  private struct Surroundings: ~Copyable {
+  fileprivate struct Surroundings: ~Copyable {
     var actions = posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
 
@@ -145,5 +145,29 @@ actor Hooks {
       StandardError.say("dlm: \(option) \(command.words[0]) cannot be started: \(String(cString: strerror(code)))")
     }
     return code != nil
+  }
+}
+
+extension Hooks {
+  /// What a command writes to standard output; `nil` if it cannot be started or fails. Blocks until it ends.
+  static func output(of words: [String]) -> [UInt8]? {
+    // First, because it closes all descriptors that exist.
+    var surroundings = Surroundings()
+    guard let pipe = try? FileDescriptor.pipe() else { return nil }
+    var process = pid_t()
+    let texts = words.map { strdup($0) } + [nil]
+    defer { for text in texts { free(text) } }
+    posix_spawn_file_actions_adddup2(
+      &surroundings.actions, pipe.writeEnd.rawValue, FileDescriptor.standardOutput.rawValue)
+    posix_spawn_file_actions_addclose(&surroundings.actions, pipe.writeEnd.rawValue)
+    posix_spawn_file_actions_addclose(&surroundings.actions, pipe.readEnd.rawValue)
+    let code = posix_spawnp(&process, words[0], &surroundings.actions, &surroundings.attributes, texts, environ)
+    try? pipe.writeEnd.close()
+    defer { try? pipe.readEnd.close() }
+    guard code == 0 else { return nil }
+    let output = try? pipe.readEnd.bytes(upTo: 1 << 20)
+    var status: Int32 = 0
+    // A hook that waits for its own commands may have taken the status.
+    return waitpid(process, &status, 0) == process && status != 0 ? nil : output
   }
 }

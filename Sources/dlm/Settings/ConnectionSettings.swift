@@ -1,6 +1,7 @@
 import ArgumentParser
 import CurlTransport
 import DownloadModel
+import FileReceiving
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -29,6 +30,9 @@ struct ConnectionSettings {
     transport.trust.fileDigest = Self.digest
     transport.trust.identity = try Self.readable("identity", options.identity, sources)
     transport.ssh = SSHUser { [key = options.identity] in Self.sshFiles(key) }
+    let storage = AWSFiles(options, sources.environment)
+    transport.trust.storage = storage.choices
+    transport.storage = S3Storage(now: WallClock.seconds) { () throws(DownloadError) in try storage.access() }
     transport.usesHTTP2 = options.http2
     transport.network = try Self.network(options, sources)
     transport.trust.route = transport.network.hosts + [transport.network.socket].compactMap(\.self)

@@ -312,6 +312,16 @@ enum OptionTable {
       "tls-max", \.shared.tlsMax, "version", "The newest TLS version to use", without: "the newest there is", .byOwner
     ),
     value(
+      "aws-profile", \.shared.awsProfile, "name", "The profile of ~/.aws with the login for s3://",
+      without: "AWS_PROFILE, default", .byOwner
+    ),
+    value(
+      "aws-command", \.shared.awsCommand, "command", "A command that prints the login for s3:// as JSON", .byOwner
+    ),
+    flag(
+      "request-payer", \.shared.requestPayer, "Pay for requests to s3:// whose buckets ask for that.", .byOwner
+    ),
+    value(
       "identity", \.shared.identity, "file", "Your private key for sftp:// and scp://",
       without: "~/.ssh/id_ed25519 or id_ecdsa, and the agent's", .byOwner, file: .read
     ),

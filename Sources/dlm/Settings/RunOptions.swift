@@ -32,6 +32,9 @@ struct RunOptions: ParsableArguments {
   @Flag("tlsv1.2") var tls12 = false
   @Flag("tlsv1.3") var tls13 = false
   @Option("tls-max") var tlsMax: TLSOptions.Version?
+  @Option("aws-profile") var awsProfile: String?
+  @Option("aws-command") var awsCommand: HookCommand?
+  @Flag("request-payer") var requestPayer = false
   @Option("identity") var identity: String?
   @Flag("ssl-reqd") var sslReqd = false
   @Flag("insecure") var insecure = false

@@ -181,6 +181,43 @@ package final class FTPServer: Sendable {
   package func stop() { server.stop() }
 }
 
+/// Storage that speaks S3, and checks each signature (see s3_server.py).
+///
+///     let server = try await S3Server(faults: ["page=2"])
+///     defer { server.stop() }
+package final class S3Server: Sendable {
+  /// With a folder for each bucket; a slash of a key is `%2F` in the name of its file.
+  package let folder: TemporaryFolder
+  private let server: PythonServer
+
+  /// The login, in AWS's variables, and where the server is.
+  package var variables: [String: String] {
+    [
+      "AWS_ACCESS_KEY_ID": "AK/+key", "AWS_SECRET_ACCESS_KEY": "SK/+secret",
+      "AWS_ENDPOINT_URL": "http://127.0.0.1:\(server.port)",
+    ]
+  }
+
+  /// Returns when it accepts connections.
+  /// - Throws: when /usr/bin/python3 is missing.
+  package init(faults: [String] = []) async throws(SupportFailure) {
+    folder = try TemporaryFolder()
+    server = try await PythonServer("s3_server.py", [folder.path] + faults)
+  }
+
+  deinit { stop() }
+
+  package func write(_ bytes: [UInt8], bucket: String = "bucket", key: String) throws {
+    try folder.write(bytes, to: "\(bucket)/\(key.replacing("/", with: "%2F"))")
+  }
+
+  /// Each request: status, path, `signed` or `open`.
+  package var requests: [String] { server.process.outputText.split(separator: "\n").dropFirst().map(String.init) }
+
+  /// May be called again; `deinit` does.
+  package func stop() { server.stop() }
+}
+
 /// An origin that takes its time, and has a short queue of connections (see delayed_origin.py).
 ///
 ///     let origin = try await DelayedOrigin(seconds: 0.02)
