@@ -200,11 +200,6 @@ struct FailureMessagesTests {
       "\"rsync://h/a/b\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only"
     ),
     (
-      "command line", nil, "gs://bucket/key", .malformed(.unsupportedScheme("gs")),
-      "\"gs://bucket/key\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only; a public bucket is at "
-        + "https://storage.googleapis.com/bucket/key"
-    ),
-    (
       "urls.txt", 1, "smb://h/x", .malformed(.unsupportedScheme("smb")),
       "urls.txt:1: \"smb://h/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only; fix or remove it"
     ),

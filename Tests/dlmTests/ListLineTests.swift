@@ -28,6 +28,13 @@ struct ListLineTests {
     let text: String
   }
 
+  /// Public objects of other stores are there over https.
+  @Test(arguments: [
+    ("gs://bucket/a b", "https://storage.googleapis.com/bucket/a%20b"),
+    ("AZ://account/box/c", "https://account.blob.core.windows.net/box/c"),
+  ])
+  func otherStores(text: String, key: String) { #expect(ListLine(text.utf8).address?.key == key) }
+
   @Test(arguments: [
     Bad(bytes: Array("nonsense".utf8), reason: .malformed(.noScheme), text: "nonsense"),
     Bad(

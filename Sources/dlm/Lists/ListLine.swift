@@ -31,7 +31,9 @@ enum ListLine {
         return
       }
       let text = String(utf8: text)
-      if error == .noScheme, DataAddress.isMeant(text) {
+      if case .unsupportedScheme(let scheme) = error, let address = Self.published(text, by: scheme.lowercased()) {
+        self = .address(address, nil)
+      } else if error == .noScheme, DataAddress.isMeant(text) {
         self = Address(data: text).map { .address($0, nil) } ?? .bad(.malformed(.badData), text: Self.shown(text))
       } else if let base, error == .noScheme, !Self.namesScheme(content), first != UInt8(ascii: "<"),
         let address = AddressReference.resolve(text, against: base)
@@ -40,6 +42,17 @@ enum ListLine {
       } else {
         self = .bad(.malformed(error), text: Self.shown(text))
       }
+    }
+  }
+
+  /// A public object of Google's or Azure's storage, which is there over https.
+  private static func published(_ text: String, by scheme: String) -> Address? {
+    let rest = text.drop { $0 != ":" }.dropFirst(3)
+    let account = rest.prefix { $0 != "/" }
+    switch scheme {
+    case "gs": return try? Address("https://storage.googleapis.com/\(rest)")
+    case "az": return try? Address("https://\(account).blob.core.windows.net\(rest[account.endIndex...])")
+    default: return nil
     }
   }
 

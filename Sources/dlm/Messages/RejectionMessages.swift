@@ -68,22 +68,11 @@ struct RejectionMessages {
 
   private static func malformed(_ line: String, _ why: Address.Malformed, _ remedy: String) -> String {
     if line.first.map({ "\"'<".contains($0) }) == true { return "\(line) is in quotes: leave them out" }
-    guard case .unsupportedScheme(let scheme) = why else { return "\"\(line)\" is not a URL: \(text(why))\(remedy)" }
-    return "\"\(line)\": dlm downloads over \(schemes) only\(instead(of: scheme, line) ?? remedy)"
+    guard case .unsupportedScheme = why else { return "\"\(line)\" is not a URL: \(text(why))\(remedy)" }
+    return "\"\(line)\": dlm downloads over \(schemes) only\(remedy)"
   }
 
   private static let schemes = Address.Scheme.allCases.filter { $0 != .data }.map(\.rawValue).joined(separator: ", ")
-
-  /// Where the same file often is over https.
-  private static func instead(of scheme: String, _ text: String) -> String? {
-    let path = text.drop { $0 != ":" }.dropFirst(3)
-    let end = path.firstIndex(of: "/") ?? path.endIndex
-    return switch scheme.lowercased() {
-    case _ where path[..<end].isEmpty: nil
-    case "gs": "; a public bucket is at https://storage.googleapis.com/\(path)"
-    default: nil
-    }
-  }
 
   private static func text(_ what: Rejection.NoList) -> String {
     let remedy = "to download it, give its URL"
