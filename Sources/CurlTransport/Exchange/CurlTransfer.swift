@@ -120,7 +120,7 @@ final class CurlTransfer {
     errorBuffer[0] = 0
     lines.pointee.count = 0
     assembler.reset()
-    let lacksHead = place?.scheme.hasHeads == false
+    let lacksHead = run?.exchange.isFileServers == true
     lines.pointee.isEndless = lacksHead
     run?.lacksHead = lacksHead
     if lacksHead { loop.endsConnections = true }
@@ -633,7 +633,7 @@ final class CurlTransfer {
 extension CurlTransfer {
   /// - Returns: `nil` for an answer that is judged like any other.
   private func storageDidAnswer(_ head: ResponseHead) -> Bool? {
-    guard let place, place.scheme == .s3 else { return nil }
+    guard options.isStored, let place else { return nil }
     if head.status >= 300, let region = head["x-amz-bucket-region"],
       settings.options.storage.learn(region, of: place)
     {

@@ -67,6 +67,9 @@ struct Exchange: ~Copyable {
 
   var destination: Address { route?.destination ?? request.address }
 
+  /// Whether its server sends no heads. Redirects lead to no such server.
+  var isFileServers: Bool { !request.address.scheme.hasHeads }
+
   /// The target of the redirects, without credentials; `nil` without redirects.
   var effectiveURL: String? { route?.destination.key }
 
@@ -149,7 +152,7 @@ struct Exchange: ~Copyable {
   mutating func final(
     _ head: ResponseHead, throttling: [ThrottlingStatuses] = []
   ) throws(DownloadError) -> ResponseHead {
-    framing = destination.scheme.hasHeads ? try AnswerFraming(head) : AnswerFraming(ofFileServer: head)
+    framing = isFileServers ? AnswerFraming(ofFileServer: head) : try AnswerFraming(head)
     if head.isWhole || head.status == 206 { noteMirrors(head) }
     var head = head
     head.effectiveURL = effectiveURL

@@ -5,13 +5,17 @@ import DownloadModel
 struct SSHOptions {
   private var hasName = false
 
+  /// For another scheme.
+  mutating func unset(on easy: borrowing EasyHandle) throws(CurlFailure) {
+    if hasName { try easy.set(CURLOPT_USERNAME, nil) }
+    hasName = false
+  }
+
   /// - Parameter hasLogin: whether other options give name and password.
   mutating func set(
     to address: Address, hasLogin: Bool, _ user: SSHUser, on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
-    if hasName { try easy.set(CURLOPT_USERNAME, nil) }
-    hasName = false
-    guard address.scheme.isSSH else { return }
+    try unset(on: easy)
     let files = user.files
     try easy.set(CURLOPT_SSH_AUTH_TYPES, dlm_ssh_auth_types)
     try easy.set(CURLOPT_SSH_PRIVATE_KEYFILE, files.key)

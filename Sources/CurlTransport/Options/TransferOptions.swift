@@ -13,6 +13,8 @@ struct TransferOptions: ~Copyable {
   private var isHome: Bool? = true
   private var readsNetrc = true
   private(set) var hasNoBody = false
+  /// Whether it is for an object of S3.
+  private(set) var isStored = false
   private var cookies: String?
   private var login: String?
   private(set) var bufferSize = 0
@@ -28,7 +30,8 @@ struct TransferOptions: ~Copyable {
     _ settings: TransferSettings,
     on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
-    let stored = stored(request, address, page, settings)
+    isStored = address.scheme == .s3
+    let stored = isStored ? stored(request, address, page, settings) : nil
     try easy.set(CURLOPT_URL, stored?.url ?? address.transportText)
     // A key may have dots between its slashes.
     if stored != nil { try easy.set(CURLOPT_PATH_AS_IS, 1) }
@@ -69,9 +72,13 @@ struct TransferOptions: ~Copyable {
     let given = goesHome && !address.hasCredentials && address.scheme != .s3 ? settings.options.trust.login : nil
     if given != login { try easy.set(CURLOPT_USERPWD, given) }
     login = given
-    let hasLogin = given != nil || settings.hasLogin(for: address, of: request)
-    try ssh.set(to: address, hasLogin: hasLogin, settings.options.ssh, on: easy)
-    let more = request.headerLines + signature
+    if address.scheme.isSSH {
+      let hasLogin = given != nil || settings.hasLogin(for: address, of: request)
+      try ssh.set(to: address, hasLogin: hasLogin, settings.options.ssh, on: easy)
+    } else {
+      try ssh.unset(on: easy)
+    }
+    let more = signature.isEmpty ? request.headerLines : request.headerLines + signature
     if !more.isEmpty || !own.others.isEmpty {
       let lines = try settings.lines(isHome: goesHome, own, adding: more)
       try easy.set(CURLOPT_HTTPHEADER, list: lines)
@@ -83,12 +90,10 @@ struct TransferOptions: ~Copyable {
     isHome = goesHome
   }
 
-  /// `nil` for an address that is no object of S3.
   private func stored(
     _ request: TransferRequest, _ address: Address, _ page: String?, _ settings: TransferSettings
-  ) -> S3Storage.Request? {
-    guard address.scheme == .s3 else { return nil }
-    return settings.options.storage.request(
+  ) -> S3Storage.Request {
+    settings.options.storage.request(
       address, isSigned: request.isHome(address), page: address.isServerFolder ? page ?? "" : nil)
   }
 
