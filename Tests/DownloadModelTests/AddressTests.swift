@@ -91,6 +91,25 @@ struct AddressTests {
   @Test(arguments: [("ftp://h/x", 21), ("ftps://h/x", 990), ("ftpes://h/x", 21), ("ftp://h:2121/x", 2121)])
   func ports(text: String, port: Int) throws { #expect(try Address(text).port == port) }
 
+  @Test(
+    arguments: [
+      ("ftp://ftp.gnu.org/gnu/x.tar", "https://ftp.gnu.org/gnu/x.tar"), ("ftp://ftp.gnu.org:2121/x", nil),
+      ("ftp://me:pw@ftp.gnu.org/x", nil), ("http://ftp.gnu.org/x", nil), ("ftp://other.example/x", nil),
+    ] as [(String, String?)])
+  func hostsWithHTTPS(text: String, secure: String?) throws { #expect(try Address(text).overHTTPS?.key == secure) }
+
+  /// Who answers with a wrong certificate does not send anybody to an open connection.
+  @Test func aWrongCertificateLeadsToNoOpenMirror() throws {
+    let wishes = DownloadRequest.Wishes(mirrors: [try Address("ftp://m/f"), try Address("https://n/f")])
+    let request = DownloadRequest(id: 0, address: try Address("https://h/f"), wishes: wishes)
+    #expect(request.atNextSource(nil, after: DownloadError(.certificate)) == nil)
+    #expect(request.atNextSource(nil, after: DownloadError(.reset))?.source.key == "ftp://m/f")
+    let digest = try #require(ContentDigest(.sha256, hex: String(repeating: "0", count: 64)))
+    let proved = DownloadRequest.Wishes(checksum: digest, mirrors: wishes.mirrors)
+    let sure = DownloadRequest(id: 0, address: request.address, wishes: proved)
+    #expect(sure.atNextSource(nil, after: DownloadError(.certificate))?.source.key == "ftp://m/f")
+  }
+
   @Test(arguments: [
     ("http://a/b/c.txt", "c.txt"), ("http://a/b/c.txt?x=/d", "c.txt"), ("http://a/b/", ""), ("http://a", ""),
     ("http://a?x=/y", ""), ("http://u:p@a/c%20d", "c%20d"), ("http://a/%2e%2e", "%2e%2e"),

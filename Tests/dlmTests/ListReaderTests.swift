@@ -31,6 +31,23 @@ struct ListReaderTests {
     return Outcome(requests: requests, rejected: reasons, isWhole: await reader.isWhole)
   }
 
+  /// With the user's URL as its mirror.
+  @Test(arguments: [true, false]) func ftpOverHTTPS(prefers: Bool) async throws {
+    var form = ListForm()
+    form.prefersHTTPS = prefers
+    let said = Lock<[String]>([])
+    let place = try TestSupport.TemporaryFolder()
+    let list = try place.write(Array("ftp://ftp.gnu.org/x\n".utf8), to: "list")
+    let reader = ListReader(
+      [.address("ftp://ftp.gnu.org/y"), .list(path: list)], RequestMarks(form: form),
+      onFormat: { text in said.withLock { $0.append(text) } })
+    let all = await reader.all()
+    let ftp = ["ftp://ftp.gnu.org/y", "ftp://ftp.gnu.org/x"]
+    #expect(all.map(\.address.key) == (prefers ? ftp.map { "https" + $0.dropFirst(3) } : ftp))
+    #expect(all.flatMap { $0.mirrors.map(\.key) } == (prefers ? ftp : []))
+    #expect(said.withLock { $0.count } == (prefers ? 1 : 0))
+  }
+
   /// A source is an address, or the text of a list file; nil for one that is not there.
   private static let cases: [(sources: [String?], Outcome)] = [
     ([], Outcome()),

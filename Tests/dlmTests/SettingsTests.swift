@@ -180,7 +180,7 @@ struct SettingsTests {
       without == [
         "list", "list-format", "base", "accept", "depth", "glob", "url-template", "preset", "items",
         "next-field", "url-field", "name-field", "checksum-field", "size-field", "split", "shard", "shard-by",
-        "no-unwrap", "output",
+        "no-prefer-https", "no-unwrap", "output",
         "checksum", "expect", "user", "dry-run", "json",
       ])
   }

@@ -14,6 +14,7 @@ struct TrustTests {
     "directory = elsewhere",
     "on-conflict = overwrite", "cookie-jar = none/jar", "cert = none.pem", "key = none.pem",
     "crlfile = none.pem",
+    "aws-command = ./login", "aws-profile = other", "identity = none.key", "request-payer = yes", "ssl-reqd = yes",
     "pinnedpubkey = none.pem", "tlsv1.3 = yes", "tls-max = 1.2", "watch = yes", "refresh-every = 1s",
   ])
   func keysThatDoNotCount(line: String) async throws {

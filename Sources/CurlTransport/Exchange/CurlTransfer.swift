@@ -634,7 +634,7 @@ extension CurlTransfer {
   /// - Returns: `nil` for an answer that is judged like any other.
   private func storageDidAnswer(_ head: ResponseHead) -> Bool? {
     guard options.isStored, let place else { return nil }
-    if head.status >= 300, let region = head["x-amz-bucket-region"],
+    if head.status >= 300, let region = head["x-amz-bucket-region"], run?.exchange.hops ?? 0 < Self.mostRegions,
       settings.options.storage.learn(region, of: place)
     {
       return run?.exchange.askElsewhere(head, at: CurlLoop.now)
@@ -655,11 +655,16 @@ extension CurlTransfer {
     run?.page?.append(contentsOf: bytes)
   }
 
+  /// Pages of a thousand keys.
+  private static let mostPages = 10_000
+  private static let mostRegions = 3
+
   /// Passes the links of a page on, and asks for the next one.
   private func endPage(_ page: S3Answer.Page) throws(DownloadError) {
     run?.page = nil
     if !page.links.isEmpty { try write(links: page.links) }
     guard let next = page.next, next != run?.token else { return }
+    guard run?.exchange.hops ?? 0 < Self.mostPages else { throw S3Answer.endless }
     run?.token = next
     run?.exchange.reconnect()
   }

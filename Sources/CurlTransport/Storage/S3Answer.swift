@@ -8,7 +8,7 @@ enum S3Answer {
   static let longestPage = 8 << 20
 
   static var endless: DownloadError {
-    DownloadError(.badResponse, "a page of more than \(longestPage) bytes", "reading the folder")
+    DownloadError(.badResponse, "it has too many pages, or too long ones", "reading the folder")
   }
 
   /// The failure that a 400 or 403 means, by the reason that its document gives.

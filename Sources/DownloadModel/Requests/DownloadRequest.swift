@@ -59,13 +59,16 @@ public struct DownloadRequest: Sendable, Identifiable {
   }
 
   /// The same file with its next source; `nil` if this is the last one.
-  /// - Parameter named: by the last answer. Mirrors named by a mirror's answer are ignored.
-  package func atNextSource(_ named: NamedMirrors?) -> DownloadRequest? {
+  /// - Parameters:
+  ///   - named: by the last answer. Mirrors named by a mirror's answer are ignored.
+  ///   - error: of this source. Who answers with a wrong certificate must not send the user to an open connection.
+  package func atNextSource(_ named: NamedMirrors?, after error: DownloadError? = nil) -> DownloadRequest? {
     var next = self
     if !isAtMirror { next.named = named }
     guard mirror < .max, mirror < next.mirrors.count else { return nil }
     next.mirror += 1
-    return next
+    let isProved = checksum?.algorithm.findsForgery == true || pieces != nil
+    return error?.code == .certificate && !next.source.scheme.isEncrypted && !isProved ? nil : next
   }
 
   /// Its length in bytes, if known before the request; may be an estimate.

@@ -1,4 +1,15 @@
 extension Address {
+  /// The same file over https, at a host that serves what it has over FTP there, too; `nil` for any other URL.
+  package var overHTTPS: Address? {
+    guard scheme == .ftp, !hasCredentials, Self.hostsWithHTTPS.contains(hostAndPort) else { return nil }
+    return try? Address("https" + key.dropFirst(3))
+  }
+
+  private static let hostsWithHTTPS: Set = [
+    "ftp.ddbj.nig.ac.jp", "ftp.ebi.ac.uk", "ftp.ensembl.org", "ftp.ensemblgenomes.org", "ftp.gnu.org",
+    "ftp.ncbi.nlm.nih.gov", "ftp.pride.ebi.ac.uk", "ftp.sra.ebi.ac.uk", "ftp.uniprot.org", "opendata.dwd.de",
+  ]
+
   /// Whether it is a folder of a file server, which has a listing and no content.
   package var isServerFolder: Bool { !scheme.isHTTP && scheme != .data && lastPathSegment.isEmpty }
 

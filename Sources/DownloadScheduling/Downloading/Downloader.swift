@@ -138,7 +138,8 @@ package actor Downloader {
   ) async -> DownloadOutcome? {
     await store.close(
       download, after: error,
-      comesAgain: failed?.decision.next != nil || error.isOfSource && request.atNextSource(meter.named) != nil)
+      comesAgain: failed?.decision.next != nil
+        || error.isOfSource && request.atNextSource(meter.named, after: error) != nil)
   }
 
   /// Runs transfers until no bytes are missing. A server may send less than requested (RFC 9110 §14.2).
@@ -192,7 +193,7 @@ package actor Downloader {
     attempts.add(error, at: meter.position)
     let file = RetryDecision.File(
       attempts: attempts, elapsed: stopwatch?.elapsed() ?? .zero, isReceiving: meter.phase == .receiving,
-      hasNextSource: request.atNextSource(meter.named) != nil)
+      hasNextSource: request.atNextSource(meter.named, after: error) != nil)
     let decision = RetryDecision.decide(error, file, retry, random: random())
     switch decision {
     case .now: return nil
@@ -290,7 +291,7 @@ package actor Downloader {
   /// - Returns: the file with its next source, if the error is the source's and another source is left; else `nil`.
   private func next(of request: DownloadRequest, after error: DownloadError, _ meter: TransferMeter) -> BackoffEntry? {
     guard error.isOfSource else { return nil }
-    let next = request.atNextSource(meter.named)
+    let next = request.atNextSource(meter.named, after: error)
     if next != nil || request.isAtMirror { meter.note(error.of(request.source), of: Int(request.mirror)) }
     return Task.isCancelled ? nil : next.map { BackoffEntry($0, meter) }
   }

@@ -17,6 +17,8 @@ struct ListForm {
   var hasDirectory = false
   /// Whether a URL of the user's or of a plain list may stand for several (`--glob`).
   var expandsRanges = false
+  /// Whether `ftp://` is asked over https first, at hosts that have both.
+  var prefersHTTPS = true
   /// Whether a redirector's page is replaced by its target.
   var unwraps = true
   /// A URL in which `{}` is replaced by each line's text.
@@ -52,6 +54,7 @@ struct ListForm {
     keepsPaths = options.keepPaths
     prefixesHost = options.prefixHost
     unwraps = !options.noUnwrap
+    prefersHTTPS = !options.noPreferHTTPS
     expandsRanges = options.glob
     base = try options.base.map(Self.base)
     template = options.template

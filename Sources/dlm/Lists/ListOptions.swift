@@ -8,6 +8,7 @@ struct ListOptions: ParsableArguments {
   @Flag("glob") var glob = false
   @Flag("keep-paths") var keepPaths = false
   @Flag("prefix-host") var prefixHost = false
+  @Flag("no-prefer-https") var noPreferHTTPS = false
   @Flag("no-unwrap") var noUnwrap = false
   @Option("url-template") var template: String?
   @Option("preset") var preset: Preset?

@@ -266,6 +266,7 @@ actor ListReader: RequestSource {
       open = try nextPage(of: list) ?? nextFolder(of: list)
       if open == nil {
         tellUnwrapped(of: source)
+        tellSecured(of: source)
         tellUnusedMirrors(of: source)
       }
     } catch {
@@ -288,6 +289,7 @@ actor ListReader: RequestSource {
     } catch { return tell(.row(error.why), ListLine.shown(text), place) }
     _ = take(ListLine(text.utf8), place)
     tellUnwrapped(of: source)
+    tellSecured(of: source)
   }
 
   /// - Returns: whether it is a URL.
@@ -530,6 +532,13 @@ actor ListReader: RequestSource {
         + "of SHA-256 or better proves what they send")
   }
 
+  private func tellSecured(of source: Source) {
+    guard !made.newlySecured.isEmpty else { return }
+    let hosts = made.newlySecured.joined(separator: ", ")
+    made.newlySecured = []
+    onFormat("\(source.name): ftp:// of \(hosts) is asked over https first; --no-prefer-https leaves it as it is")
+  }
+
   private func tellUnwrapped(of source: Source) {
     guard let (count, hosts, last) = made.unwrapped else { return }
     made.unwrapped = nil
@@ -585,6 +594,9 @@ private struct ListedRequests: ~Copyable {
   var unusedMirrors = 0
   /// URLs that were unwrapped since the last report.
   var unwrapped: (count: Int, hosts: Set<String>, last: Address)?
+  /// Hosts of `ftp://` URLs that are asked over https; and those of them that were not reported yet.
+  private(set) var secured: Set<String> = []
+  var newlySecured: [String] = []
   /// The URLs of its requests.
   var listed = LinesDigest()
   /// All lines of a sharded list, and the number of this process's lines.
@@ -616,6 +628,11 @@ private struct ListedRequests: ~Copyable {
       address = inner
       provenance = .thirdParty
     }
+    let original = address
+    if marks.form.prefersHTTPS, let secure = address.overHTTPS {
+      address = secure
+      if secured.insert(address.host).inserted { newlySecured.append(address.host) }
+    }
     provenance = max(Provenance(of: address, listedAt: place.list), provenance)
     try Self.check(address, options, provenance)
     if place.list != nil { options?.mirrors.removeAll(where: \.scheme.isSSH) }
@@ -623,6 +640,10 @@ private struct ListedRequests: ~Copyable {
       let usable = given.usableMirrors(of: address, isProvable: marks.isProvable(address, given))
       unusedMirrors += given.mirrors.count - usable.count
       options?.mirrors = usable
+    }
+    if original.scheme != address.scheme {
+      options = options ?? LineOptions()
+      options?.mirrors.append(original)
     }
     let isFirst = options?.isFirst ?? marks.first.contains { $0.matches(address) }
     let size = size(of: address, options)

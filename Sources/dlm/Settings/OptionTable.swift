@@ -115,6 +115,10 @@ enum OptionTable {
       "shard-by", \.lists.shardBy, "what", "What stays together in one shard", usually: "line"
     ),
     flag(
+      "no-prefer-https", \.lists.noPreferHTTPS,
+      "Ask hosts that are known to have both by ftp:// where a URL says so, and not over https first."
+    ),
+    flag(
       "no-unwrap", \.lists.noUnwrap,
       "Download the redirect pages of search engines and the like, not the URLs behind them."
     ),
