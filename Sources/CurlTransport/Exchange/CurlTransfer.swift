@@ -272,7 +272,7 @@ final class CurlTransfer {
 
   /// Whether libcurl may not watch its sockets (`CurlLoop.actOnAll`).
   var isOverlooked: Bool {
-    guard run?.lacksHead == true, let scheme = place?.scheme else { return false }
+    guard run?.lacksHead == true, let scheme = place?.scheme, scheme.isFTP else { return false }
     return scheme.isEncrypted || settings.options.trust.tls.isRequired
   }
 

@@ -25,10 +25,14 @@ final class ListSpool {
     draft = nil  // removes it
   }
 
-  func add(_ address: Address, _ options: LineOptions?) {
-    if address.hasCredentials || options?.headerLines.isEmpty == false { hadLogins = true }
-    pending += address.key.utf8
-    if let options { pending += options.text.utf8 }
+  /// The stored list is in dlm's own format: names are stored as they were cleaned.
+  func add(_ request: DownloadRequest, _ options: LineOptions) {
+    if request.address.hasCredentials || !options.headerLines.isEmpty { hadLogins = true }
+    var options = options
+    options.name = request.outputName
+    options.folder = request.folder
+    pending += request.address.key.utf8
+    pending += options.text.utf8
     pending.append(0x0A)
     if pending.count > FileDescriptor.blockSize { write() }
   }

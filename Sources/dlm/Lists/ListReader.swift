@@ -635,12 +635,7 @@ private struct ListedRequests: ~Copyable {
     }
     provenance = max(Provenance(of: address, listedAt: place.list), provenance)
     try Self.check(address, options, provenance)
-    if place.list != nil { options?.mirrors.removeAll(where: \.scheme.isSSH) }
-    if let given = options, !given.mirrors.isEmpty {
-      let usable = given.usableMirrors(of: address, isProvable: marks.isProvable(address, given))
-      unusedMirrors += given.mirrors.count - usable.count
-      options?.mirrors = usable
-    }
+    keepMirrors(of: address, in: &options, place)
     if original.scheme != address.scheme {
       options = options ?? LineOptions()
       options?.mirrors.append(original)
@@ -656,16 +651,18 @@ private struct ListedRequests: ~Copyable {
       downgrading.insert(place.source.name)
     }
     listed.add(address.key)
-    if place.source == .standardInput, let spool {
-      // The stored list is in dlm's own format: names are stored as they were cleaned.
-      var kept = options ?? LineOptions()
-      kept.name = request.outputName
-      kept.folder = request.folder
-      spool.add(request.address, kept)
-    }
+    if place.source == .standardInput { spool?.add(request, options ?? LineOptions()) }
     if isFirst { hasFirst = true }
     add(size: size)
     return request
+  }
+
+  /// Leaves out the mirrors that may not be used.
+  private mutating func keepMirrors(of address: Address, in options: inout LineOptions?, _ place: ListReader.Place) {
+    guard let given = options, !given.mirrors.isEmpty else { return }
+    let usable = given.usableMirrors(of: address, isProvable: marks.isProvable(address, given))
+    unusedMirrors += given.mirrors.count - usable.count
+    options?.mirrors = place.list == nil ? usable : usable.filter { !$0.scheme.isSSH }
   }
 
   /// - Throws: if the user's data would go where a list chooses.
