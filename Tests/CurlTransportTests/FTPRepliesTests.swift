@@ -13,7 +13,7 @@ struct FTPRepliesTests {
   @Test func theLastLineOfAReplyCounts() {
     let replies = Self.replies("220-Hello", " 550 not this one", "220 ready", "230", "331 password\u{1B}[31m please")
     #expect(replies.all.map(\.code) == [220, 331])
-    #expect(replies.all.last?.text == "password [31m please")
+    #expect(replies.all.last?.text == "password\u{1B}[31m please")
   }
 
   /// Each row: the lines, the requested offset, and what they mean.

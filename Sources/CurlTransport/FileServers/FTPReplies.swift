@@ -5,7 +5,7 @@ import DownloadModel
 struct FTPReplies {
   struct Reply: Equatable {
     let code: Int
-    /// The last line without its code, shortened; control characters are replaced.
+    /// The last line without its code, shortened. It may have any characters.
     let text: String
   }
 
@@ -20,9 +20,8 @@ struct FTPReplies {
       guard line.count >= 4, line.prefix(3).allSatisfy(\.isDigit), line[line.startIndex + 3] == 0x20,
         let code = Int(String(utf8: line.prefix(3)))
       else { return nil }
-      let text = String(utf8: line.dropFirst(4).prefix(Self.longestText))
-      let shown = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) }
-      return Reply(code: code, text: String(OptionalWhiteSpace.trimmed(Substring(String(shown)))))
+      let text = OptionalWhiteSpace.trimmed(line.dropFirst(4).filter { $0 != 0x0D }.prefix(Self.longestText))
+      return Reply(code: code, text: String(utf8: text))
     }
   }
 

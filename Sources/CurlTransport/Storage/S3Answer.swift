@@ -15,9 +15,8 @@ enum S3Answer {
   static func refusal(_ status: Int, _ body: [UInt8]) -> DownloadError {
     let code = values(of: "Code", in: body[...]).first ?? ""
     let message = values(of: "Message", in: body[...]).first ?? ""
-    let shown = [code, message].filter { !$0.isEmpty }.joined(separator: ": ").prefix(300)
-    let reason = shown.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) }
-    return DownloadError(.status, cause: .reply(code: status, text: String(reason)), isTransient: code == expired)
+    let reason = String([code, message].filter { !$0.isEmpty }.joined(separator: ": ").prefix(300))
+    return DownloadError(.status, cause: .reply(code: status, text: reason), isTransient: code == expired)
   }
 
   fileprivate static let expired = "ExpiredToken"

@@ -57,7 +57,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     var bytes = text
     guard !bytes.isEmpty else { throw .empty }
     if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw .controlCharacter }
-    if bytes.starts(with: "s3:".utf8) { Self.normalizeKey(&bytes) }
+    if bytes.prefix(3).elementsEqual("s3:".utf8, by: { $0 | 0x20 == $1 | 0x20 }) { Self.normalizeKey(&bytes) }
     if let hash = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(hash...) }
 
     let (scheme, colon) = try Self.scheme(bytes)

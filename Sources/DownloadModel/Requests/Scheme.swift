@@ -32,12 +32,7 @@ extension Address {
     /// Whether answers have a head (RFC 9112 §2.1).
     package var hasHeads: Bool { isHTTP || self == .s3 }
 
-    package var isFTP: Bool {
-      switch self {
-      case .ftp, .ftps, .ftpes: true
-      case .http, .https, .sftp, .scp, .s3, .data: false
-      }
-    }
+    package var isFTP: Bool { self == .ftp || self == .ftps || self == .ftpes }
 
     package var isSSH: Bool { self == .sftp || self == .scp }
 
