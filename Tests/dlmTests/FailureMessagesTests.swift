@@ -53,7 +53,7 @@ struct FailureMessagesTests {
     ),
     (
       .init(.hostKey, cause: .hostKey(.changed, fingerprint: "ssh-ed25519 SHA256:x"), address: "sftp://h/f"),
-      "the server's key HAS CHANGED: ssh-ed25519 SHA256:x; somebody may be reading along. Ask the server's owner; if "
+      "the server's key HAS CHANGED: ssh-ed25519 SHA256:x; another server may be answering. Ask the server's owner; if "
         + "the new key is right: ssh-keygen -R h"
     ),
     (

@@ -124,7 +124,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// A path of a file server has no query, and its bytes become commands, in which a line end would start another.
-  /// `;type=i` (RFC 1738 §3.2.2) is left out: dlm receives each file as it is.
+  /// `;type=i` (RFC 1738 §3.2.2) is removed, because dlm receives each file unchanged.
   private static func normalizeServerPath(_ bytes: inout [UInt8], from start: Int) throws(Malformed) {
     let path = String(utf8: bytes[start...])
     let end = path.count >= 7 ? path.utf8.index(path.endIndex, offsetBy: -7) : path.startIndex

@@ -288,7 +288,7 @@ extension DownloadError {
     case .changed:
       (
         "the server's key HAS CHANGED",
-        "somebody may be reading along. Ask the server's owner; if the new key is right: ssh-keygen -R "
+        "another server may be answering. Ask the server's owner; if the new key is right: ssh-keygen -R "
           + (port.isEmpty ? host : "'[\(host)]:\(address?.port ?? 22)'")
       )
     case .revoked: ("the server's key was revoked", "do not trust this server")
