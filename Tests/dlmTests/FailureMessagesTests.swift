@@ -204,6 +204,14 @@ struct FailureMessagesTests {
       "urls.txt:1: \"smb://h/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only; fix or remove it"
     ),
     (
+      "s3:bucket/key", nil, "", .unreadable(errno: 2),
+      "s3:bucket/key cannot be read: No such file or directory; did you mean s3://bucket/key?"
+    ),
+    (
+      "ftp//h/x", nil, "", .unreadable(errno: 2),
+      "ftp//h/x cannot be read: No such file or directory; did you mean ftp://h/x?"
+    ),
+    (
       "doi:10.5281/zenodo.1", nil, "", .unreadable(errno: 2),
       "doi:10.5281/zenodo.1 cannot be read: No such file or directory; only Zenodo's DOIs name a list; for other files, "
         + "see https://doi.org/10.5281/zenodo.1"

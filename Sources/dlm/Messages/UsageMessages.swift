@@ -136,8 +136,11 @@ enum UsageMessages {
     if let first = source.unicodeScalars.first, otherDashes.contains(first) {
       return "if it is an option, write it with a plain hyphen (-)"
     }
-    for scheme in ["http", "https"] where source.lowercased().hasPrefix(scheme + "//") {
-      return "did you mean \(scheme)://\(source.dropFirst(scheme.count + 2))?"
+    // A colon or a slash is missing: `https//h/x`, `s3:bucket/key`.
+    let start = source.prefix { $0 != ":" && $0 != "/" }
+    let behind = source[start.endIndex...]
+    if let scheme = Address.Scheme(rawValue: start.lowercased()), behind.hasPrefix("//") || behind.hasPrefix(":") {
+      return "did you mean \(scheme.rawValue)://\(behind.drop { $0 == ":" || $0 == "/" })?"
     }
     let path = FilePath(source)
     if let near = NearestWord.to(path.name, among: FileManager.default.names(in: path.folder.string)) {
