@@ -83,8 +83,8 @@ struct FolderListing {
 
     /// `01-02-24  10:00AM  <DIR>  name`
     private static func dos(_ line: ArraySlice<UInt8>, _ words: [ArraySlice<UInt8>]) -> Entry? {
-      guard words.count > 3, words[0].count { $0 == UInt8(ascii: "-") } == 2, words[1].contains(UInt8(ascii: ":")),
-        words[0].first?.isDigit == true
+      guard words.count > 3, words[0].count(where: { $0 == UInt8(ascii: "-") }) == 2,
+        words[1].contains(UInt8(ascii: ":")), words[0].first?.isDigit == true
       else { return nil }
       let isFolder = words[2].elementsEqual("<DIR>".utf8)
       guard isFolder || words[2].allSatisfy(\.isDigit) else { return nil }
