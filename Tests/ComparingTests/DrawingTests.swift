@@ -104,7 +104,7 @@ struct DrawingTests {
     let details = Self.details(
       [("http://h/a", begin: 0, connected: nil, firstByte: 50, end: 90)], bytes: 4000)
     let axis = TimeAxis(end: .milliseconds(160))
-    let curve = RunCurve.throughput(details.transfers, on: axis)
+    let curve = RunCurve.throughput(details, on: axis)
     #expect(curve.values.count == RunCurve.pieces)
     for (piece, value) in curve.values.enumerated() {
       let expected = (50..<90).contains(piece) ? 100_000.0 : 0
@@ -118,7 +118,7 @@ struct DrawingTests {
     let run = SampleRuns().run(.parallel, .lanes(16), round: 1)
     let axis = TimeAxis(end: run.wall)
     let seconds = run.wall / .seconds(1) / Double(RunCurve.pieces)
-    let area = RunCurve.throughput(run.details.transfers, on: axis).values.reduce(0) { $0 + $1 * seconds }
+    let area = RunCurve.throughput(run.details, on: axis).values.reduce(0) { $0 + $1 * seconds }
     #expect(abs(area - Double(run.bytes)) < 1)
   }
 
@@ -126,7 +126,7 @@ struct DrawingTests {
   func bytesAtOnce() {
     let details = Self.details(
       [("http://h/a", begin: 0, connected: nil, firstByte: nil, end: 160)], bytes: 10)
-    let curve = RunCurve.throughput(details.transfers, on: TimeAxis(end: .milliseconds(160)))
+    let curve = RunCurve.throughput(details, on: TimeAxis(end: .milliseconds(160)))
     #expect(abs((curve.values.last ?? 0) - 10_000) < 1e-3)
   }
 

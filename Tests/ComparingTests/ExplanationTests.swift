@@ -78,9 +78,9 @@ struct ExplanationTests {
     let one = SimulatedRun(files: 80, latency: .milliseconds(1)).measured(.sequential, width: 1)
     var details = SimulatedRun(files: 80, latency: .milliseconds(1)).measured(.parallel, width: 16).details
     for index in details.transfers.indices {
-      details.transfers[index].times.connected = .milliseconds(900)
-      details.transfers[index].times.firstByte = .milliseconds(901)
-      details.transfers[index].times.end = .milliseconds(910)
+      details.transfers[index].connected = .milliseconds(900)
+      details.transfers[index].firstByte = .milliseconds(901)
+      details.transfers[index].end = .milliseconds(910)
     }
     let many = RunMeasurement(
       mode: .parallel, round: 1, wall: .seconds(3), files: 80, bytes: one.bytes,

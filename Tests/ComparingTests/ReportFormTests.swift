@@ -11,7 +11,7 @@ struct ReportFormTests {
       [("http://h/a?x-amz-signature=1", begin: 0, connected: 10, firstByte: 20, end: 30)], bytes: 1000)
     details.processorTime = .milliseconds(5)
     details.peakMemory = 2_097_152
-    details.retries = 1
+    details.transfers[0].hasFailed = true
     details.mostAtOnce = 1
     func run(_ mode: ComparedMode, _ round: Int, _ milliseconds: Int) -> RunMeasurement {
       RunMeasurement(

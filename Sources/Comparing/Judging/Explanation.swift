@@ -72,7 +72,7 @@ package enum Explanation: Sendable, Equatable {
       perFile = shares.ofFiles / files
       let waiting = shares[.lookingUp] + shares[.connecting] + shares[.securing] + shares[.waiting]
       waitingShare = perFile > .zero ? waiting / files / perFile : 0
-      let whole = run.details.transfers.map(\.times).filter { !$0.isSegment }
+      let whole = run.details.transfers.filter { !$0.isSegment }
       transfers = Dictionary(grouping: whole) { $0.connected != nil }
       let seconds = shares[.receiving] / .seconds(1)
       bytesPerConnection = seconds > 0 ? Double(timelines.reduce(0) { $0 + $1.bytes }) / seconds : 0

@@ -16,31 +16,30 @@ package struct FileTimeline: Sendable {
   package let bytes: Int64
   package let hasFailed: Bool
 
-  package var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
+  package var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? .zero }
   package var end: Duration { spans.last?.end ?? .zero }
 
   /// Every file of a run, in the order in which they started. Further segments are omitted: they run while the file is
   /// received.
   package static func all(_ details: RunDetails) -> [FileTimeline] {
-    let byAddress = Dictionary(grouping: details.transfers, by: \.times.address)
-    return byAddress.map { address, transfers in
-      FileTimeline(address, transfers, bytes: details.bytes[address], end: details.ends[address])
-    }.sorted { ($0.begin, $0.address) < ($1.begin, $1.address) }
+    let byAddress = Dictionary(grouping: details.transfers, by: \.address)
+    return byAddress.map { FileTimeline($0, $1, in: details) }
+      .sorted { ($0.begin, $0.address) < ($1.begin, $1.address) }
   }
 
-  private init(_ address: String, _ transfers: [RunDetails.Transfer], bytes: Int64?, end: Duration?) {
+  private init(_ address: String, _ transfers: [TransferTimes], in run: RunDetails) {
     self.address = address
-    self.bytes = bytes ?? transfers.reduce(0) { $0 + $1.times.bytes }
+    bytes = run.bytes[address] ?? transfers.reduce(0) { $0 + $1.bytes }
+    let end = run.ends[address]
     hasFailed = end == nil
-    for transfer in transfers.sorted(by: { $0.begin < $1.begin }) where !transfer.times.isSegment {
-      let begin = transfer.begin
-      let times = transfer.times
+    for times in transfers.sorted(by: { $0.begin < $1.begin }) where !times.isSegment {
+      let begin = run.begin(of: times)
       add(.queued, until: begin)
       add(.lookingUp, until: times.lookedUp.map { begin + $0 })
       add(.connecting, until: times.connected.map { begin + $0 })
       add(.securing, until: times.secured.map { begin + $0 })
       add(.waiting, until: begin + (times.firstByte ?? times.end))
-      if times.firstByte != nil { add(.receiving, until: transfer.end) }
+      if times.firstByte != nil { add(.receiving, until: begin + times.end) }
     }
     // Bytes that other transfers receive for it arrive until the end.
     add(.finishing, until: end)

@@ -81,7 +81,7 @@ extension ReportPages {
   }
 
   private var runs: [String] {
-    let rates = contents.modes.map { RunCurve.throughput($0.details.transfers, on: contents.axis) }
+    let rates = contents.modes.map { RunCurve.throughput($0.details, on: contents.axis) }
     let atWork = contents.modes.map { RunCurve.filesAtWork($0.files, on: contents.axis) }
     let addresses = contents.modes.flatMap(\.files).map(\.address)
     let names = TextCut.ends(of: addresses, to: RunWaterfall.nameCells, ellipsis: "…")

@@ -9,11 +9,12 @@ struct RunCurve {
   var peak: Double { values.max() ?? 0 }
 
   /// Bytes a second. The bytes of a transfer are spread evenly from its first byte to its end.
-  static func throughput(_ transfers: [RunDetails.Transfer], on axis: TimeAxis) -> RunCurve {
+  static func throughput(_ run: RunDetails, on axis: TimeAxis) -> RunCurve {
     var curve = RunCurve()
-    for transfer in transfers where transfer.times.bytes > 0 {
-      let begin = transfer.times.firstByte.map { transfer.begin + $0 } ?? transfer.end
-      curve.spread(Double(transfer.times.bytes), from: begin, to: transfer.end, on: axis)
+    for transfer in run.transfers where transfer.bytes > 0 {
+      let begin = run.begin(of: transfer)
+      let first = begin + (transfer.firstByte ?? transfer.end)
+      curve.spread(Double(transfer.bytes), from: first, to: begin + transfer.end, on: axis)
     }
     return curve
   }
