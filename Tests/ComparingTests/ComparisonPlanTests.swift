@@ -21,7 +21,6 @@ struct ComparisonPlanTests {
     Row(modes: [.sequential, .parallel], runs: 1, warmUps: 2, order: "SP PS sp"),
     Row(modes: [.parallel], runs: 2, order: "p p"),
     Row(modes: [.parallel, .sequential, .parallel], runs: 1, order: "ps"),
-    Row(modes: [.parallel], runs: 0, warmUps: -1, order: "p"),
     Row(modes: [], runs: 3, order: ""),
   ])
   func interleavesAndRotates(row: Row) {

@@ -88,7 +88,7 @@ struct ComparisonRunnerTests {
         }
       }
     }
-    let report = try await runner.compare { step, names throws(DownloadError) in
+    let report = try await runner.compare { step, names, _ throws(DownloadError) in
       without.withLock { $0.append(names) }
       if !names.contains("http://host/b") { return ScriptedRuns.observation(failures: [Self.lost]) }
       // This one fails in the middle.
@@ -110,7 +110,7 @@ struct ComparisonRunnerTests {
   func alwaysAnother() async {
     let runs = Atomic(0)
     await #expect(throws: ComparisonError.self) {
-      _ = try await ComparisonRunner(plan: plan, isStrict: false).compare { _, _ throws(DownloadError) in
+      _ = try await ComparisonRunner(plan: plan, isStrict: false).compare { _, _, _ throws(DownloadError) in
         let number = runs.wrappingAdd(1, ordering: .relaxed).newValue
         return ScriptedRuns.observation(
           failures: [DownloadError(.status, cause: .http(status: 404), address: "\(number)")])
@@ -198,7 +198,7 @@ final class ScriptedRuns: Sendable {
   var made: [ComparisonPlan.Step] { steps.withLock { $0 } }
 
   func run(
-    _ step: ComparisonPlan.Step, _ leftOut: Set<String> = []
+    _ step: ComparisonPlan.Step, _ leftOut: Set<String> = [], _ measured: [RunMeasurement] = []
   ) async throws(DownloadError) -> ComparisonRunner.Observation {
     steps.withLock { $0.append(step) }
     let answer = try await answer(step)

@@ -20,10 +20,10 @@ package struct ComparisonPlan: Sendable, Equatable {
     let modes = modes.distinct
     var draw = seed.map(SeededGenerator.init)
     self.modes = modes
-    steps = [(rounds: max(0, warmUpRounds), isWarmUp: true), (max(1, runs), false)].flatMap { part in
+    steps = [(rounds: warmUpRounds, isWarmUp: true), (runs, false)].flatMap { part in
       var order = modes
       return (0..<part.rounds).flatMap { round in
-        if round.isMultiple(of: max(1, modes.count)), var some = draw {
+        if round.isMultiple(of: modes.count), var some = draw {
           order.shuffle(using: &some)
           draw = some
         }

@@ -4,9 +4,13 @@ package import DownloadModel
 package struct ComparisonRunner: Sendable {
   /// Runs a mode once over the whole list, into an empty folder, with an empty cache and no open connection, so that no
   /// run profits from another. It throws if the run could not be made; files that fail are in the observation.
-  /// - Parameter leftOut: the URLs to skip, without credentials.
+  /// - Parameters:
+  ///   - leftOut: the URLs to skip, without credentials.
+  ///   - measured: the measurements so far.
   package typealias Execute =
-    @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> Observation
+    @Sendable (
+      _ step: ComparisonPlan.Step, _ leftOut: Set<String>, _ measured: [RunMeasurement]
+    ) async throws(DownloadError) -> Observation
 
   package enum News: Sendable {
     /// A valid run has ended, a warm-up included; with the measurements so far.
@@ -41,7 +45,7 @@ package struct ComparisonRunner: Sendable {
       for step in plan.steps {
         if Task.isCancelled { throw .cancelled(measurements) }
         let run: Observation
-        do { run = try await execute(step, addresses) } catch {
+        do { run = try await execute(step, addresses, measurements) } catch {
           throw error.code == .cancelled ? .cancelled(measurements) : .broken(step, error)
         }
         // A cancelled run may look complete or broken; it is neither slow nor wrong.

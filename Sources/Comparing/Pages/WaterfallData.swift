@@ -8,9 +8,8 @@ extension ReportContents {
     let places = Dictionary(uniqueKeysWithValues: zip(addresses, addresses.indices))
     let shown = addresses.map { Markup.clean($0).unicodeScalars }
     // The common prefix of the first and the last is common to all.
-    let ends = [shown.min { $0.lexicographicallyPrecedes($1) }, shown.max { $0.lexicographicallyPrecedes($1) }]
-    let first = ends[0] ?? .init()
-    let last = ends[1] ?? .init()
+    let first = shown.min { $0.lexicographicallyPrecedes($1) } ?? .init()
+    let last = shown.max { $0.lexicographicallyPrecedes($1) } ?? .init()
     let same = zip(first, last).prefix { $0 == $1 }.count
     return JSONValue([
       // The part of the shared axis that each mode takes.

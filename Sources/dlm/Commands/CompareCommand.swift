@@ -48,7 +48,7 @@ struct CompareCommand: AsyncParsableCommand {
     let store = RunHistoryStore()
     let names = sources.compactMap { RunMemory.name(of: $0, store) }
     let session = ComparisonSession(requests, of: names.joined(separator: " "), settings, measuring)
-    let cost = session.cost(store.past, digest)
+    let cost = ComparisonSession.Cost(requests, session.plan, store.past, digest)
     settings.say([cost.line])
     if cost.isLarge, !yes, StandardError.isTerminal, TerminalPrompt.confirm("Download that? [y/N] ") == false {
       throw Refusal("dlm: nothing was downloaded", .failed)

@@ -121,10 +121,8 @@ struct ComparisonPicture {
   }
 
   private var legend: String {
-    let parts: [(FilePhase, String)] = [
-      (.queued, "queued"), (.connecting, "connecting"), (.waiting, "waiting"), (.receiving, "receiving"),
-    ]
-    return margin + parts.map { colored(glyph($0), Self.look($0).color) + " \($1)" }.joined(separator: "   ")
+    let parts: [FilePhase] = [.queued, .connecting, .waiting, .receiving]
+    return margin + parts.map { colored(glyph($0), Self.look($0).color) + " \($0.name)" }.joined(separator: "   ")
   }
 
   private func colored(_ text: String, _ code: String?) -> String {

@@ -2,7 +2,6 @@ import Comparing
 import DownloadCaching
 import DownloadModel
 import Downloads
-import Synchronization
 import SystemPackage
 import TerminalProgress
 
@@ -14,7 +13,7 @@ struct ComparisonSession {
   private let settings: Settings
   private let measuring: MeasuringOptions
   private let screen: ProgressScreen
-  private let plan: ComparisonPlan
+  let plan: ComparisonPlan
 
   /// - Parameter list: its name in the report.
   init(
@@ -29,10 +28,6 @@ struct ComparisonSession {
     plan = ComparisonPlan(
       modes: ComparedMode.all(modes, widths: settings.widths), runs: measuring.runs, warmUpRounds: measuring.warmup,
       seed: .random(in: .min ... .max))
-  }
-
-  func cost(_ past: [PastRun], _ listDigest: String) -> Cost {
-    Cost(requests, plan, past, listDigest)
   }
 
   /// - Throws: the exit status if standard output cannot be written.
@@ -114,26 +109,21 @@ struct ComparisonSession {
   // MARK: Measuring
 
   private func measure(below scratch: ScratchFolder) async -> Result<ComparisonReport, ComparisonError> {
-    let measured = Lock<[RunMeasurement]>([])
     let runner = ComparisonRunner(plan: plan, isStrict: measuring.strict) { news in
       switch news {
       case .ran(let step, let observation, let measurements):
         if screen.style != .bars {
           settings.say([ComparisonMessages.runLine(step, observation.measurement.wall, of: plan)])
         }
-        measured.withLock { $0 = measurements }
         // At once, so that the measurements exist in every case.
         if !step.isWarmUp { _ = write(ComparisonReport(measurements: measurements)) }
-      case .leftOut(let failures):
-        measured.withLock { $0 = [] }
-        StandardError.say(ComparisonMessages.leftOut(failures))
+      case .leftOut(let failures): StandardError.say(ComparisonMessages.leftOut(failures))
       }
     }
     do {
       return .success(
-        try await runner.compare { step, leftOut throws(DownloadError) in
-          let report = ComparisonReport(measurements: measured.withLock { $0 })
-          return try await observe(step, leftOut, report, below: scratch)
+        try await runner.compare { step, leftOut, measured throws(DownloadError) in
+          try await observe(step, leftOut, ComparisonReport(measurements: measured), below: scratch)
         })
     } catch {
       return .failure(error)
