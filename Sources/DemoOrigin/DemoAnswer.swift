@@ -8,7 +8,7 @@ struct DemoAnswer: Equatable {
   var body: Body?
 
   struct Body: Equatable {
-    let content: DemoFile.Content
+    let file: DemoFile
     let range: Range<Int>
   }
 
@@ -57,11 +57,11 @@ struct DemoAnswer: Equatable {
 
   private mutating func send(_ selection: RangeSelection, of file: DemoFile) {
     switch selection {
-    case .whole: body = Body(content: file.content, range: 0..<file.size)
+    case .whole: body = Body(file: file, range: 0..<file.size)
     case .part(let range):
       status = 206
       fields["Content-Range"] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"
-      body = Body(content: file.content, range: range)
+      body = Body(file: file, range: range)
     case .unsatisfiable:
       status = 416
       fields["Content-Type"] = nil

@@ -1,20 +1,14 @@
 /// The files that an origin serves.
-package struct DemoCatalogue: Sendable, Equatable {
-  package let files: [DemoFile]
-
-  package init(files: [DemoFile]) { self.files = files }
-
-  /// Total size of all files in bytes.
-  package var totalBytes: Int { files.reduce(0) { $0 + $1.size } }
-
+extension DemoFile {
   /// Three dozen files of mixed size, 7.4 MB: 3.3 s sequentially at 40 ms a request and 4 MB/s a connection. Because no
   /// file takes more than a quarter of a second and large ones are not last, sixteen at a time need a tenth.
-  package static let standard = DemoCatalogue(
-    files: entries.enumerated().map { DemoFile(path: $1.path, size: $1.size, seed: UInt64($0 + 1)) })
+  package static let standard = entries.enumerated().map {
+    DemoFile(path: $1.path, size: $1.size, seed: UInt64($0 + 1))
+  }
 
-  /// `count` files of one length: `/500x4096/0001.bin` and so on.
+  /// `count` files, at least one, of one length: `/500x4096/0001.bin` and so on.
   package static func equal(_ count: Int, of size: Int) -> [DemoFile] {
-    (1...max(1, count)).map { number in
+    (1...count).map { number in
       let digits = String(number)
       let name = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
       return DemoFile(path: "/\(count)x\(size)/\(name).bin", size: size, seed: UInt64(number))

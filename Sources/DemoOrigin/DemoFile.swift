@@ -20,22 +20,16 @@ package struct DemoFile: Sendable, Equatable {
   /// Seconds since 1970: a minute of a day in 2024 for each seed, old enough for a strong date (RFC 9110 §8.8.2.2).
   var lastModified: Int64 { 1_717_236_000 + Int64(seed % 1440) * 60 }
 
-  var content: Content { Content(seed: seed) }
-
-  /// Pseudorandom bytes. Each byte depends only on the seed and its own offset (SplitMix64 as a counter). So the cost
-  /// of a range is its length, nothing is stored, and a copy can be verified.
-  struct Content: Equatable {
-    let seed: UInt64
-
-    /// The bytes of `range`; offsets are not negative.
-    func bytes(in range: Range<Int>) -> [UInt8] {
-      // Mixed once; otherwise seeds 1, 2, 3 would give the same words, shifted by one.
-      let key = SeededGenerator.mix(seed)
-      let first = range.lowerBound / 8
-      let words = (first..<(range.upperBound + 7) / 8).map {
-        SeededGenerator.mix(key &+ UInt64($0) &* SeededGenerator.step).littleEndian
-      }
-      return words.withUnsafeBytes { Array($0.dropFirst(range.lowerBound - first * 8).prefix(range.count)) }
+  /// The bytes of `range`, whose offsets are not negative. Each byte is pseudorandom, and depends only on the seed and
+  /// its own offset (SplitMix64 as a counter). So the cost of a range is its length, nothing is stored, and a copy can
+  /// be verified.
+  func bytes(in range: Range<Int>) -> [UInt8] {
+    // Mixed once; otherwise seeds 1, 2, 3 would give the same words, shifted by one.
+    let key = SeededGenerator.mix(seed)
+    let first = range.lowerBound / 8
+    let words = (first..<(range.upperBound + 7) / 8).map {
+      SeededGenerator.mix(key &+ UInt64($0) &* SeededGenerator.step).littleEndian
     }
+    return words.withUnsafeBytes { Array($0.dropFirst(range.lowerBound - first * 8).prefix(range.count)) }
   }
 }

@@ -3,7 +3,7 @@ import Dispatch
 /// A small HTTP/1.1 origin on the loopback interface with the latency and bandwidth of a distant one, for `dlm demo`
 /// and for tests: GET and HEAD, byte ranges (RFC 9110 §14), strong entity tags, 304 and If-Range. It writes no log.
 package actor DemoOrigin {
-  package nonisolated let catalogue: DemoCatalogue
+  private let files: [DemoFile]
   private let conduct: DemoServer.Conduct
   private let port: UInt16
   /// A thread of its own, because the server blocks in poll.
@@ -12,18 +12,18 @@ package actor DemoOrigin {
 
   /// - Parameters:
   ///   - latency: time from a request to the first byte of its answer.
-  ///   - bytesPerSecondPerConnection: the rate of a body on one connection; `nil` for no limit.
+  ///   - bytesPerSecondPerConnection: the rate of a body on one connection, at least 1; `nil` for no limit.
   ///   - loss: the fraction of packets that are lost, from 0 to 1; each delays its body by the latency.
-  ///   - workers: how many requests are answered at a time; `nil` for no limit.
+  ///   - workers: how many requests are answered at a time, at least one; `nil` for no limit.
   ///   - port: 0 for any free port.
   package init(
-    catalogue: DemoCatalogue = .standard, latency: Duration = .milliseconds(40),
-    bytesPerSecondPerConnection: Int? = 4_000_000, loss: Double = 0, workers: Int? = nil, port: UInt16 = 0
+    files: [DemoFile], latency: Duration, bytesPerSecondPerConnection: Int?, loss: Double = 0, workers: Int? = nil,
+    port: UInt16 = 0
   ) {
     self.port = port
-    self.catalogue = catalogue
+    self.files = files
     conduct = DemoServer.Conduct(
-      files: Dictionary(catalogue.files.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }),
+      files: Dictionary(files.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }),
       latency: latency,
       schedule: DemoServer.PacingSchedule(bytesPerSecond: bytesPerSecondPerConnection, loss: loss, roundTrip: latency),
       workers: workers)
@@ -63,10 +63,10 @@ package actor DemoOrigin {
     }
   }
 
-  /// The URL of every file, in the catalogue's order; empty while the origin is stopped.
+  /// The URL of every file, in their order; empty while the origin is stopped.
   package var addresses: [String] {
     guard let server else { return [] }
-    return catalogue.files.map { "http://127.0.0.1:\(server.port)\($0.path)" }
+    return files.map { "http://127.0.0.1:\(server.port)\($0.path)" }
   }
 
   /// Why an origin cannot start.

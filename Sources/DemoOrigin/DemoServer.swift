@@ -10,7 +10,7 @@ final class DemoServer: Sendable {
     /// From a request, or from the assignment of a worker, to the first byte of the answer.
     let latency: Duration
     let schedule: PacingSchedule
-    /// How many requests are answered at a time, in the order of arrival; `nil` for no limit.
+    /// How many requests are answered at a time, in the order of arrival, at least one; `nil` for no limit.
     let workers: Int?
   }
 
@@ -85,20 +85,13 @@ final class DemoServer: Sendable {
 
   /// When the bytes of one body are due on a connection of limited bandwidth. Deadlines count from the start of the
   /// body, so a late wake-up delays one chunk but not the whole body.
-  struct PacingSchedule: Equatable {
-    /// `nil`: as fast as the socket accepts them.
+  struct PacingSchedule {
+    /// At least 1; `nil`: as fast as the socket accepts them.
     let bytesPerSecond: Int?
     /// The fraction of packets that are lost, 0 to 1; each delays its body by a round trip, like a fast retransmit
     /// (RFC 5681 §3.2).
-    let loss: Double
-    let roundTrip: Duration
-
-    /// - Parameter bytesPerSecond: less than 1 counts as 1.
-    init(bytesPerSecond: Int?, loss: Double = 0, roundTrip: Duration = .zero) {
-      self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
-      self.loss = min(1, max(0, loss))
-      self.roundTrip = roundTrip
-    }
+    var loss = 0.0
+    var roundTrip = Duration.zero
 
     /// Payload bytes of a packet on Ethernet, with its options (RFC 7323).
     private static let packet = 1448
@@ -120,9 +113,9 @@ final class DemoServer: Sendable {
 
 /// The connections of a server. Confined to the one thread that runs them.
 private struct DemoConnections {
-  private typealias Moment = ContinuousClock.Instant
+  typealias Moment = ContinuousClock.Instant
 
-  private final class Connection {
+  final class Connection {
     let descriptor: Int32
     var input: [UInt8] = []
     /// `nil` while a request is read.
@@ -133,7 +126,7 @@ private struct DemoConnections {
     deinit { close(descriptor) }
   }
 
-  private struct Reply {
+  struct Reply {
     let answer: DemoAnswer
     /// When its first byte is due; `nil` while no worker is free.
     var start: Moment?
@@ -146,13 +139,11 @@ private struct DemoConnections {
   private static let longestHead = 64 << 10
 
   let server: DemoServer
-  private var connections: [Connection] = []
+  var connections: [Connection] = []
   /// Connections whose requests wait for a worker, in the order of arrival.
-  private var waiting: [Connection] = []
-  private var busy = 0
+  var waiting: [Connection] = []
+  var busy = 0
   private var conduct: DemoServer.Conduct { server.conduct }
-
-  init(server: DemoServer) { self.server = server }
 
   mutating func run() {
     while true {
@@ -214,7 +205,7 @@ private struct DemoConnections {
     connection.input.removeSubrange(..<end.upperBound)
     let answer = DemoAnswer(to: request, files: conduct.files, now: Int64(time(nil)))
     connection.reply = Reply(answer: answer, bytes: answer.head[...])
-    if let workers = conduct.workers, busy >= max(1, workers) {
+    if let workers = conduct.workers, busy >= workers {
       waiting.append(connection)
     } else {
       take(connection)
@@ -244,7 +235,7 @@ private struct DemoConnections {
         guard count > 0, let body = reply.answer.body else { return finish(connection) }
         guard let due = due(reply), due <= .now else { return }
         let first = body.range.lowerBound + reply.made
-        reply.bytes = body.content.bytes(in: first..<(first + count))[...]
+        reply.bytes = body.file.bytes(in: first..<(first + count))[...]
         reply.made += count
         connection.reply = reply
       }

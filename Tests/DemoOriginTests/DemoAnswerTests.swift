@@ -75,7 +75,7 @@ struct DemoAnswerTests {
   func answers(row: Row) {
     let answer = answer(row.request)
     #expect(answer.status == row.status)
-    #expect(answer.body == row.body.map { DemoAnswer.Body(content: Self.file.content, range: $0) })
+    #expect(answer.body == row.body.map { DemoAnswer.Body(file: Self.file, range: $0) })
     #expect(answer.fields["Content-Range"] == row.contentRange)
     #expect(answer.fields["Content-Length"] == row.contentLength)
     #expect(answer.fields["Date"] == "Sun, 06 Nov 1994 08:49:37 GMT")

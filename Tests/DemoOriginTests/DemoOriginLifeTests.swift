@@ -7,10 +7,10 @@ import Testing
 // Each wait here would last an hour: a test ends only because `stop()` ends it.
 @Suite("An origin starts and stops", .timeLimit(.minutes(5)))
 struct DemoOriginLifeTests {
-  private let catalogue = DemoCatalogue(files: [DemoFile(path: "/slow.bin", size: 3600, seed: 1)])
+  private let file = DemoFile(path: "/slow.bin", size: 3600, seed: 1)
 
   private func origin(latency: Duration = .zero, rate: Int? = 1) -> DemoOrigin {
-    DemoOrigin(catalogue: catalogue, latency: latency, bytesPerSecondPerConnection: rate)
+    DemoOrigin(files: [file], latency: latency, bytesPerSecondPerConnection: rate)
   }
 
   @Test func stopEndsABodyUnderWay() async throws {
@@ -73,7 +73,7 @@ struct DemoOriginLifeTests {
     let origin = origin(rate: nil)
     for _ in 1...3 {
       let body = try await origin.serving { try await CurlCommand.response($0).body }
-      #expect(body == catalogue.files[0].content.bytes(in: 0..<3600))
+      #expect(body == file.bytes(in: 0..<3600))
     }
   }
 

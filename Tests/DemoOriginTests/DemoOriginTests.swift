@@ -10,8 +10,7 @@ struct DemoOriginTests {
 
   private func origin(latency: Duration = .zero, rate: Int? = nil) -> DemoOrigin {
     DemoOrigin(
-      catalogue: DemoCatalogue(files: [Self.file, Self.small]), latency: latency,
-      bytesPerSecondPerConnection: rate)
+      files: [Self.file, Self.small], latency: latency, bytesPerSecondPerConnection: rate)
   }
 
   @Test func servesTheWholeFileWithItsLength() async throws {
@@ -22,7 +21,7 @@ struct DemoOriginTests {
       #expect(response.fields["transfer-encoding"] == nil)
       #expect(response.fields["etag"] == Self.file.entityTag)
       #expect(response.fields["date"] != nil)
-      #expect(response.body == Self.file.content.bytes(in: 0..<100_000))
+      #expect(response.body == Self.file.bytes(in: 0..<100_000))
     }
   }
 
@@ -34,7 +33,7 @@ struct DemoOriginTests {
       #expect(response.status == 206)
       #expect(response.fields["content-range"] == "bytes 777-9999/100000")
       #expect(response.fields["content-length"] == "9223")
-      #expect(response.body == Self.file.content.bytes(in: 777..<10_000))
+      #expect(response.body == Self.file.bytes(in: 777..<10_000))
     }
   }
 
@@ -82,7 +81,7 @@ struct DemoOriginTests {
     try await origin().serving { addresses in
       let response = try await CurlCommand.response(["--header", "Connection: close", addresses[1]])
       #expect(response.fields["connection"] == "close")
-      #expect(response.body == Self.small.content.bytes(in: 0..<10))
+      #expect(response.body == Self.small.bytes(in: 0..<10))
     }
   }
 

@@ -35,14 +35,13 @@ struct DemoServerTests {
   @Test(.timeLimit(.minutes(5))) func workers() async throws {
     let file = DemoFile(path: "/a", size: 10, seed: 1)
     let origin = DemoOrigin(
-      catalogue: DemoCatalogue(files: [file]), latency: .milliseconds(40), bytesPerSecondPerConnection: nil,
-      workers: 1)
+      files: [file], latency: .milliseconds(40), bytesPerSecondPerConnection: nil, workers: 1)
     try await origin.serving { addresses in
       let leaves = try CurlCommand.start(["--max-time", "0.02"] + addresses)
       let start = ContinuousClock.now
       try await withThrowingTaskGroup(of: [UInt8].self) { group in
         for _ in 0..<3 { group.addTask { try await CurlCommand.response(addresses).body } }
-        for try await body in group { #expect(body == file.content.bytes(in: 0..<10)) }
+        for try await body in group { #expect(body == file.bytes(in: 0..<10)) }
       }
       #expect(ContinuousClock.now - start >= .milliseconds(120))
       _ = try await leaves.waitForExit()
@@ -56,7 +55,6 @@ struct PacingScheduleTests {
     "a lost packet costs its body a round trip, the same ones each time",
     arguments: [
       (1448, 0.5, 0), (2 * 1448, 0.5, 1), (100 * 1448, 0.01, 1), (1000 * 1448, 0.01, 10), (1000 * 1448, 0, 0),
-      (10 * 1448, 2, 10), (10 * 1448, -1, 0),
     ])
   func loss(count: Int, loss: Double, roundTrips: Int) {
     let schedule = DemoServer.PacingSchedule(bytesPerSecond: 1448, loss: loss, roundTrip: .milliseconds(40))
@@ -70,7 +68,6 @@ struct PacingScheduleTests {
     (4_000_000, 40_000, .milliseconds(10)),
     (4_000_000, 0, .zero),
     (1, 3600, .seconds(3600)),
-    (0, 5, .seconds(5)),
   ])
   func bytesAreDueAtTheRate(rate: Int, count: Int, due: Duration) {
     #expect(DemoServer.PacingSchedule(bytesPerSecond: rate).due(after: count) == due)
@@ -81,7 +78,7 @@ struct PacingScheduleTests {
   }
 
   @Test(
-    arguments: [(nil, 65_536), (4_000_000, 40_000), (1_000_000_000, 65_536), (50, 1), (-3, 1)]
+    arguments: [(nil, 65_536), (4_000_000, 40_000), (1_000_000_000, 65_536), (50, 1)]
       as [(Int?, Int)])
   func chunksAreAHundredthOfASecond(rate: Int?, size: Int) {
     #expect(DemoServer.PacingSchedule(bytesPerSecond: rate).chunkSize == size)

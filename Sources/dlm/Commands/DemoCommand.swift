@@ -44,18 +44,17 @@ struct DemoCommand: AsyncParsableCommand {
 
   func run() async throws {
     let rate = connectionRate.map { Int($0.bytesPerSecond) } ?? 4_000_000
+    let served = files.isEmpty ? DemoFile.standard : files.flatMap { DemoFile.equal($0.count, of: $0.size) }
     let origin = DemoOrigin(
-      catalogue: files.isEmpty
-        ? .standard : DemoCatalogue(files: files.flatMap { DemoCatalogue.equal($0.count, of: $0.size) }),
-      latency: .milliseconds(max(0, latency)), bytesPerSecondPerConnection: rate,
+      files: served, latency: .milliseconds(max(0, latency)), bytesPerSecondPerConnection: rate,
       loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
     var settings = try Settings(measuring: shared, [], .load())
     // A script gets a page only if it requests one.
     if settings.report == nil, StandardOutput.terminal != nil { settings.report = Self.page() }
-    let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
+    let bytes = Quantity.bytes(Int64(served.reduce(0) { $0 + $1.size }))
     StandardError.say([
-      "\(origin.catalogue.files.count) files, \(bytes), from a server \(latency) ms away with "
+      "\(served.count) files, \(bytes), from a server \(latency) ms away with "
         + "\(Double(rate / 100_000) / 10) MB/s per connection:",
       "one by one (sequential), in lanes made with async let, and as one task per file in a task group (parallel).",
     ])
