@@ -56,5 +56,5 @@ final class RunRecorder: Sendable {
   var details: RunDetails { recorded.withLock { $0 } }
 
   /// The clock of the transport's times, in nanoseconds.
-  private static var now: UInt64 { UInt64(max(0, ProcessUsage.time(of: CLOCK_MONOTONIC) / .nanoseconds(1))) }
+  private static var now: UInt64 { UInt64(ProcessUsage.time(of: CLOCK_MONOTONIC) / .nanoseconds(1)) }
 }

@@ -21,10 +21,8 @@ enum ProcessUsage {
 
   /// The peak memory in bytes; `nil` if the kernel does not report it (proc_pid_status(5), VmHWM).
   static var peakMemory: Int64? {
-    guard let file = try? FileDescriptor.open("/proc/self/status", .readOnly, options: [.closeOnExec]),
-      let text = try? file.closeAfter({ try file.block(16 * 1024) })
-    else { return nil }
-    return peak(inStatus: String(decoding: text, as: UTF8.self))
+    FileDescriptor.bytes(of: "/proc/self/status", upTo: 16 * 1024)
+      .flatMap { peak(inStatus: String(decoding: $0, as: UTF8.self)) }
   }
 
   static func peak(inStatus text: String) -> Int64? {
