@@ -14,7 +14,7 @@ struct ReportFile {
 
   /// - Throws: `ValidationError` for an unknown extension, a folder, or a link.
   init(_ path: String) throws {
-    let ending = path.split(separator: "/").last?.split(separator: ".").last.map { String($0).lowercased() }
+    let ending = path.split(separator: "/").last?.split(separator: ".").last?.lowercased()
     guard path.contains("."), let form = ending.flatMap(Form.init) else {
       throw ValidationError(
         "--report \(path): the name must end in .html or .json, which says what is written")
@@ -50,8 +50,8 @@ extension ReportFacts {
       list: list, command: command.joined(separator: " "),
       date: TimeText.utc(milliseconds: WallClock.milliseconds()), headline: headline, notes: notes,
       machine: [
-        (name: "program", value: DLM.configuration.version), (name: "system", value: kernel),
-        (name: "cores", value: "\(ProcessInfo.processInfo.activeProcessorCount)"),
+        ("program", DLM.configuration.version), ("system", kernel),
+        ("cores", "\(ProcessInfo.processInfo.activeProcessorCount)"),
       ])
   }
 }

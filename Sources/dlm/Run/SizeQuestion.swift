@@ -22,9 +22,12 @@ final class SizeQuestion: DownloadTarget {
     state.withLock { state in
       guard !state.isAnswered, var transfer = state.request.map({ TransferRequest(for: $0) }) else { return nil }
       state.asked += 1
-      transfer.isHead = state.asked == 1
-      transfer.rangeStart = transfer.isHead ? nil : 0
-      transfer.rangeEnd = transfer.isHead ? nil : 1
+      if state.asked == 1 {
+        transfer.isHead = true
+      } else {
+        transfer.rangeStart = 0
+        transfer.rangeEnd = 1
+      }
       return transfer
     }
   }

@@ -15,8 +15,8 @@ enum OwnFiles {
   /// - Returns: empty for a file that is missing, unreadable or not trusted.
   static func bytes(of path: FilePath, upTo limit: Int64) -> [UInt8] {
     let folder = path.removingLastComponent()
-    guard distrust(folder: folder) == nil, let name = path.lastComponent?.string,
-      let file = try? Folder(standing: folder).openOwn(name, names: .max)
+    guard distrust(folder: folder) == nil,
+      let file = try? Folder(standing: folder).openOwn(path.name, names: .max)
     else { return [] }
     return (try? file.read(Int(min(limit, file.identity().size)))) ?? []
   }
