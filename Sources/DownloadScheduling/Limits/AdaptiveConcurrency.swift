@@ -1,4 +1,4 @@
-package import DownloadModel
+import DownloadModel
 
 /// How many files are downloaded at a time under `--jobs auto`, decided by the measured goodput. It reads no clock;
 /// times are measured from the start of the run.
@@ -13,11 +13,11 @@ package import DownloadModel
 ///
 /// Broken transfers halve the width, once a round. Refusals concern only their hosts (`HostLimiter`, HTTP rule 39).
 package struct AdaptiveConcurrency: Sendable {
-  package private(set) var ceiling: Int
-  package private(set) var limit: Int
-  package private(set) var lesson = WidthLesson.nothing
+  private var ceiling: Int
+  private(set) var limit: Int
+  private(set) var lesson = WidthLesson.nothing
   /// The width that is kept, and the one that `limit` moves to: they differ during a trial.
-  private var (base, aim): (Int, Int)
+  private var base, aim: Int
   /// The goodput of each width when it was last used, smoothed.
   private var goodputs: [Int: Goodput] = [:]
   private var phase = Phase.opening()
@@ -39,13 +39,15 @@ package struct AdaptiveConcurrency: Sendable {
   }
 
   private struct Mark {
-    let (time, files, bytes): (Duration, Int, Int64)
+    let time: Duration
+    let files: Int
+    let bytes: Int64
     /// Files that ended while fewer were in flight than the limit allows.
     var idle = 0
   }
 
   private struct Goodput {
-    var (files, bytes, seconds): (Double, Double, Double)
+    var files, bytes, seconds: Double
 
     /// `nil` if the measurement is too short.
     init?(from: Mark, to: Mark) {
@@ -114,7 +116,10 @@ package struct AdaptiveConcurrency: Sendable {
     limit = min(most, limit * 2)
     base = limit
     aim = limit
-    if limit == ceiling, !isAnswered { (lesson, rest) = (.slowAnswers, longRest) }
+    if limit == ceiling, !isAnswered {
+      lesson = .slowAnswers
+      rest = longRest
+    }
     // The longer the silence, the more likely the server is distant.
     due = now + (isAnswered ? max(patience, now - began) : patience * start / limit)
     phase = .opening(began: began, due: due)
@@ -198,8 +203,18 @@ package struct AdaptiveConcurrency: Sendable {
     if isLittle, lesson == .nothing { lesson = .littleWasLeft }
     aim = isLittle || width < base && left < base * roundsForFewer ? base : width
     // Its earlier goodput no longer counts.
-    if aim != limit { (strangers, mark, limit, goodputs[aim]) = (limit, nil, min(limit, aim), nil) }
-    (phase, rest) = aim == base ? (.resting(until: now + rest), min(rest * 2, longRest)) : (.measuring, rest)
+    if aim != limit {
+      strangers = limit
+      mark = nil
+      limit = min(limit, aim)
+      goodputs[aim] = nil
+    }
+    if aim == base {
+      phase = .resting(until: now + rest)
+      rest = min(rest * 2, longRest)
+    } else {
+      phase = .measuring
+    }
   }
 
   mutating func failed(at now: Duration) {
@@ -217,8 +232,10 @@ package struct AdaptiveConcurrency: Sendable {
   }
 }
 
-/// The initial width, which few servers object to; and the highest width of the opening once bytes arrive.
-private let (start, harmless) = (2, 24)
+/// The initial width, which few servers object to.
+private let start = 2
+/// The highest width of the opening once bytes arrive.
+private let harmless = 24
 /// The factor by which a wider limit must raise the goodput.
 private let leastGain = 1.05
 
@@ -233,14 +250,19 @@ private let warmUp = 8
 /// A goodput needs at least the first duration, and this many files or the second duration.
 private let shortestMeasurement = Duration.milliseconds(8)
 
-private let (tellingFiles, longestMeasurement) = (24.0, Duration.milliseconds(20))
+private let tellingFiles = 24.0
+private let longestMeasurement = Duration.milliseconds(20)
 /// After this many measurements of a width, older ones count less.
 private let memory = 8.0
 
 /// From the start to the first widening while nothing has been answered. A near server answers sooner.
 private let patience = Duration.milliseconds(5)
 
-/// In seconds: the cost of a connection that the server leaves waiting, and the length of a stall of this machine.
-private let (worthwhile, stall) = (0.04, 0.02)
-/// The first rest before a wider limit is tried again, and the longest.
-private let (shortRest, longRest) = (Duration.milliseconds(50), Duration.seconds(5))
+/// In seconds: the cost of a connection that the server leaves waiting.
+private let worthwhile = 0.04
+/// In seconds: the length of a stall of this machine.
+private let stall = 0.02
+/// The first rest before a wider limit is tried again.
+private let shortRest = Duration.milliseconds(50)
+/// The longest such rest.
+private let longRest = Duration.seconds(5)

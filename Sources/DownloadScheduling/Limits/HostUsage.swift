@@ -26,7 +26,10 @@ struct HostUsage: Equatable {
   /// The note without `idle` and `wants` once these have expired.
   func counted(at time: UInt64) -> HostUsage {
     var note = self
-    if countsUntil <= time { (note.idle, note.wants) = (0, 0) }
+    if countsUntil <= time {
+      note.idle = 0
+      note.wants = 0
+    }
     return note
   }
 

@@ -18,9 +18,11 @@ struct RunLimiter {
   var isEnding = false
   /// `nil` if the user set the number of files at a time.
   private(set) var adaptive: AdaptiveConcurrency?
-  /// Files that ended without breaking; and those since the limit was last reached. A loop ends all files of one turn
-  /// before it starts others: if more files wait, only more ends than the limit show that it has no effect.
-  private var (ended, endedSinceFull) = (0, 0)
+  /// Files that ended without breaking.
+  private var ended = 0
+  /// Those since the limit was last reached. A loop ends all files of one turn before it starts others: if more files
+  /// wait, only more ends than the limit show that it has no effect.
+  private var endedSinceFull = 0
 
   init(widths: [Int], adaptive: AdaptiveConcurrency?) {
     self.widths = widths

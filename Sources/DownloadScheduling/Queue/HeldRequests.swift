@@ -48,9 +48,9 @@ struct HeldRequests {
   func isEmpty(_ place: Place) -> Bool { lists.isEmpty || lists[place.index].isEmpty }
 
   /// Whether requests wait that any share may take.
-  var isForAny: Bool { !isEmpty(.fresh) || !isEmpty(.refused) || !isEmpty(.refusedFirst) }
+  var isForAny: Bool { waitingCount > reserved.count }
   /// Whether requests wait for room at the host.
-  var isWaitedFor: Bool { isForAny || !reserved.isEmpty }
+  var isWaitedFor: Bool { waitingCount > 0 }
   var waitingCount: Int { reserved.count + lists.dropFirst().reduce(0) { $0 + $1.count } }
   // Closures: a key path into another module is interpreted at each use.
   var isEmpty: Bool { reserved.isEmpty && lists.allSatisfy { $0.isEmpty } }

@@ -12,9 +12,11 @@ struct RefusedRequests {
     var file: BackoffEntry?
   }
 
+  typealias Resting = (until: Duration, request: DownloadRequest, count: Int)
+
   private var records: [Int: Record] = [:]
   /// Requests that wait: refused more than once while their hosts served others, or failed (with a count of 0).
-  var resting: [(until: Duration, request: DownloadRequest, count: Int)] = []
+  var resting: [Resting] = []
   /// False until a request first needs special treatment; lets the common path skip the lookup.
   private(set) var hasAdvice = false
 
@@ -32,7 +34,7 @@ struct RefusedRequests {
   }
 
   /// Removes and returns the requests whose wait is over.
-  mutating func takeRested(at now: Duration) -> [(until: Duration, request: DownloadRequest, count: Int)] {
+  mutating func takeRested(at now: Duration) -> [Resting] {
     defer { resting.removeAll { $0.until <= now } }
     return resting.filter { $0.until <= now }
   }
