@@ -5,7 +5,7 @@ import Synchronization
 /// Answers requests with existing files, by memory and by the index. Isolated state of one cache actor.
 final class CacheHits {
   private let shared: SharedConfiguration
-  private var configuration: CacheConfiguration { shared.configuration }
+  private var rules: ReceivingRules { shared.configuration.receiving }
   private let resources: CacheResources
   private let index: IndexSession
   private let freshness = FreshnessReader()
@@ -41,11 +41,10 @@ final class CacheHits {
   @inline(never)
   func atOnce(_ asked: CacheRequest) -> DownloadOutcome? {
     let request = asked.request
-    guard ownFilesAnswer, request.checksum == nil, configuration.receiving.checksums == nil, !hasCompany,
-      expectedTypes(request) == nil
+    guard ownFilesAnswer, request.checksum == nil, rules.checksums == nil, !hasCompany, expectedTypes(request) == nil
     else { return nil }
     guard let known = index.ownAtOnce(asked),
-      configuration.receiving.conflictPolicy(of: request).numbers
+      rules.conflictPolicy(of: request).numbers
         || known.own.map({ FileNaming.areSame($0.name, $0.wanted) }) == true,
       case .hit(let row, let basis) = CacheLookup.decide(known, question(of: request), freshness)
     else {
@@ -61,7 +60,7 @@ final class CacheHits {
     var question = question(of: request)
     question.before = before
     question.began = hasCompany ? resources.began : nil
-    if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.receiving.refresh {
+    if let own = known.own, let expected = expectedDigest(of: own, request), !rules.refresh {
       // Reads the bytes only if the index does not have this checksum for the file.
       let isNoted = own.digest == "\(expected)"
       question.hasDigest =
@@ -75,22 +74,19 @@ final class CacheHits {
 
   private func question(of request: DownloadRequest) -> CacheLookup.Question {
     CacheLookup.Question(
-      now: configuration.receiving.now(), requiredProof: configuration.receiving.requiredProof,
-      maxSize: configuration.receiving.maxSize,
-      declaredSize: request.declaredSize, refreshes: configuration.receiving.refresh, isOffline: configuration.offline,
-      guesses: configuration.freshness.guesses,
-      directives: shared.directives)
+      now: rules.now(), requiredProof: rules.requiredProof, maxSize: rules.maxSize,
+      declaredSize: request.declaredSize, refreshes: rules.refresh, isOffline: shared.configuration.offline,
+      guesses: shared.configuration.freshness.guesses, directives: shared.directives)
   }
 
   private func expectedTypes(_ request: DownloadRequest) -> ExpectedTypes? {
-    request.expectedTypes ?? configuration.receiving.expectedTypes
+    request.expectedTypes ?? rules.expectedTypes
   }
 
   var hasCompany: Bool { resources.claims?.hasCompany == true }
 
   private func expectedDigest(of row: CacheRow, _ request: DownloadRequest) -> ContentDigest? {
-    request.checksum
-      ?? configuration.receiving.checksums.flatMap { $0.digest(of: row.name) ?? $0.digest(of: row.wanted) }
+    request.checksum ?? rules.checksums.flatMap { $0.digest(of: row.name) ?? $0.digest(of: row.wanted) }
   }
 
   /// A file that cannot be read proves nothing, so it is downloaded.
@@ -100,7 +96,7 @@ final class CacheHits {
 
   /// Reads a file whose names or permissions changed, if its checksum is known. Equal bytes make it intact again.
   nonisolated(nonsending) func proven(_ known: KnownFiles, _ asked: CacheRequest) async -> KnownFiles {
-    guard known.own == nil, !configuration.receiving.refresh, var row = known.written,
+    guard known.own == nil, !rules.refresh, var row = known.written,
       let expected = expectedDigest(of: row, asked.request) ?? row.checksum.flatMap({ ContentDigest($0) }),
       let file = StandingFile.of(path: row.path), row.isOwn(file)
     else { return known }
@@ -110,7 +106,7 @@ final class CacheHits {
     if index.records { index.addStored(row) }
     return KnownFiles(
       .known(row), own: row, elsewhere: known.elsewhere,
-      reuse: (index.fingerprint.reuse(of: row, under: asked.trust), known.elsewhereReuse))
+      ownReuse: index.fingerprint.reuse(of: row, under: asked.trust), elsewhereReuse: known.elsewhereReuse)
   }
 
   /// A file with the wanted name and the right checksum but without a row: from before the cache was cleared, or copied
@@ -118,15 +114,14 @@ final class CacheHits {
   nonisolated(nonsending) func fileWithDigest(
     _ asked: CacheRequest, _ plan: DownloadPlan
   ) async throws(DownloadError) -> DownloadOutcome? {
-    guard !configuration.receiving.refresh else { return nil }
+    guard !rules.refresh else { return nil }
     let name = plan.preferred(plan.nameByAddress)
     guard let expected = plan.userDigest(named: plan.nameByAddress),
       let standing = try plan.directory.standing(name), standing.identity.isRegularFile
     else { return nil }
     let row = CacheRow(
       key: plan.rowKey, name: name, wanted: plan.nameByAddress, identity: standing.identity,
-      changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.receiving.now(),
-      freshness: FreshnessFields(), trust: plan.trust.own, digest: "\(expected)")
+      changed: ChangeTime(of: standing), fetchedAt: rules.now(), trust: plan.trust.own, digest: "\(expected)")
     guard question(of: plan.request).allows(row),
       !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)), await has(row, expected)
     else { return nil }
@@ -139,7 +134,7 @@ final class CacheHits {
   func standIn(for download: FileDownload) -> CacheRow? {
     let plan = download.plan
     let question = question(of: plan.request)
-    guard !configuration.receiving.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
+    guard !rules.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
       question.isProved(row), question.allows(row), download.doubted == nil,
       index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
       plan.expectedTypes.map({ (try? $0.allows(row)) == true }) ?? true,
@@ -162,8 +157,8 @@ final class CacheHits {
         index.addStored(row)
       }
     }
-    if index.records, row.isUsedAgain(at: configuration.receiving.now()) {
-      row.fields.usedAt = configuration.receiving.now()
+    if index.records, row.isUsedAgain(at: rules.now()) {
+      row.fields.usedAt = rules.now()
       index.addStored(row)
     }
     // A fresh file is found by the index alone, and is not worth memory.

@@ -23,6 +23,4 @@ struct CacheRequest {
 
   /// The name that the request's line or URL gives.
   var name: String { FileNaming.name(of: request) }
-
-  func isFor(_ row: CacheRow) -> Bool { row.isFile(named: name, of: key) }
 }

@@ -71,10 +71,9 @@ struct CommitStep {
     let committed = try await commit(Commit(download, proof: proof), plan)
     remember(committed, of: download)
     var fillsStore = false
-    if committed.outcome.kind != .skipped, let row = committed.row {
+    if let row = committed.row {
       if let doubted = download.doubted { await discredit(doubted) }
-      let store = index.store(for: row)
-      if store != nil || source != nil { fillsStore = keep(row, download, source, store) }
+      fillsStore = keep(row, download, source, index.store(for: row))
     }
     if configuration.syncs { try await resources.syncer.syncNames(plan.directory) }
     if index.isFull { await index.flush() }
@@ -122,14 +121,13 @@ struct CommitStep {
   private func keep(
     _ row: CacheRow, _ download: FileDownload, _ source: CacheRow?, _ store: StoreKeeper?
   ) -> Bool {
-    let head = download.answer.head
     guard var entry = source, entry.key.isStored else {
-      return store?.note(row, of: download.plan, head, index) == true
+      return store?.note(row, of: download.plan, download.answer.head, index) == true
     }
     // The entry that was used last is evicted last.
     entry.fields.usedAt = row.usedAt
     entry.fields.digest = row.digest ?? entry.digest
-    if head != nil, row.trust.mayRenew(entry.trust) {
+    if download.answer.head != nil, row.trust.mayRenew(entry.trust) {
       // The server has confirmed the entry (RFC 9111 §4.3.4).
       let selected = index.fingerprint.selected(row)
       entry.change { entry in
@@ -204,7 +202,7 @@ struct CommitStep {
         if basis == .stale, outcome.kind != .skipped { outcome.remark = .stale }
         return outcome
       }
-      guard !shared.mayAsk else {
+      guard !shared.receiving.mayAsk else {
         try download.startAgain(without: .knownVersion)
         return nil
       }

@@ -21,7 +21,6 @@ package actor DownloadCache: DownloadStore {
   private nonisolated let executor: any SerialExecutor
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private nonisolated var inFlight: InFlight { resources.inFlight }
   let hits: CacheHits
   private let opening: OpenStep
   private let completion: CommitStep
@@ -125,7 +124,7 @@ package actor DownloadCache: DownloadStore {
   }
 
   package func close(_ download: FileDownload, after error: DownloadError, comesAgain: Bool) async -> DownloadOutcome? {
-    if error.code == .cancelled, inFlight.handOn(download, of: download.plan.request.key) { return nil }
+    if error.code == .cancelled, resources.inFlight.handOn(download, of: download.plan.request.key) { return nil }
     completion.abandon(download)
     let outcome = !comesAgain && Freshness.isServerFailure(error) ? await completion.standIn(for: download) : nil
     land(download, outcome.map { .success($0) } ?? .failure(error))
@@ -135,7 +134,7 @@ package actor DownloadCache: DownloadStore {
   /// Frees the claim, so that other processes may continue with the file, and answers the coalesced requests.
   private func land(_ download: FileDownload, _ result: Result<DownloadOutcome, DownloadError>) {
     download.endClaim()
-    inFlight.land(download.plan.request.key, result)
+    resources.inFlight.land(download.plan.request.key, result)
   }
 
   // MARK: Names that the user decided on

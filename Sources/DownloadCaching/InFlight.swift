@@ -140,10 +140,7 @@ final class InFlight: Sendable {
     guard let turns else { return false }
     turns.withLock { $0.next = download }
     // Still there if all waiting requests were cancelled too.
-    return turns.withLock { turns in
-      defer { turns.next = nil }
-      return turns.next == nil
-    }
+    return turns.withLock { $0.next.take() == nil }
   }
 
   /// Gives every waiting request the result. If the working task was cancelled, the others start anew. Another failure

@@ -124,8 +124,8 @@ struct OpenStep {
   }
 
   private func isFetchedIfUnknown(_ request: DownloadRequest) -> Bool {
-    shared.mayAsk && configuration.receiving.conflictPolicy != .skip && configuration.receiving.checksums == nil
-      && request.checksum == nil
+    shared.receiving.mayAsk && configuration.receiving.conflictPolicy != .skip
+      && configuration.receiving.checksums == nil && request.checksum == nil
   }
 
   @inline(never)
@@ -204,6 +204,6 @@ struct OpenStep {
       return known
     }
     let reuse = known.own == nil ? known.elsewhereReuse : known.ownReuse
-    return KnownFiles(.known(nil), elsewhere: known.own ?? known.elsewhere, reuse: (.asOwn, reuse))
+    return KnownFiles(.known(nil), elsewhere: known.own ?? known.elsewhere, elsewhereReuse: reuse)
   }
 }

@@ -6,7 +6,6 @@ final class SharedConfiguration: Sendable {
   /// The directives of options and header lines about stored answers, combined.
   let directives: RequestDirectives
   let receiving: SharedRules
-  var mayAsk: Bool { receiving.mayAsk }
 
   init(_ configuration: CacheConfiguration) {
     self.configuration = configuration

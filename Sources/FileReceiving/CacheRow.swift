@@ -47,8 +47,8 @@ package struct CacheRow: Equatable {
 
   package init(
     key: RowKey, name: String, wanted: String, identity: FileIdentity, changed: ChangeTime,
-    validator: Validator, fetchedAt: Int64, usedAt: Int64? = nil, status: Int? = nil,
-    freshness: FreshnessFields, effectiveURL: String? = nil, trust: TrustMark = .usual,
+    validator: Validator = Validator(), fetchedAt: Int64, usedAt: Int64? = nil, status: Int? = nil,
+    freshness: FreshnessFields = FreshnessFields(), effectiveURL: String? = nil, trust: TrustMark = .usual,
     selection: String? = nil, digest: String? = nil, sum: String? = nil
   ) {
     self.changed = changed

@@ -126,7 +126,8 @@ extension FileReceiver {
   func bytes(behind count: Int64) throws(DownloadError) -> [UInt8] {
     switch phase {
     // The version of the held bytes is unknown until they are compared.
-    case .receiving(.range(_, _, .some)), .idle, .asked(.whole), .asked(.conditional), .answered: return []
+    case .receiving(let body) where body.repeatedFrom != nil: return []
+    case .idle, .asked(.whole), .asked(.conditional), .answered: return []
     // Also while a request for the rest waits: if its answer does not continue these bytes, the file fails.
     case .asked(.rest), .receiving, .finished, .closed: break
     }

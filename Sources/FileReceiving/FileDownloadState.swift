@@ -29,21 +29,16 @@ package struct FileDownloadState {
     case closed
   }
 
-  package enum Body: Equatable {
-    /// The whole file. `end` is its length; `nil` if unknown.
-    case whole(end: Int64?)
-    /// The body of a 206 (RFC 9110 §15.3.7), which may be shorter than the requested range. `after` is the number of
-    /// bytes held before. `repeatedFrom` is the offset of the next byte while the body repeats held bytes.
-    case range(after: Int64, end: Int64, repeatedFrom: Int64?)
-
-    var end: Int64? {
-      switch self {
-      case .whole(let end): end
-      case .range(_, let end, _): end
-      }
-    }
-
-    var heldBefore: Int64 { if case .range(let held, _, _) = self { held } else { 0 } }
+  package struct Body: Equatable {
+    /// Whether it is the body of a 206 (RFC 9110 §15.3.7), which may be shorter than the requested range, and not the
+    /// whole file.
+    var isRange = false
+    /// The number of bytes held before.
+    var heldBefore: Int64 = 0
+    /// The offset in the file after its last byte; `nil` if unknown.
+    var end: Int64?
+    /// The offset of the next byte while the body repeats held bytes.
+    var repeatedFrom: Int64?
   }
 
   package enum Answer: Equatable {
@@ -122,12 +117,13 @@ package struct FileDownloadState {
 
   /// Offset of the body's next byte while it repeats held bytes.
   var repeated: Int64? {
-    if case .receiving(.range(_, _, let repeated)) = phase { repeated } else { nil }
+    if case .receiving(let body) = phase { body.repeatedFrom } else { nil }
   }
 
   mutating func hasRepeated(upTo offset: Int64, of held: Int64) {
-    guard case .receiving(.range(let before, let end, _)) = phase else { return }
-    phase = .receiving(.range(after: before, end: end, repeatedFrom: offset < held ? offset : nil))
+    guard case .receiving(var body) = phase else { return }
+    body.repeatedFrom = offset < held ? offset : nil
+    phase = .receiving(body)
   }
 
   /// Call it when the transfer that repeated held bytes ends, or when those bytes are dropped.
@@ -173,7 +169,7 @@ package struct FileDownloadState {
       return .partly
     }
     // The range ended before the file did: another request must follow.
-    if case .range(_, length, _) = body, length != total, hasGrown { return .partly }
+    if body.isRange, body.end == length, length != total, hasGrown { return .partly }
     if let expected = total ?? body.end, length != expected { throw short(length, of: expected) }
     return .whole(total == nil ? proof : .length)
   }

@@ -37,7 +37,7 @@ struct FileReceiver: ~Copyable {
     self.meter = meter
     self.resumes = resumes
     self.claim = claim
-    if plan.hasUserDigests, plan.userDigest(named: plan.nameByAddress) != nil { meter.expectDigest() }
+    if plan.userDigest(named: plan.nameByAddress) != nil { meter.expectDigest() }
   }
 
   // MARK: Read by the cache and the tests
@@ -47,9 +47,7 @@ struct FileReceiver: ~Copyable {
   var doubts: FileDownloadState.Doubts { state.doubts }
   var length: Int64 { part.segments.length }
   var openSegments: [OpenSegment] { state.isClosed ? [] : part.segments.open }
-  var parts: [Range<Int64>] {
-    part.segments.done.map(Range.init)
-  }
+  var parts: [Range<Int64>] { part.segments.done.map(Range.init) }
   var finalName: String { part.name }
 
   var remark: DownloadOutcome.Remark? {
@@ -96,9 +94,7 @@ struct FileReceiver: ~Copyable {
     }
     var request = transfer()
     request.meter = meter
-    let held = part.held
-    let known = known
-    let next = try state.request(held: held, known: known, byDigest: isProvedByDigest)
+    let next = try state.request(held: part.held, known: known, byDigest: isProvedByDigest)
     request.headerLines = next.headerLines
     if case .rest(let from, _) = next.asked {
       request.rangeStart = from
@@ -151,9 +147,7 @@ struct FileReceiver: ~Copyable {
     // A mirror's answer belongs to the mirror, as after a redirect (HTTP rule 9).
     if plan.request.isAtMirror { head.effectiveURL = head.effectiveURL ?? plan.request.source.key }
     if id != Segment.first { return try acceptFurther(head, id) }
-    let held = part.held
-    let known = known
-    switch try state.answer(head, held: held, known: known, isProvable: isProvable, now: plan.rules.now()) {
+    switch try state.answer(head, held: part.held, known: known, isProvable: isProvable, now: plan.rules.now()) {
     case .append(let offset, let end, let total): return try append(head, at: offset, end: end, total: total)
     case .startOver(let total): return try startOver(head, total: total)
     case .answered(let answer):
@@ -180,7 +174,7 @@ struct FileReceiver: ~Copyable {
     default:
       // The answer of a cache without the complete file, or of a server without ranges. A further request would fail
       // too.
-      part.segments.refuseFurther()
+      part.segments.refusesFurther = true
       throw DownloadError(.range, "it answers requests for a range with something else", "splitting")
     }
   }
@@ -197,7 +191,7 @@ struct FileReceiver: ~Copyable {
     part.segments.total = total
     try part.reserve(total.map { $0 - offset - part.segments.writtenFurther })
     let held = part.segments.length
-    state.receive(.range(after: held, end: end, repeatedFrom: offset < held ? offset : nil))
+    state.receive(.init(isRange: true, heldBefore: held, end: end, repeatedFrom: offset < held ? offset : nil))
     meter.begin(at: offset + part.segments.receivedFurther, total: total)
     try part.go(on: plan.trust, from: plan.request.mirrors.isEmpty ? nil : head)
     return begin(head)
@@ -222,7 +216,7 @@ struct FileReceiver: ~Copyable {
     part.begin(version, from: head, name: name)
     guard expectDigest(head) else { return .drain }
     try part.open(needing: total)
-    state.receive(.whole(end: total))
+    state.receive(.init(end: total))
     meter.begin(at: 0, total: total)
     let disposition = begin(head)
     return coded == .decode ? .decode : disposition
@@ -235,7 +229,7 @@ struct FileReceiver: ~Copyable {
     guard plan.rules.splits, let total = part.segments.total, total - position >= Self.worthSplitting,
       part.encoding == nil, part.validator.ifRange != nil, !part.segments.refusesFurther
     else { return .write }
-    if case .receiving(.range) = state.phase { return .splittable }
+    if case .receiving(let body) = state.phase, body.isRange { return .splittable }
     return head["accept-ranges"]?.lowercased() == "bytes" ? .splittable : .write
   }
 
@@ -366,7 +360,7 @@ struct FileReceiver: ~Copyable {
 
   mutating func ask(for size: RequestSize) { part.segments.requestSize = size }
 
-  mutating func refuseSegments() { part.segments.refuseFurther() }
+  mutating func refuseSegments() { part.segments.refusesFurther = true }
 
   mutating func release(_ id: Int) throws(DownloadError) {
     // A transfer that is kept for the next request continues.
@@ -548,8 +542,5 @@ struct FileReceiver: ~Copyable {
     return true
   }
 
-  mutating func takeRunning() -> RunningTransfer? {
-    defer { running = nil }
-    return running
-  }
+  mutating func takeRunning() -> RunningTransfer? { running.take() }
 }

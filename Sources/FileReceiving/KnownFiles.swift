@@ -19,11 +19,12 @@ package final class KnownFiles: Sendable {
 
   package init(
     _ ownership: DownloadPlan.Ownership, own: CacheRow? = nil, elsewhere: CacheRow? = nil,
-    reuse: (own: Reuse, elsewhere: Reuse) = (.asOwn, .asOwn)
+    ownReuse: Reuse = .asOwn, elsewhereReuse: Reuse = .asOwn
   ) {
     self.own = own
     self.elsewhere = elsewhere
-    (ownReuse, elsewhereReuse) = reuse
+    self.ownReuse = ownReuse
+    self.elsewhereReuse = elsewhereReuse
     self.ownership = ownership
   }
 }

@@ -62,9 +62,7 @@ struct PartWriter: ~Copyable {
   // MARK: Version of the bytes
 
   mutating func stage(resumes: Bool) throws(DownloadError) {
-    let opened = try StagedFile(
-      in: plan.directory, for: plan.rowKey.address, base: plan.nameByAddress,
-      number: plan.request.nameNumber, resumes: resumes)
+    let opened = try StagedFile(plan, resumes: resumes)
     // A part that may not be continued stays until an answer replaces it.
     if let metadata = opened.found, case let held = metadata.held(length: opened.foundLength),
       case let isProvable = plan.isProvable(named: metadata.name, total: held.total),

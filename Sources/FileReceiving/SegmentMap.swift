@@ -10,7 +10,7 @@ import DownloadModel
 /// grows from the start of the file, and absorbs a segment that it reaches and that no transfer fills.
 struct SegmentMap {
   // Separate, because most files have no other segment, and then need no array.
-  private var head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
+  private var head = Segment(id: Segment.first)
   private var others: [Segment] = []
   private var nextID = 1
   /// Length of the complete file; `nil` if unknown.
@@ -18,7 +18,7 @@ struct SegmentMap {
   /// Whether the file's length on disk no longer says which bytes are complete.
   private(set) var isSplit = false
   /// Whether no further segment may start, because the server does not support ranges.
-  private(set) var refusesFurther = false
+  var refusesFurther = false
   var requestSize: RequestSize?
 
   /// The state that an interrupted download left; `nil` if the ranges do not fit a file of that length.
@@ -47,7 +47,7 @@ struct SegmentMap {
 
   /// Drops all bytes. Segment numbers are not reused, because a transfer may still hold an old one.
   mutating func startOver() {
-    head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
+    head = Segment(id: Segment.first)
     others = []
     total = nil
     isSplit = false
@@ -75,8 +75,8 @@ struct SegmentMap {
   var bufferedFurther: Int64 { others.reduce(0) { $0 + $1.received - $1.written } }
 
   var done: [ClosedRange<Int64>] {
-    var ranges: [ClosedRange<Int64>] = head.written > 0 ? [0...head.written - 1] : []
-    for segment in others where segment.written > segment.start {
+    var ranges: [ClosedRange<Int64>] = []
+    for segment in [head] + others where segment.written > segment.start {
       if let last = ranges.last, last.upperBound + 1 == segment.start {
         ranges[ranges.count - 1] = last.lowerBound...segment.written - 1
       } else {
@@ -96,40 +96,33 @@ struct SegmentMap {
   /// one.
   func end(of id: Int) -> Int64? {
     if id == Segment.first { return secondStart ?? total }
-    return index(of: id).flatMap { end(at: $0) }
+    guard let index = index(of: id) else { return nil }
+    return index + 1 < others.count ? others[index + 1].start : total
   }
-
-  private func end(at index: Int) -> Int64? { index + 1 < others.count ? others[index + 1].start : total }
 
   /// The segments with missing bytes, in the order of the file; empty if the file's length is unknown.
   var open: [OpenSegment] {
     guard let total else { return [] }
-    var open: [OpenSegment] = []
-    let headEnd = secondStart ?? total
-    // Without `asked`: the first request has no end, so it can be cut off wherever another segment starts.
-    if head.received < headEnd {
-      open.append(OpenSegment(id: Segment.first, position: head.received, end: headEnd, isTaken: head.isTaken))
+    let ends = others.map(\.start) + [total]
+    return zip([head] + others, ends).compactMap { segment, end in
+      if segment.received >= end { return nil }
+      // The first request has no end, so it can be cut off wherever another segment starts.
+      let asked = segment.id == Segment.first ? 0 : segment.asked
+      return OpenSegment(
+        id: segment.id, position: segment.received, end: end, isTaken: segment.isTaken,
+        asked: min(end, max(segment.received, asked)))
     }
-    for (index, segment) in others.enumerated() {
-      guard let end = end(at: index), segment.received < end else { continue }
-      open.append(
-        OpenSegment(
-          id: segment.id, position: segment.received, end: end, isTaken: segment.isTaken,
-          asked: min(end, max(segment.received, segment.asked))))
-    }
-    return open
   }
 
   /// Whether a segment's transfer requested bytes after `end` and reached it, because another transfer took the rest.
   func isCutOff(_ id: Int, at end: Int64?) -> Bool {
-    self[id].map { segment in end.map { segment.received == $0 && segment.asked > $0 } ?? false } ?? false
+    guard let segment = self[id], let end else { return false }
+    return segment.received == end && segment.asked > end
   }
 
   // MARK: Changes
 
   mutating func setFirst(taken: Bool) { head.isTaken = taken }
-
-  mutating func refuseFurther() { refusesFurther = true }
 
   /// Takes the end of a segment from its transfer, or all of a segment that no transfer fills.
   /// - Returns: the number of the caller's segment; `nil` if it cannot be taken.

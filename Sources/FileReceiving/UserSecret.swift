@@ -40,12 +40,7 @@ package final class UserSecret: Sendable {
   package var path: FilePath { (folder ?? "").appending(Self.fileName) }
 
   /// Why the secret of earlier runs could not be read; returned once.
-  package func takeFailure() -> Errno? {
-    state.withLock { state in
-      defer { state.failure = nil }
-      return state.failure
-    }
-  }
+  package func takeFailure() -> Errno? { state.withLock { $0.failure.take() } }
 
   /// 128 bits of HMAC-SHA-256 in hexadecimal digits. A tag is valid for one purpose only.
   func tag(_ purpose: String, _ text: [UInt8]) -> String {

@@ -22,10 +22,14 @@ package struct Freed: Sendable, Equatable {
   package var failures: [DownloadError] = []
 
   package mutating func add(_ more: Freed) {
-    for count in [\Freed.entries, \.files, \.filesKept, \.parts, \.partsInUse] {
-      self[keyPath: count] += more[keyPath: count]
-    }
-    for bytes in [\Freed.bytes, \.fileBytes, \.partBytes] { self[keyPath: bytes] += more[keyPath: bytes] }
+    entries += more.entries
+    bytes += more.bytes
+    files += more.files
+    fileBytes += more.fileBytes
+    filesKept += more.filesKept
+    parts += more.parts
+    partBytes += more.partBytes
+    partsInUse += more.partsInUse
     failures += more.failures
   }
 }

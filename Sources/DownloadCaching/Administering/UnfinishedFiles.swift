@@ -31,7 +31,7 @@ struct UnfinishedFiles {
   }
 
   /// Removes unfinished files and their metadata, except those that a living process uses.
-  package func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
+  func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
     var removed = Freed()
     try forEachMetadata { name, file, metadata throws(Errno) in
       if isMeant(metadata.address) { try remove(name, file, isMeant, &removed) }

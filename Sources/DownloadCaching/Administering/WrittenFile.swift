@@ -16,7 +16,7 @@ struct WrittenFile {
   let row: CacheRow
   let secret: UserSecret
 
-  private var privateName: String { ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name) }
+  private var privateName: String { ".dlm-" + secret.tag("file to be removed", "\(row.key.directory)\0\(row.name)") }
 
   /// - Parameter beforeRename: runs between the check of the file and its renaming.
   /// - Returns: the bytes of the file, as du(1) counts; `nil` if it is missing, changed, or another file.

@@ -77,6 +77,8 @@ actor CacheIndex {
 
   // MARK: The store's rows
 
+  private var store: FileStore { FileStore(in: folder, secret) }
+
   struct Evicted: Equatable {
     var entries = 0
     var bytes: Int64 = 0
@@ -169,8 +171,7 @@ actor CacheIndex {
     database.noting { connection in
       let names = try store.names()
       guard !names.isEmpty else { return }
-      let rows = try connection.look { try connection.statement(CacheSchema.storedNames).rows { $0.text(0) } }
-      let known = Set(rows.compactMap(\.self))
+      let known = try Set(connection.look { try connection.texts(CacheSchema.storedNames) })
       try store.clear(names.filter { !known.contains($0) })
     }
   }
@@ -192,10 +193,7 @@ actor CacheIndex {
 
   /// Drops the least recently used rows, and the store's files that belong to them, if the index exceeds its bound in
   /// bytes. The freed pages stay in the file for new rows.
-  func keepWithinBound(
-    _ store: @autoclosure () -> FileStore, bound: Int64 = CacheIndex.bound,
-    pause: () throws -> Void = IndexDatabase.leaveAlone
-  ) {
+  func keepWithinBound(bound: Int64 = CacheIndex.bound, pause: () throws -> Void = IndexDatabase.leaveAlone) {
     guard database.connection != nil else { return }
     database.noting { connection in
       var left = try connection.look {
@@ -210,7 +208,7 @@ actor CacheIndex {
         guard !dropped.isEmpty else { break }
         for start in stride(from: 0, to: dropped.count, by: Self.droppedInStep) {
           let step = dropped[start..<min(start + Self.droppedInStep, dropped.count)]
-          _ = try remove(step, from: store(), connection)
+          _ = try remove(step, from: store, connection)
           try pause()
         }
         left -= dropped.count
@@ -240,13 +238,11 @@ actor CacheIndex {
     return try look { try $0.rows(CacheSchema.page(ofUsers: ofUsers), key.values + [.number(Int64(limit))]) }
   }
 
-  package func rows(of addresses: [String]) throws -> [CacheRow] {
+  func rows(of addresses: [String]) throws -> [CacheRow] {
     try look { connection in try addresses.flatMap { try connection.rows(CacheSchema.ofAddress, [.text($0)]) } }
   }
 
-  func directories() throws -> [String] {
-    try look { try $0.statement(CacheSchema.directories).rows { $0.text(0) } }.compactMap(\.self)
-  }
+  func directories() throws -> [String] { try look { try $0.texts(CacheSchema.directories) } }
 
   func prune(usedBefore limit: Int64?) throws -> Freed {
     try freeing {
@@ -283,7 +279,7 @@ actor CacheIndex {
       try database.removeThoseAside()
       try database.use { connection in
         try connection.write {
-          freed.entries = Int(try connection.statement(CacheSchema.figures).rows { $0.number(0) ?? 0 }.first ?? 0)
+          freed.entries = Int(try connection.number(CacheSchema.figures) ?? 0)
           // Without a condition, SQLite frees the pages and reads no row.
           try connection.execute("DELETE FROM file")
         }
@@ -294,7 +290,7 @@ actor CacheIndex {
 
   /// Removes the store's least recently used entries until the rest counts no more than so many bytes.
   func prune(storeTo bytes: Int64) throws -> Freed {
-    let store = FileStore(in: folder, secret)
+    let store = store
     var freed = Freed()
     while true {
       let evicted = try database.use { try evict($0, from: store, to: bytes) }
@@ -308,7 +304,7 @@ actor CacheIndex {
   private func freeing(_ body: () throws -> Freed) throws -> Freed {
     let before = try folder.allocatedBytes()
     var freed = try body()
-    sweep(FileStore(in: folder, secret), always: true)
+    sweep(store, always: true)
     do {
       if let connection = database.connection {
         try IndexDatabase.giveBackPages(connection)

@@ -90,6 +90,9 @@ final class Connection {
   /// The first column of the first row; `nil` without a row.
   func number(_ sql: String) throws -> Int64? { try statement(sql).rows { $0.number(0) }.first ?? nil }
 
+  /// The first column of all rows.
+  func texts(_ sql: String) throws -> [String] { try statement(sql).rows { $0.text(0) }.compactMap(\.self) }
+
   /// Calls `body` in a transaction that sees the database as of its first query. `body` must not change anything.
   func look<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN", body) }
 
@@ -112,8 +115,8 @@ final class Connection {
 /// A prepared statement of a connection. The connection finalizes it.
 final class Statement {
   enum Value {
-    case text(String)
-    case number(Int64)
+    case text(String?)
+    case number(Int64?)
   }
 
   let handle: OpaquePointer
@@ -145,12 +148,7 @@ final class Statement {
   }
 
   private func bind(_ values: [Value]) throws(Connection.Failure) {
-    for (index, value) in zip(1..., values) {
-      switch value {
-      case .number(let number): try bind(number, CInt(index))
-      case .text(let text): try bind(text, CInt(index))
-      }
-    }
+    for (index, value) in zip(1..., values) { try bind(value, CInt(index)) }
   }
 
   // MARK: Step by step
@@ -164,12 +162,13 @@ final class Statement {
     try check(sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil))
   }
 
-  func bind(_ text: String, _ index: CInt) throws(Connection.Failure) {
-    try check(dlm_sqlite_bind_copy(handle, index, text, CInt(text.utf8.count)))
-  }
-
-  func bind(_ number: Int64, _ index: CInt) throws(Connection.Failure) {
-    try check(sqlite3_bind_int64(handle, index, number))
+  /// Leaves `nil` unbound: after a reset, a parameter without a value is NULL.
+  func bind(_ value: Value, _ index: CInt) throws(Connection.Failure) {
+    switch value {
+    case .text(let text?): try check(dlm_sqlite_bind_copy(handle, index, text, CInt(text.utf8.count)))
+    case .number(let number?): try check(sqlite3_bind_int64(handle, index, number))
+    case .text(nil), .number(nil): break
+    }
   }
 
   /// - Returns: false after the last row.

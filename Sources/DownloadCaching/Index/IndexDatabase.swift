@@ -9,8 +9,6 @@ import SystemPackage
 final class IndexDatabase {
   static let fileName = "index.sqlite"
   private static let lockName = "index.lock"
-  private static let damagedName = "index.sqlite.damaged-"
-  private static let otherName = "index.sqlite.other-"
   private static let log = "-wal"
   private static let memory = "-shm"
 
@@ -50,7 +48,7 @@ final class IndexDatabase {
   }
 
   func warn(_ error: any Error) {
-    let warning = CacheWarning(.unusable, path: FilePath(path), detail: CacheWarning.words(error))
+    let warning = CacheWarning(path: FilePath(path), detail: CacheWarning.words(error))
     if !warnings.contains(warning) { warnings.append(warning) }
   }
 
@@ -111,7 +109,7 @@ final class IndexDatabase {
     // A new index has nothing to lose in a power cut, and the first checkpoint syncs all of it. `auto_vacuum` is for
     // `giveBackPages`, and must precede the first table.
     if isNew { try connection.execute("PRAGMA synchronous = OFF; PRAGMA auto_vacuum = INCREMENTAL") }
-    guard try connection.statement("PRAGMA journal_mode = WAL").rows([], { $0.text(0) }) == ["wal"] else {
+    guard try connection.texts("PRAGMA journal_mode = WAL") == ["wal"] else {
       throw Connection.Failure(
         code: Connection.Failure.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
     }
@@ -163,8 +161,8 @@ final class IndexDatabase {
       }
       // First, because SQLite removes a log by its name when a database is closed.
       close()
-      let stem = (kind == .otherVersion ? Self.otherName : Self.damagedName) + String(now())
-      let name = secret.name("index aside", stem)
+      let reason = kind == .otherVersion ? "other" : "damaged"
+      let name = secret.name("index aside", "\(Self.fileName).\(reason)-\(now())")
       // The log first: it must never be beside a new database.
       if try folder.standing(Self.fileName + Self.log) != nil {
         try folder.rename(Self.fileName + Self.log, replacing: name + Self.log)

@@ -14,7 +14,6 @@ final class IndexSession {
   /// `nil` until this actor has a file that the store may keep.
   private(set) var store: StoreKeeper?
   lazy var noted = StoreKeeper.Noted()
-  private var wasOpened = false
   /// For lookups on this actor's thread; `nil` until the index has answered once.
   private var reader: IndexReader?
   private var readerWasOpened = false
@@ -32,8 +31,6 @@ final class IndexSession {
   }
 
   func open() {
-    guard !wasOpened else { return }
-    wasOpened = true
     guard let folder = configuration.cacheFolder else { return }
     do { index = try resources.index(at: folder, now: configuration.receiving.now) } catch {
       warn(CacheWarning(path: folder, detail: CacheWarning.words(error)))
@@ -101,11 +98,7 @@ final class IndexSession {
   func ownAtOnce(_ asked: CacheRequest) -> KnownFiles? {
     guard let reader, pending(asked.key) == nil, let row = reader.own(asked.key), row.isIntact(in: asked.directory)
     else { return nil }
-    return own(row, asked)
-  }
-
-  private func own(_ row: CacheRow, _ asked: CacheRequest) -> KnownFiles {
-    KnownFiles(.known(row), own: row, reuse: (fingerprint.reuse(of: row, under: asked.trust), .asOwn))
+    return KnownFiles(.known(row), own: row, ownReuse: fingerprint.reuse(of: row, under: asked.trust))
   }
 
   nonisolated(nonsending) func known(_ asked: CacheRequest) async -> KnownFiles {
@@ -128,13 +121,14 @@ final class IndexSession {
   func pauseReading() { reader?.endTransaction() }
 
   private func judge(_ rows: [CacheRow], _ asked: CacheRequest) -> KnownFiles {
-    let wanted = rows.filter { asked.isFor($0) }
+    let wanted = rows.filter { $0.isFile(named: asked.name, of: asked.key) }
     let intact = wanted.filter { $0.isIntact(in: asked.directory) }
     // The file with the requested name precedes one that was renamed from it.
     let own =
       intact.first { asked.request.outputName == nil || $0.hasName(asked.name, in: asked.key) } ?? intact.first
     let written = own ?? wanted.first
-    var (elsewhere, worth): (CacheRow?, Reuse) = (nil, .asOwn)
+    var elsewhere: CacheRow?
+    var worth = Reuse.asOwn
     // The file of an equal request first, then the youngest.
     for row in rows where row.key != written?.key && row.mayAnswer {
       let found = fingerprint.reuse(of: row, under: asked.trust)
@@ -147,7 +141,7 @@ final class IndexSession {
     findsNothing = written == nil && elsewhere == nil
     return KnownFiles(
       .known(written), own: own, elsewhere: elsewhere,
-      reuse: (own.map { fingerprint.reuse(of: $0, under: asked.trust) } ?? .asOwn, worth))
+      ownReuse: own.map { fingerprint.reuse(of: $0, under: asked.trust) } ?? .asOwn, elsewhereReuse: worth)
   }
 
   /// The row of the file with that name, or else of the key, intact or not.
@@ -199,17 +193,16 @@ final class IndexSession {
   func stamped(_ row: CacheRow, _ head: ResponseHead?) -> CacheRow {
     guard configuration.receiving.usesRemoteTime, !configuration.fields.forbidsStoring,
       let seconds = RemoteTime.seconds(
-        head?["last-modified"] ?? row.validator.lastModified, now: configuration.receiving.now())
+        head?["last-modified"] ?? row.validator.lastModified, now: configuration.receiving.now()),
+      row.identity.modified != seconds * 1_000_000_000
     else { return row }
     var stamped = row
-    stamped.fields.identity.modified = seconds * 1_000_000_000
-    guard stamped.identity != row.identity else { return row }
     do {
       guard let file = try Descriptor.stamp(row, seconds) else { return row }
       stamped.fields.identity = file.identity
       stamped.changed = ChangeTime(of: file)
     } catch {
-      warn(CacheWarning(.unusable, path: FilePath(row.path), detail: "its time cannot be set: \(error)"))
+      warn(CacheWarning(path: FilePath(row.path), detail: "its time cannot be set: \(error)"))
       return row
     }
     addStored(stamped)
@@ -219,7 +212,7 @@ final class IndexSession {
   /// Ends the run, after all caches have written their rows.
   nonisolated(nonsending) func finish() async {
     guard let index else { return }
-    _ = await ask { $0.keepWithinBound(FileStore(in: $0.folder, $0.secret)) }
+    _ = await ask { $0.keepWithinBound() }
     await index.close()
   }
 

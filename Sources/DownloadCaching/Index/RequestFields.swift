@@ -18,29 +18,27 @@ struct RequestFields {
     "upgrade-insecure-requests", "traceparent", "tracestate", "x-request-id", "x-correlation-id",
   ]
 
-  /// `lines` are `Name: value` as the user wrote them; `userAgent` is sent unless a line gives another.
-  init(_ lines: [String] = [], userAgent: String = "") {
+  init(_ trust: Trust) {
     var fields: [HeaderLine] = []
-    for line in lines {
+    for line in trust.headerLines {
       let field = HeaderLine(line)
       // The same line in the settings file and on the command line counts once.
       if !fields.contains(field) { fields.append(field) }
     }
-    if !userAgent.isEmpty, !fields.contains(where: { $0.name == "user-agent" }) {
-      fields.append(HeaderLine("User-Agent: \(userAgent)"))
+    if !trust.userAgent.isEmpty, !fields.contains(where: { $0.name == "user-agent" }) {
+      fields.append(HeaderLine("User-Agent: \(trust.userAgent)"))
     }
     // Stable, because the order of lines with one name is part of their meaning (RFC 9110 §5.3).
     let sorted = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
-    keyed = sorted.map(\.element).filter { !Self.harmlessNames.contains($0.name) }
-    harmless = sorted.map(\.element).filter { Self.harmlessNames.contains($0.name) }
+      .map(\.element)
+    keyed = sorted.filter { !Self.harmlessNames.contains($0.name) }
+    harmless = sorted.filter { Self.harmlessNames.contains($0.name) }
     func values(_ name: String) -> String? {
       let values = fields.filter { $0.name == name }.map(\.value)
       return values.isEmpty ? nil : values.joined(separator: ",")
     }
     directives = RequestDirectives(cacheControl: values("cache-control"), pragma: values("pragma"))
   }
-
-  init(_ trust: Trust) { self.init(trust.headerLines, userAgent: trust.userAgent) }
 
   /// The fields that are not harmless, as text; `nil` without such fields. May hold secrets.
   var key: String? { keyed.isEmpty ? nil : Self.text(keyed) }

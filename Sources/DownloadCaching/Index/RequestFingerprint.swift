@@ -19,7 +19,7 @@ final class RequestFingerprint {
     self.configuration = configuration
     self.secret = secret
     self.runNumber = runNumber
-    own = (configuration.fields.key, configuration.trust.tls.identity.map { "certificate " + $0.digest })
+    own = (configuration.fields.key, configuration.trust.tls.identity.map { "certificate \($0.digest)" })
     cookies = Dictionary(grouping: configuration.trust.cookies, by: Trust.cookieDomain)
       .mapValues { $0.sorted().joined(separator: "\n") }
     // Third parties get neither header lines nor a certificate, and lines that are not sent select no answer.
@@ -39,10 +39,10 @@ final class RequestFingerprint {
     let trust = configuration.trust
     return [
       trust.isInsecure ? "insecure" : nil, trust.tls.isRequired ? "tls" : nil,
-      trust.caFile.map { "authorities " + content($0) },
-      trust.caFolder.map { "folder " + $0 },
-      trust.tls.pinnedKeys.map { "keys " + content($0) },
-      trust.tls.revocationList.map { "revoked " + content($0) },
+      trust.caFile.map { "authorities \(content($0))" },
+      trust.caFolder.map { "folder \($0)" },
+      trust.tls.pinnedKeys.map { "keys \(content($0))" },
+      trust.tls.revocationList.map { "revoked \(content($0))" },
     ].compactMap(\.self)
   }
 

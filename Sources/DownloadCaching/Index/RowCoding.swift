@@ -4,7 +4,7 @@ import FileReceiving
 extension CacheRow.Fields {
   /// The values of all columns but `changed`.
   @inline(__always)
-  func value(_ column: RowColumn) -> RowColumn.Value {
+  func value(_ column: RowColumn) -> Statement.Value {
     switch column {
     case .address: .text(key.address)
     case .directory: .text(key.directory)
@@ -37,23 +37,20 @@ extension CacheRow.Fields {
 
 extension CacheRow {
   /// - Parameter key: the row's, if it is known.
-  init(from source: inout RowReader, key: RowKey? = nil) throws(RowReader.NoRow) {
-    func text(_ column: RowColumn) throws(RowReader.NoRow) -> String {
+  init(from source: inout RowReader, key: RowKey? = nil) throws {
+    func text(_ column: RowColumn) throws -> String {
       guard let text = try source.text(column) else { throw RowReader.NoRow() }
       return text
     }
-    func number(_ column: RowColumn) throws(RowReader.NoRow) -> Int64 {
+    func number(_ column: RowColumn) throws -> Int64 {
       guard let number = try source.number(column) else { throw RowReader.NoRow() }
       return number
     }
-    func readKey() throws(RowReader.NoRow) -> RowKey {
-      try RowKey(address: text(.address), directory: text(.directory), requested: text(.requested))
-    }
-    let rowKey = if let key { key } else { try readKey() }
     let name = try text(.name)
     let wanted = try text(.wanted)
     try self.init(
-      key: rowKey, name: name, wanted: FileNaming.areSame(name, wanted) ? name : wanted,
+      key: key ?? RowKey(address: text(.address), directory: text(.directory), requested: text(.requested)),
+      name: name, wanted: FileNaming.areSame(name, wanted) ? name : wanted,
       identity: FileIdentity(
         device: number(.device), inode: number(.inode), size: number(.size),
         modified: number(.modified)), changed: ChangeTime(number: number(.changed)),
@@ -70,7 +67,7 @@ extension CacheRow {
 }
 
 extension Connection {
-  func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] { try rows(sql, values) { $0 } }
+  func rows(_ sql: String, _ values: [Statement.Value]) throws -> [CacheRow] { try rows(sql, values) { $0 } }
 
   func rows<Value>(_ sql: String, _ values: [Statement.Value], _ read: (CacheRow) -> Value) throws -> [Value] {
     var reader = RowReader(try statement(sql))
@@ -81,18 +78,11 @@ extension Connection {
 extension Statement {
   /// Stores a row by `CacheSchema.insert`.
   func insert(_ row: CacheRow) throws(Connection.Failure) {
-    // After a reset, a parameter without a value is NULL.
     defer { reset() }
     try row.read { fields throws(Connection.Failure) in
-      for column in RowColumn.all.dropLast() {
-        switch fields.value(column) {
-        case .text(nil), .number(nil): break
-        case .number(let number?): try bind(number, column.position)
-        case .text(let text?): try bind(text, column.position)
-        }
-      }
+      for column in RowColumn.all { try bind(fields.value(column), column.position) }
     }
-    try bind(row.changed.number, RowColumn.changed.position)
+    try bind(.number(row.changed.number), RowColumn.changed.position)
     _ = try step()
   }
 }

@@ -11,11 +11,6 @@ enum RowColumn: Int, CaseIterable, CodingKey {
   static let all = Array(allCases)
   static let key = all[..<trust.rawValue]
 
-  enum Value {
-    case text(String?)
-    case number(Int64?)
-  }
-
   var isNumber: Bool {
     switch self {
     case .device, .inode, .size, .modified, .fetchedAt, .usedAt, .status, .changed: true

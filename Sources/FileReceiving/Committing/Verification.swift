@@ -81,8 +81,8 @@ package enum Verification {
       if let changed, download.plan.isIndexed, let file = try directory.standing(name) {
         note(
           CacheRow(
-            key: key, name: name, wanted: wanted, identity: file.identity, changed: changed, validator: Validator(),
-            fetchedAt: download.plan.rules.now(), freshness: FreshnessFields()))
+            key: key, name: name, wanted: wanted, identity: file.identity, changed: changed,
+            fetchedAt: download.plan.rules.now()))
       }
       if changed != nil { return directory.path(of: name) }
       number += 1

@@ -232,16 +232,14 @@ package struct FileOwnership: Sendable {
   /// Kind and permissions (stat(2), st_mode).
   package var mode: UInt32
 
-  package init(owner: UInt32, mode: UInt32) {
-    self.owner = owner
-    self.mode = mode
-  }
-
-  package init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
-
-  fileprivate static let (regular, pipe): (UInt32, UInt32) = (0o100000, 0o010000)
+  fileprivate static let regular: UInt32 = 0o100000
+  fileprivate static let pipe: UInt32 = 0o010000
   fileprivate var kind: UInt32 { mode & 0o170000 }
   fileprivate var othersWrite: Bool { mode & 0o022 != 0 }
+}
+
+extension FileOwnership {
+  package init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
 }
 
 /// Why a file is not trusted: other users could have written its content (HTTP rules 44 and 45).
@@ -260,12 +258,8 @@ package enum Distrust: Sendable {
   /// - Parameter file: of the open file, so that the file that is judged is the one that is read.
   /// - Parameter trustsRoot: whether a file of root is trusted too.
   /// - Parameter orPipe: whether other kinds of files are accepted. A named pipe is judged as a file is.
-  package init?(
-    _ file: FileOwnership, in folder: FileOwnership? = nil, user: UInt32, trustsRoot: Bool = false, orPipe: Bool = false
-  ) {
-    if let folder, let why = Distrust(folder: folder, user: user, trustsRoot: trustsRoot) {
-      self = why
-    } else if file.kind != FileOwnership.regular, !orPipe {
+  package init?(_ file: FileOwnership, user: UInt32, trustsRoot: Bool = false, orPipe: Bool = false) {
+    if file.kind != FileOwnership.regular, !orPipe {
       self = .notRegular
     } else if [FileOwnership.regular, FileOwnership.pipe].contains(file.kind) {
       self.init(writersOf: file, user: user, trustsRoot: trustsRoot)

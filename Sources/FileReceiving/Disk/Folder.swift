@@ -53,7 +53,7 @@ package final class Folder: Sendable {
 
   /// Opens an existing folder in this one.
   package func opened(_ name: String) throws(Errno) -> Folder {
-    Folder(path: path + "/" + name, try open(name, O_RDONLY | O_DIRECTORY))
+    Folder(path: "\(path)/\(name)", try open(name, O_RDONLY | O_DIRECTORY))
   }
 
   /// Creates a folder in this one that is private to this user.
@@ -137,10 +137,10 @@ package final class Folder: Sendable {
     case own(Descriptor)
   }
 
-  func own(_ name: String, _ flags: Int32, names: Int = 1, closedTo: mode_t = 0) throws(Errno) -> Standing {
+  func own(_ name: String, _ flags: Int32, names: Int = 1) throws(Errno) -> Standing {
     do {
       let file = try open(name, flags | O_NONBLOCK)
-      return try file.isOwn(closedTo: closedTo, names: names) ? .own(file) : .foreign
+      return try file.isOwn(names: names) ? .own(file) : .foreign
     } catch {
       if error == .noSuchFileOrDirectory { return .nothing }
       if error.isForeign { return .foreign }
@@ -149,10 +149,8 @@ package final class Folder: Sendable {
   }
 
   /// Opens a file of dlm's own; `nil` if the name has none.
-  package func openOwn(
-    _ name: String, _ flags: Int32 = O_RDONLY, names: Int = 1, closedTo: mode_t = 0
-  ) throws(Errno) -> Descriptor? {
-    switch try own(name, flags, names: names, closedTo: closedTo) {
+  package func openOwn(_ name: String, _ flags: Int32 = O_RDONLY, names: Int = 1) throws(Errno) -> Descriptor? {
+    switch try own(name, flags, names: names) {
     case .own(let file): return file
     default: return nil
     }

@@ -78,7 +78,7 @@ package final class OutputDirectory: Sendable {
     self.folder = folder
     let place = String(Substring(folder.path.utf8.dropFirst(root.folder.path.utf8.count + 1)))
     isNumbered = !FileNaming.areSame(place, path)
-    prefix = root.prefix + place + "/"
+    prefix = "\(root.prefix)\(place)/"
     canonicalPath = (root.canonicalPath.utf8.count > 1 ? root.canonicalPath : "") + "/" + place
     numbers = NumberedNames(folder, opened: opened)
     route = root.route == nil ? nil : folder.routeForUnnamedFiles()

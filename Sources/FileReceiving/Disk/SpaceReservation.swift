@@ -59,7 +59,7 @@ struct SpaceReservation: ~Copyable, Sendable {
     guard let needed, needed > PartWriter.worthMetadata else { return }
     let free = directory.folder.freeBytes()
     if take(needed, free: free) { return }
-    let others = directory.space.promised
+    let others = ledger.promised
     let reason = others == 0 ? "it does not fit" : "it does not fit beside the files that are under way"
     throw directory.full(name, reason, needed: needed - max(0, (free ?? 0) - others))
   }
@@ -73,7 +73,7 @@ struct SpaceReservation: ~Copyable, Sendable {
     guard position >= reach else { return }
     giveBack()
     let free = directory.folder.freeBytes()
-    let others = directory.space.promised + rest
+    let others = ledger.promised + rest
     let step = min(Self.step, max(0, (free ?? .max) - others))
     guard step > 0 || others == 0 else {
       throw directory.full(name, "what is left is for other files", needed: Self.step)

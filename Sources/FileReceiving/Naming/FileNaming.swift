@@ -150,9 +150,8 @@ package enum FileNaming {
         guard !NameSanitizer.isMarked(bytes), !bytes.isEmpty, bytes.count <= longest else { return false }
         return bytes.allSatisfy { byte in
           switch byte {
-          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), .dot, .dash, UInt8(ascii: "_"),
-            UInt8(ascii: "+"), UInt8(ascii: "~"), UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ","):
+          case _ where byte.isLetterOrDigit, .dot, .dash, UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "~"),
+            UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ","):
             true
           default: false
           }

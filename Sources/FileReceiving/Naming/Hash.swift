@@ -5,7 +5,7 @@ enum Hash {
   /// FNV-1a over the bytes; the bits are then mixed as in SplitMix64.
   static func of(_ bytes: some Collection<UInt8>) -> UInt64 {
     // Reading a text's bytes one by one takes ten times as long as reading the same bytes in memory.
-    bytes.withContiguousStorageIfAvailable { SeededGenerator.mix(fnv($0)) } ?? SeededGenerator.mix(fnv(bytes))
+    SeededGenerator.mix(bytes.withContiguousStorageIfAvailable { fnv($0) } ?? fnv(bytes))
   }
 
   private static func fnv(_ bytes: some Sequence<UInt8>) -> UInt64 {

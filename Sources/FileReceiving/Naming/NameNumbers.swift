@@ -9,7 +9,7 @@ package final class NameNumbers: Sendable {
     /// The number of different URLs before it that give the same name.
     package var number: Int
     /// Whether the list had the URL before.
-    package var isRepeat: Bool
+    package var isRepeat = false
     /// Whether it had the URL with other header lines: the two answers would overwrite each other under one name.
     var hasOtherHeaders = false
   }
@@ -75,18 +75,18 @@ extension NameNumbers {
 
     func last(of name: UInt64) -> Int { last[name] ?? 0 }
 
-    mutating func next(name: UInt64, address: UInt64) -> NameNumbers.Place {
+    mutating func next(name: UInt64, address: UInt64) -> Place {
       if leaves.isEmpty { leaves = Array(repeating: [], count: 1 << Self.leafBits) }
       let tag = UInt32(truncatingIfNeeded: address)
       guard let first = Self.first(of: name, tag, in: &leaves[Int(name >> (64 - Self.leafBits))]) else {
-        return NameNumbers.Place(number: 0, isRepeat: false)
+        return Place(number: 0)
       }
-      if first == tag { return NameNumbers.Place(number: 0, isRepeat: true) }
-      if let number = numbers[address] { return NameNumbers.Place(number: Int(number), isRepeat: true) }
+      if first == tag { return Place(number: 0, isRepeat: true) }
+      if let number = numbers[address] { return Place(number: Int(number), isRepeat: true) }
       let number = last[name, default: 0] + 1
       last[name] = number
       if numbers.count < limit { numbers[address] = UInt32(clamping: number) }
-      return NameNumbers.Place(number: number, isRepeat: false)
+      return Place(number: number)
     }
 
     /// - Parameter leaf: the start of each of its groups of names and the end of the last one; then four words per

@@ -28,9 +28,9 @@ import SystemPackage
 /// write, and the metadata has the user's seal (`UserSecret`). Any other file is left alone, and its names are avoided
 /// (HTTP rule 44).
 struct StagedFile: ~Copyable {
-  private let directory: OutputDirectory
+  private let plan: DownloadPlan
+  private var directory: OutputDirectory { plan.directory }
   private var folder: Folder { directory.folder }
-  private let address: String
   /// The metadata that an earlier run left; `nil` for a new file.
   private(set) var found: ResumeMetadata?
   private(set) var foundLength: Int64 = 0
@@ -41,31 +41,25 @@ struct StagedFile: ~Copyable {
   private(set) var isNamed = false
   private(set) var names: PartialName
   private var hasMetadata = false
-  private let base: String
   private var number: Int
-  private let last: Int
   private var claim: OutputDirectory.NameReservation?
 
   /// Takes the part that an earlier run left for this URL under any of `x`, `x.1`, `x.2` …, otherwise the first free
   /// name of these.
   /// - Parameter resumes: false to read no metadata. An existing file then matters only when this file gets a name.
   /// - Throws: `.disk`, `.folder`; `.conflict` after a thousand taken names.
-  init(
-    in directory: OutputDirectory, for address: String, base: String, number: Int = 0, resumes: Bool = true
-  ) throws(DownloadError) {
-    self.directory = directory
-    self.address = address
-    self.base = base
-    self.number = number
-    last = number + 1000
-    names = PartialName(base)
+  init(_ plan: DownloadPlan, resumes: Bool) throws(DownloadError) {
+    self.plan = plan
+    number = plan.request.nameNumber
+    names = PartialName(plan.nameByAddress)
+    let first = number
     // The URL's own part takes precedence over a free name: otherwise a list in another order would never find it
     // again.
-    for left in resumes ? directory.numbersOfMetadata(beside: base) : [] where left != number {
-      self.number = left
+    for left in resumes ? directory.numbersOfMetadata(beside: plan.nameByAddress) : [] where left != first {
+      number = left
       if try claimCandidate(), try inspect(), found != nil { return }
     }
-    self.number = number
+    number = first
     while true {
       if try claimCandidate(), resumes ? try inspect() : true { return }
       try advance()
@@ -74,7 +68,7 @@ struct StagedFile: ~Copyable {
 
   /// Reserves the candidate; false if another download of this process uses it.
   private mutating func claimCandidate() throws(DownloadError) -> Bool {
-    let name = FileNaming.alternative(base, number)
+    let name = FileNaming.alternative(plan.nameByAddress, number)
     names = PartialName(name)
     claim = directory.reserve(name)
     return claim != nil
@@ -82,7 +76,7 @@ struct StagedFile: ~Copyable {
 
   private mutating func advance() throws(DownloadError) {
     number += 1
-    guard number < last else {
+    guard number < plan.request.nameNumber + 1000 else {
       throw DownloadError(.conflict, cause: .errno(EEXIST), path: directory.path(of: names.part), activity: "naming")
     }
   }
@@ -142,7 +136,7 @@ struct StagedFile: ~Copyable {
   /// - Returns: `nil` if it is not for this URL.
   private func readMetadata() throws(Errno) -> ResumeMetadata? {
     guard let file = try folder.openOwn(names.metadata),
-      let metadata = try ResumeMetadata.read(file, directory.secret), metadata.address == address
+      let metadata = try ResumeMetadata.read(file, directory.secret), metadata.address == plan.rowKey.address
     else { return nil }
     return metadata
   }

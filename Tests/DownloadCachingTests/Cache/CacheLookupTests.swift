@@ -32,7 +32,7 @@ struct CacheLookupTests {
     typealias Question = CacheLookup.Question
     let mine = KnownFiles(.known(own), own: own)
     let theirs = KnownFiles(.known(nil), elsewhere: other)
-    let othersAnswer = KnownFiles(.known(own), own: own, reuse: (.byStrongTag, .asOwn))
+    let othersAnswer = KnownFiles(.known(own), own: own, ownReuse: .byStrongTag)
     let version = KnownVersion(validator: Validator(etag: "\"v1\""))
     func failure(_ detail: String) -> CacheLookup {
       .fail(DownloadError(.cache, cause: .detail(detail), activity: "answering offline"))
@@ -41,7 +41,7 @@ struct CacheLookupTests {
     let freshThere = row("/there", lifetime: "max-age=10")
     let freshHere = KnownFiles(.known(fresh), own: fresh)
     let freshElsewhere = KnownFiles(.known(nil), elsewhere: freshThere)
-    let othersFresh = KnownFiles(.known(fresh), own: fresh, reuse: (.byStrongTag, .asOwn))
+    let othersFresh = KnownFiles(.known(fresh), own: fresh, ownReuse: .byStrongTag)
     let led = row("/here", lifetime: "max-age=10", effectiveURL: "http://h/y")
     let stale = RequestDirectives(cacheControl: "max-stale=60")
     return [
@@ -174,14 +174,13 @@ struct CacheLookupTests {
   @Test("what is known of other folders changes no hit", arguments: cases) func hitsStay(row: Case) {
     guard let own = row.known.own else { return }
     let alone = CacheLookup.decide(
-      KnownFiles(.known(own), own: own, reuse: (row.known.ownReuse, .asOwn)), row.question)
+      KnownFiles(.known(own), own: own, ownReuse: row.known.ownReuse), row.question)
     guard case .hit = alone else { return }
     for lifetime in [nil, "max-age=1000", "no-cache"] {
       for fetchedAt: Int64 in [0, 9, 100] {
         var other = Self.row("/there", lifetime: lifetime)
         other.fields.fetchedAt = fetchedAt
-        let both = KnownFiles(
-          .known(own), own: own, elsewhere: other, reuse: (row.known.ownReuse, .asOwn))
+        let both = KnownFiles(.known(own), own: own, elsewhere: other, ownReuse: row.known.ownReuse)
         #expect(CacheLookup.decide(both, row.question) == alone)
       }
     }

@@ -3,6 +3,14 @@ import Testing
 
 @testable import DownloadCaching
 
+extension RequestFields {
+  fileprivate init(_ lines: [String], userAgent: String = "") {
+    var trust = Trust(userAgent: userAgent)
+    trust.headerLines = lines
+    self.init(trust)
+  }
+}
+
 @Suite("Which header lines tell answers apart (HTTP rules 29 and 30)")
 struct RequestFieldsTests {
   private func key(_ lines: String...) -> String? { RequestFields(lines, userAgent: "dlm/1").key }

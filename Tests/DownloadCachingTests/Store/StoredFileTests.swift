@@ -324,11 +324,10 @@ struct StoredFileTests {
       return row
     }
     await index.write(rows)
-    let store = FileStore(in: try Folder(folder.filePath.appending("cache"), mode: 0o700), secret())
-    await index.keepWithinBound(store)
+    await index.keepWithinBound()
     #expect(try await index.status().entries == 2000)
     await index.write([])
-    await index.keepWithinBound(store, bound: 100_000)
+    await index.keepWithinBound(bound: 100_000)
     let left = try await index.rows(after: nil, limit: 3000)
     await index.close()
     #expect(left.count > 200 && left.count < 1900, "\(left.count)")

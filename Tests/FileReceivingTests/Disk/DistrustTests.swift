@@ -1,5 +1,6 @@
-import FileReceiving
 import Testing
+
+@testable import FileReceiving
 
 @Suite("Whose word counts: one rule for all files that dlm reads (HTTP rules 44, 45)")
 struct DistrustTests {
@@ -29,14 +30,15 @@ struct DistrustTests {
       for folderOwner in Self.owners {
         let file = FileOwnership(owner: owner, mode: 0o100600)
         let folder = FileOwnership(owner: folderOwner, mode: 0o040000 | permissions)
-        let isBelieved = Distrust(file, in: folder, user: Self.user) == nil
         let isClosed = permissions & 0o022 == 0
+        let distrust = Distrust(folder: folder, user: Self.user)
+        #expect(distrust == (folderOwner != Self.user ? .otherUser : isClosed ? nil : .othersWrite))
+        let isBelieved = distrust == nil && Distrust(file, user: Self.user) == nil
         #expect(isBelieved == (owner == Self.user && folderOwner == Self.user && isClosed))
-        let trusting = Distrust(file, in: folder, user: Self.user, trustsRoot: true) == nil
+        let trusting =
+          Distrust(folder: folder, user: Self.user, trustsRoot: true) == nil
+          && Distrust(file, user: Self.user, trustsRoot: true) == nil
         #expect(trusting == (owner != 8 && folderOwner != 8 && isClosed))
-        #expect(
-          Distrust(folder: folder, user: Self.user)
-            == (folderOwner != Self.user ? .otherUser : isClosed ? nil : .othersWrite))
       }
     }
   }

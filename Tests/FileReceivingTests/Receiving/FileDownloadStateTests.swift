@@ -102,7 +102,7 @@ struct FileDownloadStateTests {
 
   struct Ended: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    var body = FileDownloadState.Body.whole(end: nil)
+    var body = FileDownloadState.Body()
     var length: Int64 = 0
     var total: Int64?
     var proof = Proof.length
@@ -116,22 +116,22 @@ struct FileDownloadStateTests {
     Ended(testDescription: "shorter", length: 8, total: 9),
     Ended(
       testDescription: "of a length that only the body's own head said",
-      body: .whole(end: 9), length: 9, finished: .whole(.length)),
+      body: .init(end: 9), length: 9, finished: .whole(.length)),
     Ended(testDescription: "in chunks", length: 9, proof: .framing, finished: .whole(.framing)),
     Ended(
       testDescription: "until the connection closed", length: 9, proof: .nothing, finished: .whole(.nothing)),
     Ended(
       testDescription: "a shorter range than was asked for",
-      body: .range(after: 2, end: 5, repeatedFrom: nil), length: 5, total: 9, finished: .partly),
+      body: .init(isRange: true, heldBefore: 2, end: 5), length: 5, total: 9, finished: .partly),
     Ended(
-      testDescription: "a range that brought nothing", body: .range(after: 2, end: 2, repeatedFrom: nil),
+      testDescription: "a range that brought nothing", body: .init(isRange: true, heldBefore: 2, end: 2),
       length: 2, total: 9),
     Ended(
       testDescription: "in segments, some of which lack something", length: 5, total: 9, isSplit: true,
       finished: .partly),
     Ended(
       testDescription: "in segments, of which none has got on",
-      body: .range(after: 5, end: 9, repeatedFrom: nil), length: 5, total: 9, isSplit: true),
+      body: .init(isRange: true, heldBefore: 5, end: 9), length: 5, total: 9, isSplit: true),
     Ended(
       testDescription: "in segments, all there", length: 9, total: 9, isSplit: true, finished: .whole(.length)
     ),
@@ -182,7 +182,7 @@ struct FileDownloadStateTests {
   @Test func anUnprovenEndIsAskedAboutOnce() throws {
     var state = try Self.asked()
     for expected in [FileDownloadState.Finished.partly, .whole(.nothing)] {
-      state.receive(.whole(end: nil))
+      state.receive(.init())
       #expect(
         try state.end(length: 9, total: nil, proof: .nothing, isSplit: false, mayAskBehind: true) == expected
       )
