@@ -2,7 +2,7 @@ package import DownloadModel
 package import FileReceiving
 package import SystemPackage
 
-package struct CacheConfiguration: Sendable {
+package struct CacheConfiguration {
   /// The folder for finished files. It is created for the first file if it is missing.
   package var directory: FilePath
   /// The path by which the folder is opened, if other users may replace it under its own; `nil` for `directory`.
@@ -39,7 +39,7 @@ package struct CacheConfiguration: Sendable {
   }
 
   /// How long answers count as fresh, by the user's options (RFC 9111 §4.2, §5.2.1).
-  package struct FreshnessPolicy: Sendable, Equatable {
+  package struct FreshnessPolicy: Equatable {
     /// Revalidate every file, fresh or not (`--revalidate`).
     package var revalidates = false
     /// Guess a lifetime if the server names none (`--heuristic`, RFC 9111 §4.2.2).

@@ -8,9 +8,9 @@ package import SystemPackage
 ///
 /// A run replaces its file, `PID.json` in a private folder, about once a second, and holds a lock on it, which the
 /// kernel frees however the process ends. The next reader removes a snapshot without a lock.
-package struct RunningDownloads: Sendable, Equatable, Codable {
+package struct RunningDownloads: Equatable, Codable {
   /// A file in flight.
-  package struct File: Sendable, Equatable, Codable {
+  package struct File: Equatable, Codable {
     /// Its URL, redacted.
     package var url: String
     /// Bytes received so far, including those of earlier runs.

@@ -1,7 +1,7 @@
 package import DownloadModel
 
 /// The requirements that every file of a run must meet, and the rules for its name. Each Bool is a user's option.
-package struct ReceivingRules: Sendable {
+package struct ReceivingRules {
   /// `nil` for `fail` if the user or the list gives the name, otherwise for `rename`.
   package var conflictPolicy: ConflictPolicy?
   /// Whether a server may choose a file's name (RFC 6266).

@@ -4,7 +4,7 @@ package import SystemPackage
 
 /// The operations of `dlm cache …` and `dlm clear-cache` on the index, also during downloads. All calls throw `.cache`,
 /// with the system's or the database's message as the cause. URLs are given as `Address.resource`, `nil` for all.
-package struct CacheAdministration: Sendable {
+package struct CacheAdministration {
   private let secret: UserSecret
   private let worker = DiskWorker("cache-reader")
   private let index: Result<CacheIndex, DownloadError>

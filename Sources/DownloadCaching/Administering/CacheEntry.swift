@@ -5,7 +5,7 @@ package import SystemPackage
 /// One file that the index knows (`dlm cache list`, `dlm cache show`, `dlm cache verify`), with the fields of its row.
 package struct CacheEntry: Equatable {
   /// How the file compares with its row.
-  package enum Condition: String, Equatable {
+  package enum Condition: String {
     case intact
     /// Another size, time, inode or owner.
     case touched

@@ -1,6 +1,6 @@
 package import SystemPackage
 
-package struct CacheStatus: Sendable, Equatable {
+package struct CacheStatus: Equatable {
   /// Files that the index knows.
   package var entries: Int
   /// Size of the index and its log on the disk, as du(1) counts.

@@ -3,8 +3,8 @@ import FileReceiving
 package import SystemPackage
 
 /// A problem with the cache that the user should know, although no download failed because of it.
-package struct CacheWarning: Sendable, Equatable {
-  package enum Kind: String, Sendable, Equatable {
+package struct CacheWarning: Equatable {
+  package enum Kind: String {
     /// The index was damaged; it was renamed to `path`, and a new empty one is used.
     case damagedIndexSetAside = "damaged-index-set-aside"
     /// The same for an index of another version of dlm.

@@ -1,7 +1,7 @@
 package import DownloadModel
 
 /// The result of clearing or pruning the cache: what was freed, and what stays.
-package struct Freed: Sendable, Equatable {
+package struct Freed: Equatable {
   /// Files that the index no longer knows.
   package var entries = 0
   /// The bytes by which the cache folder has shrunk, as du(1) counts.

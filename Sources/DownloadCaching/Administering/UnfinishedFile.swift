@@ -2,7 +2,7 @@ package import DownloadModel
 package import SystemPackage
 
 /// An incomplete file that waits in its folder for the next run (`StagedFile`).
-package struct UnfinishedFile: Sendable, Equatable {
+package struct UnfinishedFile: Equatable {
   package var address: String
   /// Whether it was requested with credentials, header lines, a certificate, or unusual checks of the server.
   package var isKeyed: Bool

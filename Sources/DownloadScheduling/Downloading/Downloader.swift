@@ -21,7 +21,7 @@ package actor Downloader {
   package typealias Result = DownloadResult
 
   /// Callbacks about files, called synchronously.
-  package struct News: Sendable {
+  package struct News {
     /// A file is about to use `count` transfers; the previous count reached `rate` bytes a second.
     package var onSplit: @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void
     /// A failure after which the file is retried or requeued.

@@ -12,7 +12,7 @@ import DownloadModel
 /// fallen.
 ///
 /// Broken transfers halve the width, once a round. Refusals concern only their hosts (`HostLimiter`, HTTP rule 39).
-package struct AdaptiveConcurrency: Sendable {
+package struct AdaptiveConcurrency {
   private var ceiling: Int
   private(set) var limit: Int
   private(set) var lesson = WidthLesson.nothing

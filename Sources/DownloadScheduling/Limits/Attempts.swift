@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// The attempts of one file, counted from its failures. Pure.
-struct Attempts: Sendable {
+struct Attempts {
   private(set) var count = 1
   /// Consecutive attempts without progress.
   private(set) var failures = 0

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// What follows a failed attempt: the one answer to "again?" (HTTP rules 11 to 13 and 37 to 40). Pure.
-enum RetryDecision: Sendable, Equatable {
+enum RetryDecision: Equatable {
   /// The same request is sent again: nothing was lost.
   case now
   /// The file waits and holds no slot; without a delay, it continues at once.

@@ -1,7 +1,7 @@
 package import DownloadModel
 
 /// When a failed attempt is retried. Pure (HTTP rules 11, 12).
-package struct RetryPolicy: Sendable {
+package struct RetryPolicy {
   /// Attempts after the first.
   package var retries: Int
   /// No retry starts later than this after the first attempt; `nil` for no limit.

@@ -2,7 +2,7 @@ package import DownloadModel
 
 /// The concurrency of a run by its mode and settings; the only place that decides it, for every command. `sequential`
 /// is one file over one connection on one loop, never split, whatever the settings say.
-package struct RunConcurrency: Sendable {
+package struct RunConcurrency {
   /// Files at a time on each network loop, at least 1; one width for each loop.
   package let widths: [Int]
   /// The most transfers of one large file at a time; 1 disables splitting.

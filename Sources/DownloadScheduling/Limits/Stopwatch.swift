@@ -1,5 +1,5 @@
 /// The time since its creation, on any clock.
-struct Stopwatch: Sendable {
+struct Stopwatch {
   let elapsed: @Sendable () -> Duration
   /// Suspends until a time, however late it is called: a pause computed by the caller would be too long.
   let sleepUntil: @Sendable (Duration) async throws -> Void

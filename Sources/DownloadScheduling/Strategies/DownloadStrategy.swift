@@ -90,7 +90,7 @@ extension TaskGroup<Void> {
 /// inherit (SE-0417), and `download` is one tail call into an actor of the loop.
 ///
 /// The strategy is called as `any`: specialised, `async let` costs two jobs more for each file (Swift 6.3).
-package struct Lane: Sendable {
+package struct Lane {
   private let executor: (any TaskExecutor)?
   private let share: LoopQueue
   private let width: Int

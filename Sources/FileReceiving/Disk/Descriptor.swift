@@ -227,7 +227,7 @@ package struct ChangeTime: Equatable {
 }
 
 /// The owner of a file or a folder, and its permissions.
-package struct FileOwnership: Sendable {
+package struct FileOwnership {
   package var owner: UInt32
   /// Kind and permissions (stat(2), st_mode).
   package var mode: UInt32
@@ -252,7 +252,7 @@ extension FileOwnership {
 ///
 /// A sticky folder (1777) counts as one that others may write, because everyone can add files to it. For dlm's own
 /// files, root is another user unless dlm runs as root.
-package enum Distrust: Sendable {
+package enum Distrust {
   case notRegular, otherUser, othersWrite
 
   /// - Parameter file: of the open file, so that the file that is judged is the one that is read.

@@ -1,7 +1,7 @@
 package import DownloadModel
 
 /// The user's decision about a finished file with a numbered name.
-package enum NameDecision: Sendable, Equatable {
+package enum NameDecision: Equatable {
   /// The file keeps its name.
   case keep
   /// It gets the name that it should have had; the existing file under that name is lost.

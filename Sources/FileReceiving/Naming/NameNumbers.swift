@@ -5,7 +5,7 @@ import Synchronization
 /// `README.md?2` becomes `README.1.md` in every run and mode, whichever answer is first (HTTP rule 22).
 package final class NameNumbers: Sendable {
   /// The position of one line among those that give its name.
-  package struct Place: Sendable, Equatable {
+  package struct Place: Equatable {
     /// The number of different URLs before it that give the same name.
     package var number: Int
     /// Whether the list had the URL before.
