@@ -1,22 +1,19 @@
 /// A JSON value (RFC 8259) for programs: a line of progress, or the output of a command with `--json`.
 package enum JSONValue: Sendable, Equatable {
-  case null
-  case flag(Bool)
-  case number(Int64)
-  case decimal(Double)
+  /// As it is written: a number, true, false or null.
+  case literal(String)
   case text(String)
   case list([JSONValue])
   case object([String: JSONValue])
+
+  package static let null = JSONValue.literal("null")
 
   package init(_ fields: JSONFields) { self = .object(fields.mapValues { $0.json }) }
 
   /// The value as JSON text, with an object's fields sorted by name.
   package var text: String {
     switch self {
-    case .null: "null"
-    case .flag(let flag): flag ? "true" : "false"
-    case .number(let number): String(number)
-    case .decimal(let number): number.isFinite ? "\((number * 1000).rounded() / 1000)" : "null"
+    case .literal(let text): text
     case .text(let text): Self.quoted(text)
     case .list(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
     case .object(let fields):
@@ -32,50 +29,48 @@ package enum JSONValue: Sendable, Equatable {
     var quoted = "\""
     for scalar in text.unicodeScalars {
       switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
+      case "\"", "\\": quoted += "\\\(scalar)"
       case "\n": quoted += "\\n"
       case "\t": quoted += "\\t"
       case let scalar where scalar.isHarmful:
-        for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
-          let hex = String(unit, radix: 16)
-          quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-        }
+        for unit in scalar.utf16 { quoted += "\\u" + [UInt8(unit >> 8), UInt8(unit & 0xFF)].hexadecimal }
       default: quoted.unicodeScalars.append(scalar)
       }
     }
     return quoted + "\""
   }
-
-  /// A value that may be a field of an object. Swift's own values are used directly; `nil` becomes null.
-  package protocol Representable: Sendable {
-    var json: JSONValue { get }
-  }
 }
 
-package typealias JSONFields = [String: any JSONValue.Representable]
+/// A value that may be a field of an object. Swift's own values are used directly; `nil` becomes null.
+package protocol JSONRepresentable: Sendable {
+  var json: JSONValue { get }
+}
 
-extension JSONValue: JSONValue.Representable { package var json: JSONValue { self } }
+package typealias JSONFields = [String: any JSONRepresentable]
 
-extension String: JSONValue.Representable { package var json: JSONValue { .text(self) } }
+extension JSONValue: JSONRepresentable { package var json: JSONValue { self } }
 
-extension Bool: JSONValue.Representable { package var json: JSONValue { .flag(self) } }
+extension String: JSONRepresentable { package var json: JSONValue { .text(self) } }
 
-extension Double: JSONValue.Representable { package var json: JSONValue { .decimal(self) } }
+extension Bool: JSONRepresentable { package var json: JSONValue { .literal(description) } }
 
-extension JSONValue.Representable where Self: BinaryInteger { package var json: JSONValue { .number(Int64(self)) } }
+extension Double: JSONRepresentable {
+  package var json: JSONValue { isFinite ? .literal("\((self * 1000).rounded() / 1000)") : .null }
+}
 
-extension Int: JSONValue.Representable {}
+extension JSONRepresentable where Self: BinaryInteger { package var json: JSONValue { .literal(description) } }
 
-extension Int32: JSONValue.Representable {}
+extension Int: JSONRepresentable {}
 
-extension Int64: JSONValue.Representable {}
+extension Int32: JSONRepresentable {}
 
-extension Optional: JSONValue.Representable where Wrapped: JSONValue.Representable {
+extension Int64: JSONRepresentable {}
+
+extension Optional: JSONRepresentable where Wrapped: JSONRepresentable {
   package var json: JSONValue { self?.json ?? .null }
 }
 
-extension Array: JSONValue.Representable where Element: JSONValue.Representable {
+extension Array: JSONRepresentable where Element: JSONRepresentable {
   package var json: JSONValue { .list(map(\.json)) }
 }
 

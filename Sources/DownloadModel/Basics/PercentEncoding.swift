@@ -36,13 +36,11 @@ package enum PercentEncoding {
     return decoded
   }
 
+  /// The value of a hexadecimal digit of either case.
   static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
+    if byte.isDigit { return byte - UInt8(ascii: "0") }
+    let letter = byte | 0x20
+    return (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(letter) ? letter - UInt8(ascii: "a") + 10 : nil
   }
 }
 

@@ -27,28 +27,24 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
   /// As many bytes as the algorithm has.
   public let bytes: [UInt8]
 
+  /// The bytes as lower-case hexadecimal digits.
+  public var hex: String { bytes.hexadecimal }
+  /// Such as `sha256:9f86…`.
+  public var description: String { "\(algorithm.rawValue):\(hex)" }
+}
+
+extension ContentDigest {
   /// - Returns: `nil` if the length is not the algorithm's.
   package init?(_ algorithm: Algorithm, _ bytes: [UInt8]) {
     guard bytes.count == algorithm.length else { return nil }
-    self.init(unchecked: algorithm, bytes)
-  }
-
-  init(unchecked algorithm: Algorithm, _ bytes: [UInt8]) {
-    self.algorithm = algorithm
-    self.bytes = bytes
+    self.init(algorithm: algorithm, bytes: bytes)
   }
 
   /// From hexadecimal digits of either case.
   public init?(_ algorithm: Algorithm, hex: some StringProtocol) {
-    let digits = Array(hex.utf8)
-    guard digits.count == algorithm.length * 2 else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = PercentEncoding.digit(digits[index]), let low = PercentEncoding.digit(digits[index + 1])
-      else { return nil }
-      bytes.append(high << 4 | low)
-    }
-    self.init(algorithm, bytes)
+    let digits = hex.utf8.compactMap(PercentEncoding.digit)
+    guard digits.count == hex.utf8.count, digits.count == algorithm.length * 2 else { return nil }
+    self.init(algorithm, stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
   }
 
   package init?(_ algorithm: Algorithm, base64: some StringProtocol) {
@@ -67,29 +63,22 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
   /// without the name; the strongest of `sha256-BASE64 sha512-BASE64` (Subresource Integrity); or hexadecimal digits
   /// alone.
   public init?(_ text: some StringProtocol) {
-    let digests = text.split(separator: " ").compactMap { Self(one: String($0)) }
+    let digests = text.split(separator: " ").compactMap { Self.read(String($0)) }
     guard let strongest = digests.max(by: { $0.algorithm.length < $1.algorithm.length }) else { return nil }
     self = strongest
   }
 
-  private init?(one text: String) {
+  private static func read(_ text: String) -> Self? {
     let text = text.prefix(4).lowercased() == "sha-" ? "sha\(text.dropFirst(4))" : text
     guard let mark = text.firstIndex(where: { ":=-".contains($0) }) else {
-      guard let digest = Self(hex: text) ?? Self(multihash: text) else { return nil }
-      self = digest
-      return
+      return Self(hex: text) ?? Self(multihash: text)
     }
     let name = text[..<mark].lowercased()
     let value = text[text.index(after: mark)...]
-    if name == "multihash" {
-      self.init(multihash: value)
-      return
-    }
+    if name == "multihash" { return Self(multihash: value) }
     // apt writes MD5Sum.
-    guard let algorithm = Algorithm(rawValue: name == "md5sum" ? "md5" : name),
-      let digest = Self(algorithm, hex: value) ?? Self(algorithm, base64: value.prefix { $0 != "?" })
-    else { return nil }
-    self = digest
+    guard let algorithm = Algorithm(rawValue: name == "md5sum" ? "md5" : name) else { return nil }
+    return Self(algorithm, hex: value) ?? Self(algorithm, base64: value.prefix { $0 != "?" })
   }
 
   /// The algorithms' numbers in multicodec's table, with the lengths.
@@ -102,11 +91,6 @@ public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
     guard let kind else { return nil }
     self.init(kind.algorithm, hex: text.dropFirst(kind.start.count))
   }
-
-  /// The bytes as lower-case hexadecimal digits.
-  public var hex: String { bytes.hexadecimal }
-  /// Such as `sha256:9f86…`.
-  public var description: String { "\(algorithm.rawValue):\(hex)" }
 }
 
 extension Sequence<UInt8> {

@@ -1,5 +1,4 @@
 import CDigest
-import FoundationEssentials
 
 /// Computes a digest of bytes as they arrive, with libcrypto's functions for single algorithms: they need no
 /// allocation, and a machine's TLS configuration cannot disable them.
@@ -36,7 +35,7 @@ package struct ContentHasher: ~Copyable, Sendable {
   /// The digest of the bytes so far; more may follow.
   package func finish() -> ContentDigest {
     if algorithm == .crc32c {
-      return ContentDigest(unchecked: algorithm, withUnsafeBytes(of: (~crc).bigEndian) { Array($0) })
+      return ContentDigest(algorithm: algorithm, bytes: withUnsafeBytes(of: (~crc).bigEndian) { Array($0) })
     }
     var state = state
     let bytes = [UInt8](unsafeUninitializedCapacity: algorithm.length) { bytes, count in
@@ -50,7 +49,7 @@ package struct ContentHasher: ~Copyable, Sendable {
       }
       count = algorithm.length
     }
-    return ContentDigest(unchecked: algorithm, bytes)
+    return ContentDigest(algorithm: algorithm, bytes: bytes)
   }
 
   package static func digest(_ algorithm: ContentDigest.Algorithm = .sha256, of bytes: [UInt8]) -> ContentDigest {

@@ -7,7 +7,7 @@ package enum DeltaSeconds {
     guard !digits.isEmpty else { return nil }
     var number: Int64 = 0
     for digit in digits {
-      guard digit >= 0x30, digit <= 0x39 else { return nil }
+      guard digit.isDigit else { return nil }
       number = min(largest, number * 10 + Int64(digit - 0x30))
     }
     return number
