@@ -6,7 +6,7 @@ package indirect enum ProgressEvent: Sendable {
   case waitsForAnotherProcess(DownloadRequest, _ process: Int?)
   /// The bytes that it had are discarded.
   case restarted(DownloadRequest, RestartReason)
-  case ended(DownloadRequest, Result<DownloadOutcome, DownloadError>)
+  case ended(DownloadRequest, DownloadResult)
   case rejected(Rejection)
   case watch(WatchNews)
 }

@@ -34,7 +34,7 @@ package final class ProgressFeed: Sendable {
     var lookAtHosts: HostLook?
     var lookAtWatch: (@Sendable () -> WatchStatus)?
     /// The last result of each line of the watched lists; `nil` unless the run watches its lists.
-    var lines: [Int: (result: Result<DownloadOutcome, DownloadError>, kept: Int64)]?
+    var lines: [Int: (result: DownloadResult, kept: Int64)]?
     /// Readers that need more than totals, and the watching of lists.
     var readers = 0
     var log = EventLog()
@@ -42,9 +42,7 @@ package final class ProgressFeed: Sendable {
     /// Reports and counts the result of a file. A watched line that was checked again keeps its first result if the
     /// file was unchanged, so that the summary still counts it as downloaded by this run, or if the check was
     /// cancelled.
-    mutating func end(
-      _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
-    ) {
+    mutating func end(_ request: DownloadRequest, _ result: DownloadResult, _ kept: Int64) {
       log.append(.ended(request, result))
       if let last = lines?[request.id] {
         switch (result, last.result) {
@@ -130,9 +128,7 @@ package final class ProgressFeed: Sendable {
   }
 
   /// - Parameter kept: bytes of an unfinished file that are kept for the next run.
-  package func end(
-    _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0
-  ) {
+  package func end(_ request: DownloadRequest, _ result: DownloadResult, kept: Int64 = 0) {
     state.withLock { state in
       if state.readers > 0 { state.active[request.id] = nil }
       if case .success(let outcome) = result, state.isUndecided?(outcome) == true {
@@ -148,7 +144,7 @@ package final class ProgressFeed: Sendable {
     state.withLock { $0.isUndecided = isUndecided }
   }
 
-  package func settle(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  package func settle(_ request: DownloadRequest, _ result: DownloadResult) {
     state.withLock { state in
       // A watched line may have been removed meanwhile.
       guard state.leaveOpen(request.id, nil) else { return }
@@ -208,11 +204,9 @@ package final class ProgressFeed: Sendable {
       let last = state.lines?.removeValue(forKey: request.id)
       state.leaveOpen(request.id, nil)
       if let last { state.tally.count(last.result, kept: last.kept, by: -1) }
-      if state.readers > 0 {
-        state.active[request.id] = nil
-        // A line that never started is cancelled.
-        state.log.append(.watch(.removed(request, last == nil ? .waiting : was)))
-      }
+      state.active[request.id] = nil
+      // A line that never started is cancelled.
+      state.log.append(.watch(.removed(request, last == nil ? .waiting : was)))
     }
   }
 
@@ -244,82 +238,74 @@ package final class ProgressFeed: Sendable {
   }
 
   /// A reader that takes samples at any time, from now on until it is released.
-  package func reader(of detail: Detail) -> Reader {
-    let share = state.withLock { state -> Int? in
-      guard detail != .totals else { return nil }
-      state.readers += 1
-      isRead.store(true, ordering: .relaxed)
-      return detail == .events ? state.log.join() : nil
-    }
-    return Reader(feed: self, detail: detail, share: share)
-  }
-
-  fileprivate func take(_ detail: Detail, _ share: Int?) -> ProgressSample {
-    // Outside of the lock, because it takes another one.
-    let (lookAtHosts, lookAtWatch) =
-      detail == .events ? state.withLock { ($0.lookAtHosts, $0.lookAtWatch) } : (nil, nil)
-    let hosts = lookAtHosts?()
-    let watch = lookAtWatch?()
-    return state.withLock { state in
-      ProgressSample(
-        tally: state.tally, received: counter.value, active: detail == .totals ? [] : Array(state.active.values),
-        events: share.map { state.log.take($0) } ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
-        watch: watch, prompt: state.prompt, width: state.width, awaited: state.awaited)
-    }
-  }
-
-  fileprivate func leave(_ detail: Detail, _ share: Int?) {
-    guard detail != .totals else { return }
-    state.withLock { state in
-      state.readers -= 1
-      if let share { state.log.leave(share) }
-      guard state.readers == 0 else { return }
-      isRead.store(false, ordering: .relaxed)
-      state.active = [:]
-    }
-  }
+  package func reader(of detail: Detail) -> Reader { Reader(self, detail) }
 
   /// The feed keeps its events until the reader takes them or is released.
   package final class Reader: Sendable {
     private let feed: ProgressFeed
-    private let detail: ProgressFeed.Detail
+    private let detail: Detail
     private let share: Int?
 
-    fileprivate init(feed: ProgressFeed, detail: ProgressFeed.Detail, share: Int?) {
+    fileprivate init(_ feed: ProgressFeed, _ detail: Detail) {
       self.feed = feed
       self.detail = detail
-      self.share = share
+      share = feed.state.withLock { state -> Int? in
+        guard detail != .totals else { return nil }
+        state.readers += 1
+        feed.isRead.store(true, ordering: .relaxed)
+        return detail == .events ? state.log.join() : nil
+      }
     }
 
-    deinit { feed.leave(detail, share) }
+    deinit {
+      guard detail != .totals else { return }
+      feed.state.withLock { state in
+        state.readers -= 1
+        if let share { state.log.leave(share) }
+        guard state.readers == 0 else { return }
+        feed.isRead.store(false, ordering: .relaxed)
+        state.active = [:]
+      }
+    }
 
-    package func take() -> ProgressSample { feed.take(detail, share) }
+    package func take() -> ProgressSample {
+      // Outside of the lock, because it takes another one.
+      let (lookAtHosts, lookAtWatch) =
+        detail == .events ? feed.state.withLock { ($0.lookAtHosts, $0.lookAtWatch) } : (nil, nil)
+      let hosts = lookAtHosts?()
+      let watch = lookAtWatch?()
+      return feed.state.withLock { state in
+        ProgressSample(
+          tally: state.tally, received: feed.counter.value,
+          active: detail == .totals ? [] : Array(state.active.values),
+          events: share.map { state.log.take($0) } ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
+          watch: watch, prompt: state.prompt, width: state.width, awaited: state.awaited)
+      }
+    }
   }
 }
 
-/// The events that each reader has not taken yet. An array, because a loop over a dictionary's own indices holds a
-/// second reference to it: each event would copy all that wait.
+/// The events that each reader has not taken yet.
 private struct EventLog {
-  private var readers: [(number: Int, waiting: [ProgressEvent])] = []
-  private var joined = 0
+  /// By the number of the reader; `nil` once it has left. An array, because a loop over a dictionary's own indices
+  /// holds a second reference to it: each event would copy all that wait.
+  private var waiting: [[ProgressEvent]?] = []
 
   mutating func append(_ event: @autoclosure () -> ProgressEvent) {
-    if readers.isEmpty { return }
+    if waiting.isEmpty { return }
     let event = event()
-    for index in readers.indices { readers[index].waiting.append(event) }
+    for reader in waiting.indices { waiting[reader]?.append(event) }
   }
 
   mutating func join() -> Int {
-    joined += 1
-    readers.append((joined, []))
-    return joined
+    waiting.append([])
+    return waiting.count - 1
   }
 
-  mutating func leave(_ reader: Int) { readers.removeAll { $0.number == reader } }
+  mutating func leave(_ reader: Int) { waiting[reader] = nil }
 
   mutating func take(_ reader: Int) -> [ProgressEvent] {
-    guard let index = readers.firstIndex(where: { $0.number == reader }) else { return [] }
-    defer { readers[index].waiting = [] }
-    return readers[index].waiting
+    defer { waiting[reader] = [] }
+    return waiting[reader] ?? []
   }
 }

@@ -70,7 +70,7 @@ package struct ProgressTally: Sendable, Equatable {
   package var notBegun: Int { max(0, listed - (ended - rejected)) }
 
   /// - Parameter one: -1 undoes the count of a file that no longer belongs to the run.
-  mutating func count(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0, by one: Int = 1) {
+  mutating func count(_ result: DownloadResult, kept: Int64 = 0, by one: Int = 1) {
     switch result {
     case .success(let outcome): count(outcome, by: one)
     case .failure(let error):
@@ -91,7 +91,14 @@ package struct ProgressTally: Sendable, Equatable {
     rejected += one
   }
 
-  private mutating func countRemark(of outcome: DownloadOutcome, by one: Int) {
+  private mutating func count(_ outcome: DownloadOutcome, by one: Int) {
+    switch outcome.kind {
+    case .fetched: fetched += one
+    case .unchanged: unchanged += one
+    case .fresh: fresh += one
+    case .copied: copied += one
+    case .skipped: skipped += one
+    }
     switch outcome.remark {
     case .sameAsHere: sameAsHere += one
     case .noContent: withoutContent += one
@@ -103,17 +110,6 @@ package struct ProgressTally: Sendable, Equatable {
       if pageNames.count < 3 { pageNames.append(outcome.name) }
     case .stillCoded, nil: break
     }
-  }
-
-  private mutating func count(_ outcome: DownloadOutcome, by one: Int) {
-    switch outcome.kind {
-    case .fetched: fetched += one
-    case .unchanged: unchanged += one
-    case .fresh: fresh += one
-    case .copied: copied += one
-    case .skipped: skipped += one
-    }
-    countRemark(of: outcome, by: one)
     if outcome.hasReplaced { replaced += one }
     if outcome.proof == .digest { provenByDigest += one }
     if outcome.algorithm?.findsForgery == false { provenWeakly += one }
