@@ -26,6 +26,13 @@ func withTransport<Value: Sendable>(
   }
 }
 
+extension TransferRequest {
+  init(address: Address, meter: TransferMeter?) {
+    self.init(address: address)
+    self.meter = meter
+  }
+}
+
 extension CurlTransport {
   /// Fetches an address the way that dlm does: from an actor on the loop, in a task that prefers the loop's
   /// executor. What comes from outside (`Transport.fetch` itself) is tested in LoopTests, HandOnTests and

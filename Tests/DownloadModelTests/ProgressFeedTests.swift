@@ -52,7 +52,9 @@ struct ProgressTallyTests {
     let reader = feed.reader(of: .events)
     feed.leaveOpen { $0.renamedFrom != nil }
     func renamed(_ name: String) -> DownloadOutcome {
-      DownloadOutcome(kind: .fetched, path: "\(name).1", size: 10, transferred: 10, renamedFrom: name)
+      var outcome = DownloadOutcome(kind: .fetched, path: "\(name).1", size: 10, transferred: 10)
+      outcome.renamedFrom = name
+      return outcome
     }
     for (id, name) in ["a", "b", "c", "d"].enumerated() {
       _ = feed.start(try request(id))

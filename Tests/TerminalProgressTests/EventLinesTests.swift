@@ -27,10 +27,7 @@ struct EventLinesTests {
         DownloadOutcome(kind: .skipped, path: "x.iso", size: 1),
         "✓ x.iso                        1 B  skipped: a file exists"
       ),
-      (
-        DownloadOutcome(kind: .fetched, path: "a/x.1.txt", size: 5, renamedFrom: "a/x.txt"),
-        "✓ x.1.txt                      5 B"
-      ),
+      (Scene.renamed("a/x.1.txt", from: "a/x.txt"), "✓ x.1.txt                      5 B"),
       (
         DownloadOutcome(
           kind: .fetched, path: "measurements-2024-first-quarter.tar.gz", size: 1 << 30),
@@ -78,8 +75,7 @@ struct EventLinesTests {
   @Test("no line reaches the window's width", arguments: 1...100)
   func bounds(columns: Int) throws {
     let request = try Scene.request(1, "data/%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0.csv")
-    let renamed = DownloadOutcome(
-      kind: .fetched, path: "a/東京の地図.1.txt", size: 5, resumed: 5, renamedFrom: "a/東京の地図.txt")
+    let renamed = Scene.renamed("a/東京の地図.1.txt", from: "a/東京の地図.txt", resumed: 5)
     let events: [ProgressEvent] = [
       try ended(renamed), try Scene.done(1), .waitsForAnotherProcess(request, 12_345),
       .restarted(request, .otherVersion),

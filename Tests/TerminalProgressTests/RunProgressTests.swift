@@ -3,6 +3,19 @@ import Testing
 
 @testable import TerminalProgress
 
+extension SizeTrend {
+  /// After files of these sizes.
+  init(_ sizes: [Double]) {
+    self.init()
+    var tally = ProgressTally()
+    for size in sizes {
+      tally.fetched += 1
+      tally.finishedBytes += Int64(size)
+      take(tally)
+    }
+  }
+}
+
 @Suite("The run as a whole")
 struct RunProgressTests {
   private func file(_ position: Int64, of total: Int64?) -> FileProgress {

@@ -42,6 +42,13 @@ enum Scene {
     return ProgressSample.ActiveDownload(id: id, address: try request(id, name).address, meter: meter)
   }
 
+  /// A file whose name was taken.
+  static func renamed(_ path: String, from wanted: String, resumed: Int64 = 0) -> DownloadOutcome {
+    var outcome = DownloadOutcome(kind: .fetched, path: path, size: 5, resumed: resumed)
+    outcome.renamedFrom = wanted
+    return outcome
+  }
+
   static func done(_ id: Int, _ name: String? = nil, size: Int64 = 4096) throws -> ProgressEvent {
     let name = name ?? "file-\(id).bin"
     return .ended(

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Pseudorandom numbers that are equal for equal seeds: SplitMix64 (Steele, Lea, Flood 2014).
 package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64

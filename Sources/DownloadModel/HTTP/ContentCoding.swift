@@ -1,5 +1,5 @@
 /// A content coding (RFC 9110 §8.4.1) that dlm can remove.
-package enum ContentCoding: Sendable, Equatable {
+package enum ContentCoding: Sendable {
   case gzip
   /// The zlib format; some servers send raw DEFLATE data under this name.
   case deflate

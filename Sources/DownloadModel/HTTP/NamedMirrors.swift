@@ -13,7 +13,7 @@ package final class NamedMirrors: Sendable {
   /// - Parameters:
   ///   - asked: the URLs that were requested up to this answer.
   ///   - target: the target of the answer itself, if it is a redirect.
-  package init?(_ head: ResponseHead, asked: [Address], target: Address? = nil) {
+  package init?(_ head: ResponseHead, asked: [Address], target: Address?) {
     let links = head.links("duplicate")
     guard !links.isEmpty, let digest = head.digest, digest.algorithm.findsForgery else { return nil }
     let isSecure = asked.contains { $0.scheme == .https }

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The hashes of a file's pieces, all of one length except the last. They may use much memory, so only the request
 /// keeps them.
 package final class PieceHashes: Sendable, Equatable {

@@ -1,5 +1,5 @@
 /// The subjects for which only dlm may send header lines: with a user's `Range`, half a file would count as complete.
-package enum ReservedMatter: Sendable, Equatable {
+package enum ReservedMatter: Sendable {
   case proxyLogin, range, condition, coding, body
 
   /// `nil` for a field, in lower case, that users and lists may send.

@@ -19,7 +19,7 @@ package struct ProgressSample: Sendable {
   /// The cause for which the list waits, as a text.
   package var awaited: String?
 
-  package struct ActiveDownload: Sendable, Identifiable {
+  package struct ActiveDownload: Sendable {
     package let id: Int
     package let address: Address
     package let meter: TransferMeter

@@ -10,9 +10,9 @@ package struct RunWidth: Sendable, Equatable {
   /// The total time of all files in flight: an upper bound for a sequential run.
   package var work = Duration.zero
 
-  package init(peak: Int, lesson: WidthLesson?, connections: Int? = nil) {
+  package init(peak: Int, lesson: WidthLesson?, connections: Int = 0) {
     self.peak = peak
     self.lesson = lesson
-    self.connections = connections ?? peak
+    self.connections = connections
   }
 }

@@ -55,17 +55,13 @@ public struct DownloadOutcome: Sendable, Equatable {
   /// Content-Type of a file that was renamed, for a user who decides between the two files.
   package var mediaType: String?
 
-  package init(
-    kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0,
-    proof: Proof? = nil, renamedFrom: String? = nil
-  ) {
+  package init(kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0, proof: Proof? = nil) {
     self.kind = kind
     self.path = path
     self.size = size
     self.transferred = transferred
     self.resumed = resumed
     self.proof = proof
-    self.renamedFrom = renamedFrom
   }
 
   package var hasReplaced: Bool { renamedFrom == path }

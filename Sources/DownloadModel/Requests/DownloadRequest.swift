@@ -37,7 +37,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   package var isAtMirror: Bool { mirror > 0 }
   /// The URL from which it is downloaded.
   package var source: Address { mirror == 0 ? address : mirrors[Int(mirror) - 1] }
-  package var provenance: Provenance { key.provenance }
+  package var provenance: Provenance { key.wishes?.provenance ?? .user }
   /// Who chose the source's URL. A mirror of another origin is a list's choice, also in a list of the user's: the
   /// user's secrets for the file's own server do not go there (HTTP rule 49).
   package var sourceProvenance: Provenance {
@@ -82,8 +82,6 @@ public struct DownloadRequest: Sendable, Identifiable {
   package struct Key: Sendable, Hashable {
     package let address: Address
     package let wishes: Wishes?
-
-    package var provenance: Provenance { wishes?.provenance ?? .user }
 
     package init(address: Address, wishes: Wishes? = nil) {
       self.address = address

@@ -1,4 +1,4 @@
-package enum BodyDisposition: Sendable, Equatable {
+package enum BodyDisposition: Sendable {
   case write
   /// The body is long, so that other transfers could download segments of it in parallel.
   case splittable

@@ -1,5 +1,5 @@
 /// A segment of a file with missing bytes.
-package struct OpenSegment: Sendable, Equatable, Identifiable {
+package struct OpenSegment: Sendable, Equatable {
   /// The number of the segment at the start of the file, which the download's own target fills.
   package static let first = 0
 

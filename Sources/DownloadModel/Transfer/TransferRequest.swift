@@ -27,12 +27,9 @@ package struct TransferRequest: Sendable {
   private let provenance: Provenance
   private var ownLines: [String] = []
 
-  package init(
-    address: Address, headerLines: [String] = [], meter: TransferMeter? = nil, provenance: Provenance = .user
-  ) {
+  package init(address: Address, headerLines: [String] = [], provenance: Provenance = .user) {
     self.address = address
     self.headerLines = headerLines
-    self.meter = meter
     self.provenance = provenance
   }
 

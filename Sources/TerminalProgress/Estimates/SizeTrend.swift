@@ -6,12 +6,10 @@ import Glibc
 struct SizeTrend {
   private static let most = 64
 
-  private(set) var means: [Double]
+  private(set) var means: [Double] = []
   private var filesEach = 1
   private var files = 0
   private var bytes: Int64 = 0
-
-  init(_ sizes: [Double] = []) { means = sizes }
 
   /// Adds the files that finished since the last call.
   mutating func take(_ tally: ProgressTally) {
