@@ -33,14 +33,15 @@ public final class DownloadControl: Sendable {
   /// version of the file.
   public func resume() { paused.withLock { $0 = false } }
 
+  /// Runs the download once, and reports its progress to a feed.
+  typealias Attempt = @Sendable (ProgressFeed) async -> DownloadResult
+
   /// Ends the progress.
   func end() { updates.finish() }
 
   /// Runs the download, again after each pause.
   /// - Returns: `nil` for a task that was cancelled before the download ended.
-  func run(
-    _ item: DownloadItem, _ attempt: @escaping @Sendable (ProgressFeed) async -> DownloadResult
-  ) async -> DownloadResult? {
+  func run(_ item: DownloadItem, _ attempt: @escaping Attempt) async -> DownloadResult? {
     while await paused.wait({ $0 ? nil : true }) != nil {
       guard let result = await runUntilPaused(item, attempt) else { continue }
       if case .success(let file) = result {
@@ -52,9 +53,7 @@ public final class DownloadControl: Sendable {
   }
 
   /// - Returns: `nil` for a download that was ended by a pause or by the task's cancellation.
-  private func runUntilPaused(
-    _ item: DownloadItem, _ attempt: @escaping @Sendable (ProgressFeed) async -> DownloadResult
-  ) async -> DownloadResult? {
+  private func runUntilPaused(_ item: DownloadItem, _ attempt: @escaping Attempt) async -> DownloadResult? {
     let feed = ProgressFeed()
     let reader = feed.reader(of: .files)
     return await withTaskGroup(of: DownloadResult?.self) { group in

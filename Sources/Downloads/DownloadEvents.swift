@@ -15,17 +15,20 @@ public struct DownloadEvents: AsyncSequence, Sendable {
   public typealias Element = DownloadEvent
   public typealias Failure = DownloadError
 
-  let begin: @Sendable () -> (call: ListCall, work: Task<Void, Never>?)
+  let begin: @Sendable () -> Owner
 
-  public func makeAsyncIterator() -> Iterator { Iterator(owner: Owner(begin())) }
+  public func makeAsyncIterator() -> Iterator { Iterator(owner: begin()) }
 
   /// Ends the downloads when they have no reader any more.
-  fileprivate final class Owner: Sendable {
+  final class Owner: Sendable {
     let call: ListCall
     /// `nil` in a closed session.
     let work: Task<Void, Never>?
 
-    init(_ begun: (call: ListCall, work: Task<Void, Never>?)) { (call, work) = begun }
+    init(_ call: ListCall, _ work: Task<Void, Never>?) {
+      self.call = call
+      self.work = work
+    }
 
     deinit { cancel() }
 

@@ -69,7 +69,7 @@ public final class Downloads: Sendable {
   ) async throws(DownloadError) -> DownloadedFile {
     defer { control?.end() }
     let request = try DownloadRequest(item, 0, names)
-    let attempt: @Sendable (ProgressFeed) async -> DownloadResult = { [self] in await run(request, feed: $0) }
+    let attempt: DownloadControl.Attempt = { [self] in await run(request, feed: $0) }
     let whole: @Sendable () async -> DownloadResult = {
       guard let control else { return await attempt(ProgressFeed()) }
       return await control.run(item, attempt) ?? .failure(.cancelled.at(request.address))
@@ -138,7 +138,7 @@ public final class Downloads: Sendable {
   private func begin(
     _ items: sending AnyIterator<DownloadItem>, _ schedule: Schedule, _ interval: Duration?,
     looksAhead: Bool = false
-  ) -> (ListCall, Task<Void, Never>?) {
+  ) -> DownloadEvents.Owner {
     let call = ListCall(items, names: names)
     let work = begin { [self] in
       await run(call, schedule, interval, looksAhead: looksAhead)
@@ -149,7 +149,7 @@ public final class Downloads: Sendable {
       call.stop(DownloadError(.closed))
       call.finish()
     }
-    return (call, work)
+    return DownloadEvents.Owner(call, work)
   }
 
   private func run(

@@ -5,6 +5,9 @@ import Synchronization
 /// One iteration of a list: the source of its run, and a stream of its files' events. It has a lock and is not an
 /// actor, because loops report each file and must not wait for a reader.
 final class ListCall: RequestSource {
+  /// An event, or `nil` at the end.
+  typealias Next = Result<DownloadEvent?, DownloadError>
+
   /// Unread events after which no further file starts.
   private static let mostUnread = 1024
 
@@ -33,7 +36,7 @@ final class ListCall: RequestSource {
 
     /// Returns outcomes before progress, whose files have not ended.
     /// - Returns: `nil` before an event; an inner `nil` at the end, whose error is returned once.
-    mutating func takeEvent() -> Result<DownloadEvent?, DownloadError>? {
+    mutating func takeEvent() -> Next? {
       if leaving.isEmpty { (leaving, arrived) = (arrived.reversed(), []) }
       if let event = leaving.popLast() { return .success(event) }
       if let next = progress.popFirst() { return .success(.progress(next.value)) }
@@ -156,11 +159,11 @@ final class ListCall: RequestSource {
   // MARK: For the reader
 
   /// Suspends until there is an event, or the end; `nil` for a cancelled task.
-  nonisolated(nonsending) func event() async -> Result<DownloadEvent?, DownloadError>? {
+  nonisolated(nonsending) func event() async -> Next? {
     await state.wait { $0.takeEvent() }
   }
 
-  func takeEvent() -> Result<DownloadEvent?, DownloadError>? { state.withLock { $0.takeEvent() } }
+  func takeEvent() -> Next? { state.withLock { $0.takeEvent() } }
 }
 
 extension DownloadRequest {

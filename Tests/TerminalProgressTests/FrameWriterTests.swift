@@ -261,7 +261,7 @@ private struct Random {
   mutating func line(_ width: Int) -> String {
     var line = CellLine(isColored: true)
     while line.width < width - 4, next(30) > 0 {
-      let tones: [CellLine.Tone] = [.plain, .strong, .dim, .failed, .bar]
+      let tones: [Tone] = [.plain, .strong, .dim, .failed, .bar]
       line.append(Self.pieces[next(Self.pieces.count)], tones[next(tones.count)])
     }
     return line.text

@@ -6,7 +6,7 @@ import Testing
 struct ProgressBarTests {
   private func text(_ extent: ProgressBar.Extent, _ cells: Int, _ glyphs: Glyphs.Bar) -> String {
     let levels = ProgressBar.levels(extent, cells: cells, steps: glyphs.steps.count)
-    return String(String.UnicodeScalarView(levels.map { $0 > 0 ? glyphs.steps[$0 - 1] : glyphs.empty }))
+    return levels.map { $0 > 0 ? glyphs.steps[$0 - 1] : glyphs.empty }.joined()
   }
 
   @Test(

@@ -1,7 +1,7 @@
 /// The directives of a `Cache-Control` field (RFC 9111 §5.2), looked up by lower-case names. A restricting directive
 /// counts wherever a comma may start it, even inside a quoted string. A permitting one counts only in the form of the
 /// grammar; if malformed, or given twice with different arguments, it permits nothing (§4.2.1).
-package struct CacheControl: Equatable {
+package struct CacheControl {
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
   private let field: String
@@ -26,13 +26,8 @@ package struct CacheControl: Equatable {
     }
   }
 
-  package func permits(_ name: StaticString) -> Bool {
-    withBytes { field in
-      var isThere = false
-      Self.forEach(name, in: field) { _ in isThere = true }
-      return isThere
-    }
-  }
+  /// Whether the permitting directive is present, with or without an argument.
+  package func permits(_ name: StaticString) -> Bool { seconds(name, strictest: 0) != nil }
 
   /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); `nil` without the directive. Returns
   /// `strictest` for a malformed or contradictory argument, and `bare` for a missing one.
@@ -111,9 +106,6 @@ package struct CacheControl: Equatable {
   /// Ignores case and blanks around the text.
   private static func isName(_ text: Bytes, _ name: StaticString) -> Bool {
     let text = OptionalWhiteSpace.trimmed(text)
-    return name.withUTF8Buffer { name in
-      name.count == text.count
-        && (0..<name.count).allSatisfy { text[text.startIndex + $0].lowercased == name[$0] }
-    }
+    return name.withUTF8Buffer { name in text.elementsEqual(name) { $0.lowercased == $1 } }
   }
 }

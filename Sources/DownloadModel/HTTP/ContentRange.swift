@@ -18,9 +18,8 @@ package struct ContentRange: Sendable, Equatable {
     }
     let ends = sides[0].split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2, let first = ResponseHead.number(ends[0]), let last = ResponseHead.number(ends[1]),
-      first <= last, last < ResponseHead.longestFile
+      first <= last, last < completeLength ?? ResponseHead.longestFile
     else { return nil }
-    if let completeLength, last >= completeLength { return nil }
     range = first...last
   }
 }

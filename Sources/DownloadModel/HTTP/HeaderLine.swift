@@ -5,7 +5,7 @@ package struct HeaderLine: Equatable {
   package let value: String
 
   package init(_ line: String) {
-    let end = line.utf8.firstIndex { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ";") } ?? line.endIndex
+    let end = line.utf8.firstIndex { ":;".utf8.contains($0) } ?? line.endIndex
     name = OptionalWhiteSpace.trimmed(line[..<end]).lowercased()
     value = String(OptionalWhiteSpace.trimmed(Substring(line.utf8[end...].dropFirst())))
   }

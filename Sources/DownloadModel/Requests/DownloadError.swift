@@ -81,6 +81,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   }
 
   private var box: Box
+  private var fields: Fields { box.fields }
 
   package init(
     _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
@@ -105,38 +106,38 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   package static let loggingIn = "logging in"
   package static let skipped = DownloadError(.skipped, isTransient: true)
 
-  public var code: Code { box.fields.code }
-  public var cause: Cause? { box.fields.cause }
+  public var code: Code { fields.code }
+  public var cause: Cause? { fields.cause }
   /// The URL without credentials.
-  public var address: String? { box.fields.address }
+  public var address: String? { fields.address }
   /// The file or folder that the failure concerns; `nil` if none.
-  public var path: String? { box.fields.path }
+  public var path: String? { fields.path }
   /// The activity that failed: "connecting", "writing".
-  public var activity: String { box.fields.activity }
+  public var activity: String { fields.activity }
   /// Whether a retry may help (a temporary failure of HTTP rule 11).
-  public var isTransient: Bool { box.fields.isTransient }
+  public var isTransient: Bool { fields.isTransient }
   /// How long to wait before a retry: Retry-After (RFC 9110 §10.2.3), else the time until a used-up rate limit resets;
   /// `nil` if it is unknown, or if the failure is permanent.
-  public var retryAfter: Duration? { box.fields.retryAfter }
+  public var retryAfter: Duration? { fields.retryAfter }
   /// Bytes of disk space that are missing or still needed.
-  public var neededBytes: Int64? { box.fields.neededBytes }
+  public var neededBytes: Int64? { fields.neededBytes }
   /// For a file with mirrors: the failure of each source, including this one.
-  public var tried: [DownloadError] { box.fields.tried }
+  public var tried: [DownloadError] { fields.tried }
   /// Whether the request failed on a reused connection that the server had closed meanwhile: not a failure of the
   /// file, so the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
-  package var isStaleConnection: Bool { box.fields.isStaleConnection }
+  package var isStaleConnection: Bool { fields.isStaleConnection }
   /// Whether a connection that was opened for this request ended before any answer, or the answer's status throttles.
   /// If the host serves other requests meanwhile, it accepts no more connections (HTTP rule 37).
-  package var wasTurnedAway: Bool { box.fields.wasTurnedAway }
+  package var wasTurnedAway: Bool { fields.wasTurnedAway }
   /// Whether the transport ended a request that has not failed, because of its host's health (`HostNews`): it is
   /// requeued, and no retry is spent (HTTP rules 38 and 39).
-  package var isRequeued: Bool { box.fields.isRequeued }
+  package var isRequeued: Bool { fields.isRequeued }
   /// Whether an equal request, for which this one waited, had the failure, and counted it.
-  package var isCoalesced: Bool { box.fields.isCoalesced }
+  package var isCoalesced: Bool { fields.isCoalesced }
   /// The request's options beside the URL, so that a list of failures can repeat them.
-  package var wishes: DownloadRequest.Wishes? { box.fields.wishes }
+  package var wishes: DownloadRequest.Wishes? { fields.wishes }
 
-  public static func == (left: DownloadError, right: DownloadError) -> Bool { left.box.fields == right.box.fields }
+  public static func == (left: DownloadError, right: DownloadError) -> Bool { left.fields == right.fields }
 
   /// Whether an errno means a shortage of a resource that is freed again later: descriptors, memory.
   package static func isShortage(_ errno: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
@@ -170,7 +171,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
 
   private func changed(_ change: (inout Fields) -> Void) -> DownloadError {
     var copy = self
-    var fields = box.fields
+    var fields = fields
     change(&fields)
     copy.box = Box(fields)
     return copy
@@ -179,7 +180,7 @@ public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible
   package func of(_ address: Address) -> DownloadError { changed { $0.address = address.key } }
 
   /// The same failure with this address, unless it already has one.
-  package func at(_ address: Address) -> DownloadError { box.fields.address == nil ? of(address) : self }
+  package func at(_ address: Address) -> DownloadError { fields.address == nil ? of(address) : self }
 
   package func of(_ request: DownloadRequest) -> DownloadError {
     request.key.wishes == nil ? self : changed { $0.wishes = request.key.wishes }

@@ -66,9 +66,7 @@ package struct Rejection: Sendable, Equatable {
   package var isOfList: Bool {
     switch reason {
     case .unreadable, .unfetched, .damaged, .noList: true
-    case .malformed, .notUTF8, .tooLong, .row, .option, .otherHeaders, .thirdPartyHeader, .thirdPartyScheme, .field,
-      .foreign:
-      false
+    default: false
     }
   }
 

@@ -79,7 +79,7 @@ struct PlainLog: ProgressLog {
     }
   }
 
-  private func line(_ word: String, _ tone: CellLine.Tone, _ text: String) -> String {
+  private func line(_ word: String, _ tone: Tone, _ text: String) -> String {
     var line = CellLine(isColored: isColored)
     line.append(word + ":", tone)
     return "\(line.text) \(TerminalText.sanitized(text))"

@@ -2,10 +2,12 @@ package import DownloadModel
 
 /// Texts that other modules provide: failures as messages for people.
 package struct ProgressMessages: Sendable {
+  package typealias ErrorText = @Sendable (DownloadError) -> String
+
   /// A short reason, without the URL, such as "HTTP 404 Not Found".
-  package var failure: @Sendable (DownloadError) -> String
+  package var failure: ErrorText
   /// The same without advice to the reader, for cases in which dlm itself reacts.
-  package var cause: @Sendable (DownloadError) -> String
+  package var cause: ErrorText
   /// The whole line, list and line number included.
   package var rejection: @Sendable (Rejection) -> String
 
@@ -13,8 +15,8 @@ package struct ProgressMessages: Sendable {
   package var timestamp: @Sendable () -> String
 
   package init(
-    failure: @escaping @Sendable (DownloadError) -> String, cause: (@Sendable (DownloadError) -> String)? = nil,
-    rejection: @escaping @Sendable (Rejection) -> String, timestamp: @escaping @Sendable () -> String = { "" }
+    failure: @escaping ErrorText, cause: ErrorText? = nil, rejection: @escaping @Sendable (Rejection) -> String,
+    timestamp: @escaping @Sendable () -> String = { "" }
   ) {
     self.timestamp = timestamp
     self.failure = failure

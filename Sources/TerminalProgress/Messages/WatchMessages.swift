@@ -6,8 +6,8 @@ enum WatchMessages {
   static func text(_ news: WatchNews, _ words: ProgressMessages) -> (head: String, text: String) {
     switch news {
     case .missing(let list, let files):
-      let rest = files == 0 ? "waiting for it" : "its \(Quantity.files(files)) until it is back"
-      return ("list", files == 0 ? "\(list) does not exist; \(rest)" : "\(list) is gone; going on with \(rest)")
+      let gone = "\(list) is gone; going on with its \(Quantity.files(files)) until it is back"
+      return ("list", files == 0 ? "\(list) does not exist; waiting for it" : gone)
     case .unreadable(let why, let files):
       let named = "going on with the \(Quantity.files(files)) that it named before"
       let rest = files == 0 ? "waiting until that changes" : named

@@ -42,11 +42,11 @@ struct EventLines: LaidOut {
     }
   }
 
-  private func noted(_ address: Address, _ note: String, _ tone: CellLine.Tone) -> String {
+  private func noted(_ address: Address, _ note: String, _ tone: Tone) -> String {
     line(glyphs.retry, .retry, "\(ActiveRow.name(of: address, glyphs))  \(note)", tone)
   }
 
-  private func line(_ sign: String, _ signTone: CellLine.Tone, _ text: String, _ tone: CellLine.Tone) -> String {
+  private func line(_ sign: String, _ signTone: Tone, _ text: String, _ tone: Tone) -> String {
     var line = layout.line(sign, signTone)
     line.append(text, upTo: usable, tone)
     return line.text

@@ -37,7 +37,7 @@ struct FrameLayout {
     let waits = waits(content)
     let room = room(besides: waits.count, prompt: content.prompt.count)
     let panelWidth = content.panel.flatMap { _ in columns.panel }
-    let main = panelWidth.map { within(usable - Self.rule.count - $0) } ?? self
+    let main = panelWidth.map { within(usable - glyphs.rule.count - $0) } ?? self
     var region = heading.enumerated().map { text($1, $0 == 0 ? .strong : .plain) }
     region += main.body(content, room, beside: panelWidth.map(within)) + waits
     region.append(TotalLine(layout: main).line(content.total))
@@ -58,18 +58,16 @@ struct FrameLayout {
     let panel = content.panel.map {
       ScreenPanel(layout: aside ?? self).lines($0, at: content.now, most: room, leaving: min(count, room / 3))
     }
-    if let panel, aside != nil { return beside(rows(content, room), panel) }
-    return rows(content, room - (panel?.count ?? 0)) + (panel ?? [])
+    guard let panel else { return rows(content, room) }
+    return aside == nil ? rows(content, room - panel.count) + panel : beside(rows(content, room), panel)
   }
-
-  private static let rule = " │ "
 
   /// Both from the top, with a thin line between them.
   func beside(_ rows: [CellLine], _ panel: [CellLine]) -> [CellLine] {
     (0..<max(rows.count, panel.count)).map { index in
       var line = index < rows.count ? rows[index] : line
       line.pad(to: usable)
-      line.append(glyphs.isASCII ? " | " : Self.rule, .dim)
+      line.append(glyphs.rule, .dim)
       if index < panel.count { line.append(panel[index]) }
       return line
     }
@@ -107,21 +105,21 @@ struct FrameLayout {
   var line: CellLine { CellLine(ellipsis: glyphs.ellipsis, isColored: isColored) }
 
   /// A line that starts with a sign, or with blanks in its place.
-  func line(_ sign: String, _ tone: CellLine.Tone = .plain) -> CellLine {
+  func line(_ sign: String, _ tone: Tone = .plain) -> CellLine {
     var line = line
     if usable > 0 { line.append(sign, tone) }
     line.pad(to: min(RowColumns.indent, usable))
     return line
   }
 
-  private func text(_ text: String, _ tone: CellLine.Tone) -> CellLine {
+  private func text(_ text: String, _ tone: Tone) -> CellLine {
     var line = line
     line.append(TerminalText.shown(text, glyphs), upTo: usable, tone)
     return line
   }
 
   /// An indented line of text, cut at its end.
-  func line(text: String, ellipsis: String = "", _ tone: CellLine.Tone = .plain) -> CellLine {
+  func line(text: String, ellipsis: String = "", _ tone: Tone = .plain) -> CellLine {
     var line = line("")
     line.append(text, upTo: usable, ellipsis: ellipsis, tone)
     return line
@@ -164,7 +162,7 @@ struct FrameLayout {
 
   private func append(_ status: ActiveRow.Status, at now: Duration, left cells: Int, to line: inout CellLine) {
     let text = StatusMessages.text(status, at: now, width: cells)
-    let tone: CellLine.Tone =
+    let tone: Tone =
       switch status {
       case .phase, .paused: .dim
       case .retry, .stalled: .retry
@@ -182,7 +180,7 @@ struct FrameLayout {
     return progress.position == 0 ? .part(0) : .moving(step: row.rate.step)
   }
 
-  func appendBar(_ extent: ProgressBar.Extent, to line: inout CellLine, _ glyphs: Glyphs.Bar, _ tone: CellLine.Tone) {
+  func appendBar(_ extent: ProgressBar.Extent, to line: inout CellLine, _ glyphs: Glyphs.Bar, _ tone: Tone) {
     guard columns.bar > 0 else { return }
     line.leaveGap()
     line.append(glyphs.start, .dim)

@@ -43,7 +43,7 @@ struct TotalLine: LaidOut {
   private func inParts(_ content: Content) -> CellLine {
     let progress = content.progress
     let counts = counts(content.progress.tally)
-    var parts: [(String, CellLine.Tone)] = [(counts, .strong)]
+    var parts: [(String, Tone)] = [(counts, .strong)]
     if content.isPaused { parts.append(("paused", .retry)) }
     if progress.tally.failed > 0 {
       let room = usable - RowColumns.indent - CellWidth.of(counts + glyphs.separator)
@@ -58,7 +58,7 @@ struct TotalLine: LaidOut {
     var line = layout.line
     for (text, tone) in parts {
       let lead = line.width == 0 ? String(repeating: " ", count: RowColumns.indent) : glyphs.separator
-      guard line.width + CellWidth.of(lead) + CellWidth.of(text) <= usable else { break }
+      guard line.width + CellWidth.of(lead + text) <= usable else { break }
       line.append(lead, .dim)
       line.append(text, tone)
     }

@@ -109,7 +109,7 @@ extension FrameWriter {
     private var row = 0
     /// `nil` if it depends on the terminal.
     private var column: Int? = 0
-    private var tone = CellLine.Tone.plain
+    private var tone = Tone.plain
 
     init(savesCursor: Bool = false) { self.savesCursor = savesCursor }
 
@@ -194,7 +194,7 @@ extension FrameWriter {
       column = cell.isUncertain ? nil : column.map { $0 + (line.isWide(at: index) ? 2 : 1) }
     }
 
-    private mutating func set(_ next: CellLine.Tone) {
+    private mutating func set(_ next: Tone) {
       guard next != tone else { return }
       send(next == .plain ? "\u{1B}[m" : "\u{1B}[\(tone == .plain ? "" : "0;")\(next.rawValue)m")
       tone = next

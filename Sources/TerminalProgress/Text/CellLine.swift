@@ -1,9 +1,9 @@
+/// The terminal's own colours: parameters of SGR (ECMA-48 §8.3.117). Yellow, cyan and green, which are unreadable on
+/// white, are not used for text.
+enum Tone: UInt8 { case plain = 0, strong = 1, dim = 2, failed = 31, done = 32, retry = 35, bar = 36 }
+
 /// A line of the region, or one above it, as terminal cells.
 struct CellLine: Equatable {
-  /// The terminal's own colours: parameters of SGR (ECMA-48 §8.3.117). Yellow, cyan and green, which are unreadable on
-  /// white, are not used for text.
-  enum Tone: UInt8 { case plain = 0, strong = 1, dim = 2, failed = 31, done = 32, retry = 35, bar = 36 }
-
   /// Plain numbers: a frame has thousands of cells, and compares each of them.
   struct Cell: Equatable {
     /// The Unicode scalar in the cell; 0 in the right half of a wide character.
@@ -46,11 +46,6 @@ struct CellLine: Equatable {
     } else {
       for character in text { append(character, cells: CellWidth.of(character), tone) }
     }
-  }
-
-  /// Appends a scalar that takes one cell.
-  mutating func append(_ scalar: Unicode.Scalar, _ tone: Tone) {
-    cells.append(Cell(scalar: scalar.value, tone: isColored ? tone : .plain))
   }
 
   /// Appends the text that fits before a cell; an ellipsis, by default the line's own, replaces the rest.

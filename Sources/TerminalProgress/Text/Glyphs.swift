@@ -1,12 +1,12 @@
-/// The characters that frames are drawn with, for a Unicode locale and for an ASCII one.
+/// The characters that frames are drawn with: by default those for a Unicode locale.
 struct Glyphs {
   /// The characters of a bar; all are one cell wide.
   struct Bar {
-    var start: Unicode.Scalar
+    var start: String
     /// The last cell of the filled part, from nearly empty to full.
-    var steps: [Unicode.Scalar]
-    var empty: Unicode.Scalar
-    var end: Unicode.Scalar
+    var steps: [String]
+    var empty: String
+    var end: String
 
     /// Thin, so that many bars stay apart when stacked.
     static let line = Bar(start: " ", steps: ["╾", "━"], empty: "─", end: " ")
@@ -15,23 +15,23 @@ struct Glyphs {
     static let ascii = Bar(start: "[", steps: ["#"], empty: ".", end: "]")
   }
 
-  var isASCII: Bool
-  var done: String
-  var failed: String
-  var retry: String
+  var isASCII = false
+  var done = "✓"
+  var failed = "✗"
+  var retry = "↻"
   /// Before the name of a selected row.
   var selected = ">"
-  var ellipsis: String
-  var atLeast: String
-  var separator: String
-  var rowBar: Bar
-  var totalBar: Bar
+  var ellipsis = "…"
+  var atLeast = "≥"
+  var separator = " · "
+  /// Between the rows and a panel beside them.
+  var rule = " │ "
+  var rowBar = Bar.line
+  var totalBar = Bar.block
 
-  static let unicode = Glyphs(
-    isASCII: false, done: "✓", failed: "✗", retry: "↻", ellipsis: "…", atLeast: "≥", separator: " · ",
-    rowBar: .line, totalBar: .block)
+  static let unicode = Glyphs()
 
   static let ascii = Glyphs(
-    isASCII: true, done: "+", failed: "x", retry: "~", ellipsis: "..", atLeast: ">=", separator: ", ",
+    isASCII: true, done: "+", failed: "x", retry: "~", ellipsis: "..", atLeast: ">=", separator: ", ", rule: " | ",
     rowBar: .ascii, totalBar: .ascii)
 }
