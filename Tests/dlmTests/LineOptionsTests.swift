@@ -62,7 +62,7 @@ struct LineOptionsTests {
   @Test(arguments: rows.indices) func table(index: Int) throws {
     let row = Self.rows[index]
     guard let expected = row.expected else {
-      #expect(throws: LineOptions.Unknown.self, "\(row.text)") { try LineOptions(row.text) }
+      #expect(throws: Rejection.Reason.self, "\(row.text)") { try LineOptions(row.text) }
       return
     }
     var options = LineOptions()
@@ -74,10 +74,10 @@ struct LineOptionsTests {
   }
 
   @Test func aRefusedHeaderIsNotShown() {
-    #expect(throws: LineOptions.Unknown(text: "header=Content-Length: …")) {
+    #expect(throws: Rejection.Reason.option("header=Content-Length: …")) {
       try LineOptions("header=Content-Length: secret")
     }
-    #expect(throws: LineOptions.Unknown(text: "header=…")) { try LineOptions("header=secret") }
+    #expect(throws: Rejection.Reason.option("header=…")) { try LineOptions("header=secret") }
   }
 
   @Test func allOfThemReachTheRequest() async throws {

@@ -1,3 +1,4 @@
+import DownloadModel
 import TestSupport
 import Testing
 
@@ -26,7 +27,7 @@ struct URLRangesTests {
     "{a", "[1-2", "[x]", "[3-1]", "[1-2:0]", "[1-2:x]", "{}", "{a,{b}}", "[a-9]", "[-1]", "[1-2-3]", "[1-1000001]",
     "[1-99999999999999999999]", "[1-1000][1-1001]", "[1-999999999999999][1-999999999999999]",
   ]) func refuses(text: String) {
-    #expect(throws: URLRanges.Wrong.self) { try URLRanges(in: Array("http://h/\(text)".utf8)) }
+    #expect(throws: Rejection.Reason.self) { try URLRanges(in: Array("http://h/\(text)".utf8)) }
   }
 
   @Test(arguments: ["http://h/a", "# {a,b}", "", "http://h/a\tout={x}"]) func hasNone(text: String) throws {

@@ -8,19 +8,16 @@ final class ListSpool {
   private let path: FilePath
   private var pending: [UInt8] = []
   private var draft: DraftFile?
-  private var state = State.open
+  private var isOpen = true
+  private(set) var isKept = false
   private(set) var hadLogins = false
-
-  private enum State { case open, broken, kept }
 
   init(_ path: FilePath) { self.path = path }
 
-  var isKept: Bool { state == .kept }
-
   /// Half of a list must not count as the whole.
   func discard() {
-    guard state == .open else { return }
-    state = .broken
+    guard isOpen else { return }
+    isOpen = false
     pending = []
     draft = nil  // removes it
   }
@@ -37,15 +34,11 @@ final class ListSpool {
     if pending.count > FileDescriptor.blockSize { write() }
   }
 
-  func close() {
-    guard state == .open else { return }
-    write(isLast: true)
-    if state == .open { discard() }
-  }
+  func close() { write(isLast: true) }
 
   /// Fails silently, because only the repetition is lost; the list that was remembered before stays.
   private func write(isLast: Bool = false) {
-    guard state == .open else { return pending.removeAll() }
+    guard isOpen else { return pending.removeAll() }
     do {
       if !pending.isEmpty, draft == nil {
         _ = try Folder(own: path.removingLastComponent())
@@ -55,8 +48,9 @@ final class ListSpool {
       pending.removeAll(keepingCapacity: true)
       guard isLast, draft != nil else { return }
       try draft?.commit()
-      state = .kept
-    } catch { state = .broken }
+      isKept = true
+    } catch { pending = [] }
+    isOpen = false
     draft = nil
   }
 }

@@ -32,9 +32,7 @@ struct RememberedCommand: Decodable, Equatable {
     fileprivate var json: JSONValue {
       switch self {
       case .header(let name): JSONValue(["header": JSONValue(["name": name])])
-      case .proxy: JSONValue(["proxy": JSONValue([:])])
-      case .login: JSONValue(["login": JSONValue([:])])
-      case .addressLogins: JSONValue(["addressLogins": JSONValue([:])])
+      case .proxy, .login, .addressLogins: JSONValue(["\(self)": JSONValue([:])])
       }
     }
   }

@@ -56,7 +56,8 @@ struct RepeatedFiles {
       let names = [file.outcome.name] + others.filter { !FileNaming.areSame($0, file.outcome.name) }
       let folder = file.request.folder.map { Self.path(of: $0, in: directory) } ?? directory
       let places = known.map { [$0] } ?? names.map { Self.path(of: $0, in: folder) }
-      var (equal, isHere): (String?, Bool) = (nil, false)
+      var equal: String?
+      var isHere = false
       for (index, place) in places.enumerated() where equal == nil && !taken.contains(ByteText(place)) {
         guard access(place, F_OK) == 0 || errno != ENOENT else { continue }
         if index == 0 { isHere = true }

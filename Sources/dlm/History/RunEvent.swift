@@ -33,7 +33,7 @@ enum RunEvent: Decodable, Equatable {
   static func all(in text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
     let decoder = JSONDecoder()
     return text.split(separator: 0x0A).compactMap { line in
-      guard word.map({ line.place(of: $0) != nil }) ?? true else { return nil }
+      if let word, line.place(of: word) == nil { return nil }
       let event = try? decoder.decode(RunEvent.self, from: Data(line))
       return event?.ended?.isPossible == false ? nil : event
     }

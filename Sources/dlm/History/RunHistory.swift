@@ -49,7 +49,7 @@ struct RunHistory: Equatable {
         let isStanding = times[past.listDigest]?[past.mode] == past
         if past.fetched > 0 { older -= 1 }
         let isNew = past.fetched > 0 && older < 0
-        guard isStanding || isNew || run.map({ commands[$0] != nil }) ?? false else { return nil }
+        guard isStanding || isNew || run.flatMap({ commands[$0] }) != nil else { return nil }
         if isStanding { past.isOfAll = true }
         return .ended(run: run, past)
       case .void: return nil

@@ -70,12 +70,15 @@ struct RunHistoryStore {
   func append(_ events: [RunEvent]) throws(Errno) -> Bool {
     guard let file, !events.isEmpty else { return false }
     let text = RunEvent.text(events)
-    let size = try Self.locked(file, LOCK_SH) { (lines, size) throws(Errno) in
-      let count = text.withUnsafeBytes { write(lines, $0.baseAddress, $0.count) }
+    let size: Int64
+    do {
+      let lines = try Self.locked(file, LOCK_SH)
+      defer { lines.unlock() }
+      size = try lines.identity().size
+      let count = text.withUnsafeBytes { write(lines.raw, $0.baseAddress, $0.count) }
       if count < 0 { throw .last }
       // The rest is not written: another line may follow it by now.
       if count < text.count { throw .noSpace }
-      return size
     }
     if size + Int64(text.count) > Self.longestFile { try Self.compact(file) }
     return size > 0
@@ -83,23 +86,20 @@ struct RunHistoryStore {
 
   /// A process that appends a line meanwhile waits for the lock, and then finds the new file.
   private static func compact(_ file: FilePath) throws(Errno) {
-    try locked(file, LOCK_EX) { (_, size) throws(Errno) in
-      guard size > longestFile else { return }
-      let text = RunEvent.text(RunHistory.fewer(RunEvent.all(in: bytes(of: file))))
-      var draft = try DraftFile(for: file)
-      try draft.write(text)
-      try draft.commit()
-    }
+    let lines = try locked(file, LOCK_EX)
+    defer { lines.unlock() }
+    guard try lines.identity().size > longestFile else { return }
+    let text = RunEvent.text(RunHistory.fewer(RunEvent.all(in: bytes(of: file))))
+    var draft = try DraftFile(for: file)
+    try draft.write(text)
+    try draft.commit()
   }
 
   /// Creates file and folder if missing; see `OwnFiles.locked`.
-  private static func locked<Value>(
-    _ path: FilePath, _ lock: Int32, _ work: (_ file: Int32, _ size: Int64) throws(Errno) -> Value
-  ) throws(Errno) -> Value {
+  private static func locked(_ path: FilePath, _ lock: Int32) throws(Errno) -> Descriptor {
     let file = try OwnFiles.locked(path.name, in: Folder(own: path.folder), lock)
-    defer { file.unlock() }
     // Other users may have been given access since.
     _ = fchmod(file.raw, 0o600)
-    return try work(file.raw, file.identity().size)
+    return file
   }
 }

@@ -13,8 +13,8 @@ struct RunTimes: Equatable {
 
   /// - Parameter all: runs of any list, in the order in which they ended.
   init(_ all: [PastRun], of listDigest: String) {
-    for run in all where run.listDigest == listDigest && run.command == .get {
-      if run.replaces(runs[run.mode]) { runs[run.mode] = run }
+    for run in all where run.listDigest == listDigest && run.command == .get && run.replaces(runs[run.mode]) {
+      runs[run.mode] = run
     }
   }
 

@@ -25,8 +25,6 @@ struct LineOptions: Equatable {
   static let help =
     "first=yes, size=12M, out=NAME, dir=FOLDER, sha256=HEX (and other sums), expect=TYPE, header=LINE, mirror=URL"
 
-  struct Unknown: Error, Equatable { let text: String }
-
   /// - Returns: whether there is such an option, and it can have that value.
   mutating func set(_ option: some StringProtocol, _ value: String) -> Bool {
     switch option {
@@ -128,16 +126,14 @@ extension LineOptions {
   }
 
   /// - Parameter text: words, each after a tab; values may contain `%09` for a tab, `%25` for a percent sign.
-  init(_ text: String) throws(Unknown) {
+  init(_ text: String) throws(Rejection.Reason) {
     // By scalars: a combining mark after `=` forms one `Character` with it.
     for word in text.unicodeScalars.split(separator: "\t").map(Substring.init) {
       let option = word.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         .map(Substring.init)
-      guard option.count == 2 else { throw Unknown(text: String(word)) }
+      guard option.count == 2 else { throw .option(ListLine.shown(String(word))) }
       let value = PercentEncoding.decode(option[1]).flatMap { String(validating: $0, as: UTF8.self) } ?? "\(option[1])"
-      guard set(option[0], value) else {
-        throw Unknown(text: Self.shown(option[0], value))
-      }
+      guard set(option[0], value) else { throw .option(ListLine.shown(Self.shown(option[0], value))) }
     }
   }
 

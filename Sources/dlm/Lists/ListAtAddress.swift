@@ -128,8 +128,7 @@ extension ListAtAddress {
         let file = try TemporaryFolder.unnamedFile(in: how.folder, "list")
         state = Lock(State(file: file, base: address))
       } catch {
-        throw DownloadError(
-          .disk, cause: .errno(error.rawValue), path: how.folder, activity: "making room for the list")
+        throw DownloadError(ofFile: error, path: how.folder, activity: "making room for the list")
       }
     }
 

@@ -1,6 +1,5 @@
 import DownloadModel
 import FileReceiving
-import Glibc
 
 /// Counts the files of a run in advance, so that the total is known, if all its lists are regular files. It runs on a
 /// thread of its own, and keeps no line.
@@ -26,10 +25,5 @@ struct ListCount {
     feed.listed(counted.tally.listed, complete: true)
   }
 
-  private var identities: [FileIdentity?] {
-    sources.compactMap(\.path).map { path in
-      var status = stat()
-      return stat(path, &status) == 0 ? FileIdentity(status) : nil
-    }
-  }
+  private var identities: [FileIdentity?] { sources.map(\.standing?.identity) }
 }

@@ -16,7 +16,7 @@ struct ListDoubt {
 
   mutating func address() -> [Rejection] {
     addresses += 1
-    return held.isEmpty ? [] : release()
+    return release()
   }
 
   /// - Returns: the bad lines to report now; empty while undecided.
@@ -38,7 +38,7 @@ struct ListDoubt {
 
   static func look(at start: [UInt8]) -> Rejection.NoList? {
     if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return .utf16 }
-    if MarkupList.isPage(start, takesPages: true) == true { return .page }
+    if MarkupList.isPage(start) == true { return .page }
     return start.contains(0) ? .binary : nil
   }
 }

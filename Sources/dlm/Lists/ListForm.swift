@@ -29,8 +29,8 @@ struct ListForm {
   var items: String?
   /// The path of the next page's URL in JSON.
   var nextField: String?
-  /// `nil` to detect the fields.
-  var fields: RowFields?
+  /// Those that it does not name are detected.
+  var fields = RowFields()
   /// Selects this process's lines; `nil` for all.
   var shard: Shard?
   /// Receives each line of a sharded list, so that none becomes a request; `nil` for a line that is not a URL.
@@ -45,7 +45,7 @@ struct ListForm {
       throw ValidationError("--shard-by says how --shard shares a list out: give that too, such as --shard 3/20.")
     }
     accepted = options.accept.map(NamePattern.init)
-    depth = options.depth.map { Int(clamping: $0) } ?? 0
+    depth = Int(clamping: options.depth ?? 0)
     if options.depth != nil, accepted.isEmpty {
       throw ValidationError(
         "--depth follows the folders of a page for --accept: give that too, such as --accept '*.pdf'.")
@@ -131,15 +131,15 @@ struct ListForm {
     case .bagit: return try LineByLine(FileLines.bag(named: name, beside))
     case .checksums where FileLines.isBLAKE2(name): throw Rejection.NoList.checksums("BLAKE2")
     case .checksums: return LineByLine(FileLines.checksums)
-    case .csv: return TableRows(fields ?? RowFields(), separator: TableRows.separator(of: start))
+    case .csv: return TableRows(fields, separator: TableRows.separator(of: start))
     case .esgf: return LineByLine(FileLines.esgf)
     case .html:
       let folders = depth > 0 ? PageFolders(depth: depth, namesFolders: !keepsPaths && !prefixesHost) : nil
       return try MarkupList(isPage: true, accepted: accepted, folders: folders)
-    case .json: return JSONItems(fields ?? RowFields(), items: items, next: nextField)
+    case .json: return JSONItems(fields, items: items, next: nextField)
     case .lines: return PlainLines(template: template, expandsRanges: expandsRanges)
     case .s5cmd: return LineByLine(S5Commands())
-    case .tsv: return TableRows(fields ?? RowFields(), separator: 0x09)
+    case .tsv: return TableRows(fields, separator: 0x09)
     case .xml: return try MarkupList(isPage: false, accepted: [])
     }
   }
@@ -149,18 +149,19 @@ struct ListForm {
     // Most lists start with http and skip the rest. Other formats that do, except a bag's, have a tab or an indented
     // line.
     let head = start.prefix(Self.telling)
-    if head.starts(with: "http".utf8), fields?.names[.url] == nil, !head.contains(0x09), !head.contains(0),
-      !zip(head, head.dropFirst()).contains(where: { $0 == 0x0A && $1 == 0x20 }), !name.hasSuffix("fetch.txt")
+    if head.starts(with: "http".utf8), fields.url == nil, !head.contains(0x09), !head.contains(0),
+      head.place(of: "\n ") == nil, !name.hasSuffix("fetch.txt")
     {
       return .lines
     }
-    if let isPage = MarkupList.isPage(start, takesPages: !accepted.isEmpty) { return isPage ? .html : .xml }
+    let isPage = MarkupList.isPage(start)
+    if let isPage, !isPage || !accepted.isEmpty { return isPage ? .html : .xml }
     if let what = ListDoubt.look(at: start) { throw what }
     let first = start.first { $0 > 0x20 && ![0xEF, 0xBB, 0xBF].contains($0) }
     if let first, "{[".utf8.contains(first) { return .json }
     let text = String(utf8: start.prefix(Self.telling))
     if let format = Aria2Lines.fits(text) ? .aria2 : FileLines.format(of: text, named: name) { return format }
-    return TableRows.format(of: start, named: name, isAsked: fields?.names[.url] != nil) ?? .lines
+    return TableRows.format(of: start, named: name, isAsked: fields.url != nil) ?? .lines
   }
 
   /// Whether the first bytes of a list suffice to detect its format: its first line, and the next one after a possible

@@ -1,6 +1,4 @@
 import ArgumentParser
-import DownloadModel
-import FileReceiving
 
 /// The format of a list (`--list-format`).
 enum ListFormat: String, Choice {

@@ -10,8 +10,6 @@ protocol ListFormatReader {
   var used: String? { get }
   /// A message at the end; `nil` for none.
   var note: String? { get }
-  /// Whether dlm's users write the format by hand, so that they choose the names in it (HTTP rule 50).
-  var isOwnFormat: Bool { get }
 
   /// - Parameters:
   ///   - block: of decoded bytes; an empty one is the end of the list.
@@ -24,5 +22,4 @@ extension ListFormatReader {
   var said: String? { nil }
   var used: String? { nil }
   var note: String? { nil }
-  var isOwnFormat: Bool { false }
 }

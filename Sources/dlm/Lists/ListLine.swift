@@ -82,14 +82,13 @@ enum ListLine {
     do {
       return .address(address, try LineOptions(String(utf8: options)))
     } catch {
-      return .bad(.option(shown(error.text)), text: address.redacted)
+      return .bad(error, text: address.redacted)
     }
   }
 
   /// `mailto:x` is not a relative path (RFC 3986 §4.2).
   private static func namesScheme(_ bytes: some Collection<UInt8>) -> Bool {
-    let first = bytes.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-    return first.contains(UInt8(ascii: ":"))
+    bytes.prefix { !"/?".utf8.contains($0) }.contains(UInt8(ascii: ":"))
   }
 
   /// A line that is not a URL may still contain a login or a signature.
@@ -105,7 +104,9 @@ extension Address {
     // By path first, because most URLs with a query do not match.
     guard let query else { return nil }
     let place = path.unicodeScalars.last == "/" ? path.dropLast() : path
-    guard let names = Self.redirectors[place]?[site] else { return nil }
+    guard let redirectors = Self.redirectors[place.isEmpty ? "-" : place] else { return nil }
+    let site = site
+    guard let names = redirectors.first(where: { $0[1] == site })?.dropFirst(2) else { return nil }
     return query.split(separator: "&").lazy.compactMap { parameter -> Address? in
       let parts = parameter.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, names.contains(parts[0]) else { return nil }
@@ -114,15 +115,31 @@ extension Address {
     }.first
   }
 
-  private static let redirectors: [Substring: [String: [Substring]]] = [
-    "": ["exit.sc": ["url"], "l.instagram.com": ["u"]], "/away.php": ["vk.com": ["to"]],
-    "/images/search": ["bing.com": ["mediaurl"], "yandex.com": ["img_url"]], "/imgres": ["google": ["imgurl"]],
-    "/l": ["duckduckgo.com": ["uddg"]], "/link": ["slack-redir.net": ["url"]],
-    "/l.php": ["facebook.com": ["u"], "l.facebook.com": ["u"], "lm.facebook.com": ["u"]],
-    "/linkfilter": ["steamcommunity.com": ["u", "url"]], "/offsite": ["pinterest.com": ["url"]],
-    "/r": ["medium.com": ["url"]], "/redir/redirect": ["linkedin.com": ["url"]],
-    "/redirect": ["t.umblr.com": ["z"], "youtube.com": ["q"]], "/url": ["google": ["url", "q"]],
-  ]
+  /// A page a line: its path, - for none, its site, and the parameters that may have the URL.
+  private static let redirectorTable = """
+    - exit.sc url
+    - l.instagram.com u
+    /away.php vk.com to
+    /images/search bing.com mediaurl
+    /images/search yandex.com img_url
+    /imgres google imgurl
+    /l duckduckgo.com uddg
+    /l.php facebook.com u
+    /l.php l.facebook.com u
+    /l.php lm.facebook.com u
+    /link slack-redir.net url
+    /linkfilter steamcommunity.com u url
+    /offsite pinterest.com url
+    /r medium.com url
+    /redir/redirect linkedin.com url
+    /redirect t.umblr.com z
+    /redirect youtube.com q
+    /url google url q
+    """
+
+  /// By path.
+  private static let redirectors = Dictionary(
+    grouping: redirectorTable.split(separator: "\n").map { $0.split(separator: " ") }, by: { $0[0] })
 
   /// The host without insignificant labels; one name for all of Google's (google.de, google.co.uk).
   private var site: String {

@@ -16,7 +16,7 @@ actor ListReader: RequestSource {
 
   private var sources: ArraySlice<Source>
   private let feed: ProgressFeed
-  private let fetching: ListAtAddress.Fetching?
+  private var fetching: ListAtAddress.Fetching?
   private let wantsWholeLines: Bool
   private let countsOnly: Bool
   private let followsFiles: Bool
@@ -57,7 +57,7 @@ actor ListReader: RequestSource {
     /// The next request is last, so that it is taken without a copy.
     var requests: [DownloadRequest] = []
     var isComplete = false
-    var outlook = SourceOutlook(goesOn: true, hasFirst: false)
+    var outlook = SourceOutlook()
   }
 
   struct Reading {
@@ -119,11 +119,8 @@ actor ListReader: RequestSource {
   ) {
     self.sources = sources[...]
     self.feed = feed
-    self.fetching = fetching.map { fetching in
-      var fetching = fetching
-      fetching.onWait = { [feed] in feed.awaits(ListMessages.reading($0, after: $1)) }
-      return fetching
-    }
+    self.fetching = fetching
+    self.fetching?.onWait = { feed.awaits(ListMessages.reading($0, after: $1)) }
     self.wantsWholeLines = wantsWholeLines
     self.onRead = onRead
     self.onFormat = onFormat
@@ -248,10 +245,6 @@ actor ListReader: RequestSource {
       return true
     }
     guard let source = open?.source ?? sources.popFirst() else { return false }
-    if case .address(let text) = source {
-      take(text, source)
-      return true
-    }
     do { if open == nil { open = try opened(source) } } catch { breakOff(source, error) }
     guard var list = open else { return true }
     open = nil
@@ -264,11 +257,7 @@ actor ListReader: RequestSource {
       tell(list.doubt.release())
       // Its next page or folder, if it has one.
       open = try nextPage(of: list) ?? nextFolder(of: list)
-      if open == nil {
-        tellUnwrapped(of: source)
-        tellSecured(of: source)
-        tellUnusedMirrors(of: source)
-      }
+      if open == nil { tellChanges(in: source) }
     } catch {
       if !(error is Rejection.NoList) { tell(list.doubt.release()) }
       breakOff(source, after: list.reader?.line, error)
@@ -286,10 +275,9 @@ actor ListReader: RequestSource {
         expansion = Expansion(ranges: ranges, place: place)
         return
       }
-    } catch { return tell(.row(error.why), ListLine.shown(text), place) }
+    } catch { return tell(error, ListLine.shown(text), place) }
     _ = take(ListLine(text.utf8), place)
-    tellUnwrapped(of: source)
-    tellSecured(of: source)
+    tellChanges(in: source)
   }
 
   /// - Returns: whether it is a URL.
@@ -312,9 +300,10 @@ actor ListReader: RequestSource {
     self.expansion = rest
   }
 
+  /// - Returns: `nil` for a URL, which it takes, and for a list that cannot be requested.
   private func opened(_ source: Source) throws -> OpenList? {
     switch source {
-    case .address: return nil
+    case .address(let text): take(text, source)
     case .standardInput: return OpenList(source: source, bytes: .file(.standardInput), form: made.form)
     case .list(let path):
       // A pipe without a writer is waited for where that can be interrupted, and then read like any other.
@@ -341,8 +330,8 @@ actor ListReader: RequestSource {
         return OpenList(source: source, bytes: bytes, address: address, form: form)
       case .blank: break
       }
-      return nil
     }
+    return nil
   }
 
   private static let mostPages = 10_000
@@ -375,23 +364,24 @@ actor ListReader: RequestSource {
 
   /// - Returns: the page of the next folder within `--depth`; `nil` if none is left.
   private func nextFolder(of list: OpenList) throws -> OpenList? {
-    guard let home = list.address, let fetching, var page = list.reader as? MarkupList, page.folders != nil
+    guard let home = list.address, let fetching, var page = list.reader as? MarkupList, var folders = page.folders
     else { return nil }
-    if page.folders?.hasMore == true, page.folders?.robots == nil, home.scheme.isHTTP {
-      page.folders?.robots = RobotsRules(try text(of: "/robots.txt", beside: list) ?? [])
+    if folders.hasMore, folders.robots == nil, home.scheme.isHTTP {
+      folders.robots = RobotsRules(try text(of: "/robots.txt", beside: list) ?? [])
     }
-    if let address = page.folders?.next() {
+    if let address = folders.next() {
       fetching.version?.forget()
+      page.folders = folders
       try page.turnPage()
       var form = list.form
       form.base = nil
       let bytes = OpenList.Bytes.arriving(try ListAtAddress(address, of: home, fetching))
       return OpenList(source: list.source, bytes: bytes, address: home, form: form, reader: page, isSaid: true)
     }
-    if let forbidden = page.folders?.forbidden, !forbidden.isEmpty {
-      onFormat(ListMessages.forbidden(forbidden, by: home, in: list.source))
+    if !folders.forbidden.isEmpty {
+      onFormat(ListMessages.forbidden(folders.forbidden, by: home, in: list.source))
     }
-    if page.folders?.isCut == true {
+    if folders.isCut {
       made.isBrokenOff = true
       let why =
         "\(list.source.name) has more than \(PageFolders.most) folders: the rest is not read; give a smaller --depth"
@@ -414,14 +404,14 @@ actor ListReader: RequestSource {
   }
 
   private func read(_ list: inout OpenList) throws {
-    let entries = try list.isAtEnd || !list.rest.isEmpty ? list.rest : nextEntries(of: &list)[...]
+    var rest = try list.isAtEnd || !list.rest.isEmpty ? list.rest : nextEntries(of: &list)[...]
     list.rest = []
-    var place = Place(
-      source: list.source, list: list.address, naming: list.reader?.isOwnFormat == true ? .user : .thirdParty)
-    for (index, entry) in zip(entries.indices, entries) {
+    // dlm's users write plain lists by hand, so they choose the names in them (HTTP rule 50).
+    var place = Place(source: list.source, list: list.address, naming: list.reader is PlainLines ? .user : .thirdParty)
+    while let entry = rest.popFirst() {
       place.line = entry.line
       if let ranges = entry.ranges {
-        list.rest = entries[(index + 1)...]
+        list.rest = rest
         expansion = Expansion(ranges: ranges, place: place, base: list.base)
         return tell(list.doubt.address())
       }
@@ -517,33 +507,29 @@ actor ListReader: RequestSource {
     do {
       requests.append(try made.request(address, options, place))
     } catch {
-      tell(error.reason, address.redacted, place)
+      tell(error, address.redacted, place)
     }
   }
 
-  fileprivate struct Unusable: Error { let reason: Rejection.Reason }
-
-  private func tellUnusedMirrors(of source: Source) {
-    let count = made.unusedMirrors
-    guard count > 0 else { return }
-    made.unusedMirrors = 0
-    onFormat(
-      "\(source.name): \(count == 1 ? "1 http mirror" : "\(count) http mirrors") of https URLs not used: no checksum "
-        + "of SHA-256 or better proves what they send")
-  }
-
-  private func tellSecured(of source: Source) {
-    guard !made.newlySecured.isEmpty else { return }
-    let hosts = made.newlySecured.joined(separator: ", ")
-    made.newlySecured = []
-    onFormat("\(source.name): ftp:// of \(hosts) is asked over https first; --no-prefer-https leaves it as it is")
-  }
-
-  private func tellUnwrapped(of source: Source) {
-    guard let (count, hosts, last) = made.unwrapped else { return }
-    made.unwrapped = nil
-    let what = source.isAddress ? last.redacted : "\(source.name): \(count == 1 ? "1 URL" : "\(count) URLs")"
-    onFormat("\(what) unwrapped from \(hosts.sorted().joined(separator: ", ")); --no-unwrap downloads those pages")
+  /// Reports once what is downloaded otherwise than its URLs and mirrors say.
+  private func tellChanges(in source: Source) {
+    if let (count, hosts, last) = made.unwrapped {
+      made.unwrapped = nil
+      let what = source.isAddress ? last.redacted : "\(source.name): \(count == 1 ? "1 URL" : "\(count) URLs")"
+      onFormat("\(what) unwrapped from \(hosts.sorted().joined(separator: ", ")); --no-unwrap downloads those pages")
+    }
+    if !made.newlySecured.isEmpty {
+      let hosts = made.newlySecured.joined(separator: ", ")
+      made.newlySecured = []
+      onFormat("\(source.name): ftp:// of \(hosts) is asked over https first; --no-prefer-https leaves it as it is")
+    }
+    if made.unusedMirrors > 0, !source.isAddress {
+      let count = made.unusedMirrors
+      made.unusedMirrors = 0
+      onFormat(
+        "\(source.name): \(count == 1 ? "1 http mirror" : "\(count) http mirrors") of https URLs not used: no checksum "
+          + "of SHA-256 or better proves what they send")
+    }
   }
 
   // MARK: Errors
@@ -577,6 +563,9 @@ actor ListReader: RequestSource {
     }
   }
 }
+
+/// Thrown for a URL, or for a file of a list, that cannot be requested.
+extension Rejection.Reason: Error {}
 
 private struct ListedRequests: ~Copyable {
   let marks: RequestMarks
@@ -615,10 +604,11 @@ private struct ListedRequests: ~Copyable {
     return isTaken
   }
 
-  /// - Throws: if the same file was requested with other header lines, or the list may not send its header lines there.
+  /// - Throws: if the same file was requested with other header lines, or a list may not send its own, or the user's
+  ///   login, there.
   mutating func request(
     _ address: Address, _ options: LineOptions?, _ place: ListReader.Place
-  ) throws(ListReader.Unusable) -> DownloadRequest {
+  ) throws(Rejection.Reason) -> DownloadRequest {
     var address = address
     var provenance = options?.provenance ?? .user
     var options = options
@@ -634,7 +624,8 @@ private struct ListedRequests: ~Copyable {
       if secured.insert(address.host).inserted { newlySecured.append(address.host) }
     }
     provenance = max(Provenance(of: address, listedAt: place.list), provenance)
-    try Self.check(address, options, provenance)
+    if let header = options?.forbiddenHeader(from: provenance) { throw .thirdPartyHeader(header) }
+    if provenance == .thirdParty, address.scheme.isSSH { throw .thirdPartyScheme(address.scheme.rawValue) }
     keepMirrors(of: address, in: &options, place)
     if original.scheme != address.scheme {
       options = options ?? LineOptions()
@@ -646,7 +637,7 @@ private struct ListedRequests: ~Copyable {
       id: count, address: address,
       wishes: marks.wishes(of: address, options, from: provenance, naming: max(place.naming, provenance)),
       isFirst: isFirst, expectedSize: size, pieces: options?.pieces)
-    guard request.number(by: names) else { throw ListReader.Unusable(reason: .otherHeaders) }
+    guard request.number(by: names) else { throw .otherHeaders }
     if place.list?.scheme.isEncrypted == true, [.http, .ftp].contains(address.scheme) {
       downgrading.insert(place.source.name)
     }
@@ -663,18 +654,6 @@ private struct ListedRequests: ~Copyable {
     let usable = given.usableMirrors(of: address, isProvable: marks.isProvable(address, given))
     unusedMirrors += given.mirrors.count - usable.count
     options?.mirrors = place.list == nil ? usable : usable.filter { !$0.scheme.isSSH }
-  }
-
-  /// - Throws: if the user's data would go where a list chooses.
-  private static func check(
-    _ address: Address, _ options: LineOptions?, _ provenance: Provenance
-  ) throws(ListReader.Unusable) {
-    if let header = options?.forbiddenHeader(from: provenance) {
-      throw ListReader.Unusable(reason: .thirdPartyHeader(header))
-    }
-    if provenance == .thirdParty, address.scheme.isSSH {
-      throw ListReader.Unusable(reason: .thirdPartyScheme(address.scheme.rawValue))
-    }
   }
 
   mutating func size(of address: Address, _ options: LineOptions?) -> Int64? {

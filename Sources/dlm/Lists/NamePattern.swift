@@ -25,8 +25,7 @@ struct NamePattern {
   }
 
   private static func matches(_ pattern: String, _ name: Substring) -> Bool {
-    let octets = PercentEncoding.decode(name)
-    let text = octets.map { String(utf8: $0) } ?? String(name)
+    let text = PercentEncoding.decode(name).map { String(utf8: $0) } ?? String(name)
     let before = uselocale(locale_t(bitPattern: unicode))
     defer { uselocale(before) }
     return fnmatch(pattern, text, 0) == 0

@@ -28,7 +28,10 @@ struct PageFolders {
   /// `nil` until it has been requested.
   var robots: RobotsRules?
 
-  init(depth: Int, namesFolders: Bool) { (self.depth, self.namesFolders) = (depth, namesFolders) }
+  init(depth: Int, namesFolders: Bool) {
+    self.depth = depth
+    self.namesFolders = namesFolders
+  }
 
   var hasMore: Bool { current + 1 < found.count }
   var isBelow: Bool { current > 0 }
@@ -63,9 +66,11 @@ struct PageFolders {
     while hasMore {
       current += 1
       let path = found[current].path
-      let isAllowed = robots?.allow(path) != false
-      if !isAllowed { forbidden.append(path) }
-      if isAllowed, let page, let address = AddressReference.resolve(path, against: page) { return address }
+      if robots?.allow(path) == false {
+        forbidden.append(path)
+      } else if let page, let address = AddressReference.resolve(path, against: page) {
+        return address
+      }
     }
     return nil
   }

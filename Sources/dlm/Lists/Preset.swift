@@ -139,13 +139,13 @@ struct Preset {
     form.format = given.format ?? format
     form.items = given.items ?? options["items"]
     form.nextField = given.nextField ?? options["next-field"]
-    var fields = given.fields ?? RowFields()
+    var fields = given.fields
     for field in RowFields.Field.allCases where fields.names[field] == nil && options[field.option] != nil {
       fields.names[field] = options[field.option]
       fields.optional.insert(field)
     }
     fields.split = fields.split ?? options["split"]?.utf8.first
-    let prefix = options["base"].map { id == nil ? $0 : $0.replacing("{}", with: id ?? "") }
+    let prefix = options["base"]?.replacing("{}", with: id ?? "{}")
     if given.base == nil, let prefix, !prefix.contains("{}") {
       fields.prefix = prefix
       if format == .lines { form.base = try? Address(prefix) }

@@ -13,8 +13,8 @@ struct RequestMarks {
   var indexFolder: FilePath?
 
   /// Whether a checksum given by the user, in addition to those of its line, proves a file.
-  func isProvable(_ address: Address, _ options: LineOptions?) -> Bool {
-    let name = options?.name ?? outputName ?? FileNaming.name(of: address)
+  func isProvable(_ address: Address, _ options: LineOptions) -> Bool {
+    let name = options.name ?? outputName ?? FileNaming.name(of: address)
     return (checksum ?? checksums?.digest(of: name))?.algorithm.findsForgery == true
   }
 
@@ -23,11 +23,10 @@ struct RequestMarks {
   func wishes(
     of address: Address, _ options: LineOptions?, from provenance: Provenance, naming: Provenance
   ) -> DownloadRequest.Wishes? {
-    let makesFolders = form.keepsPaths || form.prefixesHost
     var name = options?.name.flatMap { FileNaming.cleaned($0, from: naming) } ?? outputName
     let folders = [form.hasDirectory ? nil : options?.directory, options?.folder].compactMap(\.self)
     var folder = folders.isEmpty ? nil : FileNaming.cleaned(folders.joined(separator: "/"), from: naming)
-    if makesFolders, name == nil, folder == nil {
+    if form.keepsPaths || form.prefixesHost, name == nil, folder == nil {
       folder = FileNaming.folder(of: address, from: naming, keepsPath: form.keepsPaths, prefixesHost: form.prefixesHost)
     }
     if name == nil, naming != .user, provenance == .user { name = FileNaming.cleanedName(of: address) }

@@ -41,7 +41,7 @@ struct RobotsRules {
     var groups: [String: [Rule]] = [:]
     var agents: Set<String> = []
     var isNamed = false
-    for line in String(decoding: text.prefix(Self.most), as: UTF8.self).split(whereSeparator: \.endsLine) {
+    for line in String(utf8: text.prefix(Self.most)).split(whereSeparator: \.endsLine) {
       let parts = line.prefix { $0 != "#" }.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         .map { OptionalWhiteSpace.trimmed($0) }
       guard parts.count == 2 else { continue }
@@ -50,7 +50,8 @@ struct RobotsRules {
       case "user-agent":
         if !isNamed { agents = [] }
         isNamed = true
-        guard let agent = ["*", "dlm"].first(where: { $0 == parts[1].lowercased() }) else { continue }
+        let agent = parts[1].lowercased()
+        guard ["*", "dlm"].contains(agent) else { continue }
         agents.insert(agent)
         groups[agent, default: []] += []
       case "allow", "disallow":

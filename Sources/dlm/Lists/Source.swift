@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import Glibc
 import SystemPackage
 
@@ -37,6 +38,9 @@ enum Source: Equatable {
   var isListAt: Bool { if case .listAt = self { true } else { false } }
 
   var path: String? { if case .list(let path) = self { path } else { nil } }
+
+  /// The list's file, links followed; `nil` if there is none.
+  var standing: StandingFile? { path.flatMap(RunMemory.canonical).flatMap(StandingFile.of) }
 
   var name: String {
     switch self {

@@ -5,8 +5,6 @@ import DownloadModel
 struct URLRanges {
   static let most = 1_000_000
 
-  struct Wrong: Error { let why: String }
-
   private struct Part {
     let count: Int
     let text: @Sendable (Int) -> [UInt8]
@@ -21,7 +19,7 @@ struct URLRanges {
   /// - Parameter line: options after a tab are kept.
   /// - Returns: `nil` for a comment, and for a line without brackets.
   /// - Throws: if a bracket starts no set or range, or there are too many URLs.
-  init?(in line: [UInt8]) throws(Wrong) {
+  init?(in line: [UInt8]) throws(Rejection.Reason) {
     let text = line.trimmed(\.isBlank)
     var rest = text.prefix { $0 != 0x09 }
     let options = text[rest.endIndex...]
@@ -38,7 +36,7 @@ struct URLRanges {
         continue
       }
       // In ASCII, a closing bracket is two after its opening one.
-      guard let end = rest.firstIndex(of: byte + 2) else { throw Wrong(why: "a bracket is never closed") }
+      guard let end = rest.firstIndex(of: byte + 2) else { throw .row("a bracket is never closed") }
       parts.append(.texts([plain]))
       plain = []
       try add(rest[..<end], isSet: byte == UInt8(ascii: "{"))
@@ -47,14 +45,13 @@ struct URLRanges {
     parts.append(.texts([plain + options]))
   }
 
-  private mutating func add(_ content: ArraySlice<UInt8>, isSet: Bool) throws(Wrong) {
+  private mutating func add(_ content: ArraySlice<UInt8>, isSet: Bool) throws(Rejection.Reason) {
     guard let part = isSet ? Self.set(content) : Self.range(content) else {
-      throw Wrong(
-        why: "\(RowFields.shown(content)) is no {a,b}, [1-100], [a-z] or [0-100:10]; \\[ is a plain bracket")
+      throw .row("\(RowFields.shown(content)) is no {a,b}, [1-100], [a-z] or [0-100:10]; \\[ is a plain bracket")
     }
     parts.append(part)
     let (product, isTooMuch) = count.multipliedReportingOverflow(by: part.count)
-    if isTooMuch || product > Self.most { throw Wrong(why: "it stands for more than \(Self.most) URLs") }
+    if isTooMuch || product > Self.most { throw .row("it stands for more than \(Self.most) URLs") }
     count = product
   }
 

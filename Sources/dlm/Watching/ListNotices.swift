@@ -50,28 +50,26 @@ actor ListNotices {
     let wanted = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE
     for (list, path) in paths.enumerated() {
       guard let path else { continue }
-      for place in Set([path, RunMemory.canonical(path)].compactMap { $0.map { FilePath($0) } }) {
+      for place in Set([path, RunMemory.canonical(path) ?? path].map { FilePath($0) }) {
         let watch = inotify_add_watch(queue.rawValue, place.folder.string, UInt32(wanted))
         if watch >= 0 { places[watch, default: [:]][place.name, default: []].insert(list) }
       }
     }
   }
 
-  /// inotify(7): watch, mask, cookie, length of the name, name.
+  /// inotify(7): 16 bytes with the length of the name, and the name.
   private func take() -> [Told] {
     var told: [Told] = []
     while let queue, let bytes = try? queue.block(), !bytes.isEmpty {
       var rest = bytes[...]
       while rest.count >= 16 {
-        let (watch, mask, length) = rest.withUnsafeBytes { head in
-          func number(_ place: Int) -> UInt32 { head.loadUnaligned(fromByteOffset: place, as: UInt32.self) }
-          return (Int32(bitPattern: number(0)), number(4), Int(number(12)))
-        }
+        let event = rest.withUnsafeBytes { $0.loadUnaligned(as: inotify_event.self) }
+        let length = Int(event.len)
         let name = rest.dropFirst(16).prefix(length).prefix { $0 != 0 }
         rest = rest.dropFirst(16 + length)
-        let place = places[watch]?[String(utf8: name)]
-        let lists = mask & UInt32(IN_Q_OVERFLOW) == 0 ? place ?? [] : Set(paths.indices)
-        if let notice = Self.notice(mask) { told += lists.map { ($0, notice) } }
+        let place = places[event.wd]?[String(utf8: name)]
+        let lists = event.mask & UInt32(IN_Q_OVERFLOW) == 0 ? place ?? [] : Set(paths.indices)
+        if let notice = Self.notice(event.mask) { told += lists.map { ($0, notice) } }
       }
     }
     return told

@@ -71,20 +71,16 @@ struct ListWatcher {
     var standing: StandingFile?
     var trouble: Rejection.Reason?
 
-    var standingNow: StandingFile? {
-      source.path.flatMap { RunMemory.canonical($0) }.flatMap { StandingFile.of(path: $0) }
-    }
-
     /// Notes a changed file, for file systems without notices.
     mutating func noteDifference(at now: Duration) {
-      let standing = standingNow
+      let standing = source.standing
       if standing != self.standing { stillness.note(.differs, at: now) }
       self.standing = standing
     }
   }
 
   private func look(at list: inout List, believesLosses: Bool) async {
-    list.standing = list.standingNow
+    list.standing = list.source.standing
     list.stillness.looked(believesLosses: believesLosses)
     let rejected = Lock<[Rejection]>([])
     var fetching = Wiring.listFetching(order.settings)
@@ -103,7 +99,7 @@ struct ListWatcher {
     list.trouble = nil
     list.version.isRead()
     // If it changed during the read, it is read again, and no line counts as removed until then.
-    let isStill = list.standingNow == list.standing
+    let isStill = list.source.standing == list.standing
     let removed = lines.read(
       requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
     if !removed.isEmpty { await giveUp(removed) }

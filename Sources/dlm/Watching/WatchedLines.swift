@@ -26,8 +26,7 @@ final class WatchedLines: RequestSource {
 
   /// - Parameter numbers: the names that the run's cache knows.
   init(_ sources: [Source], _ numbers: NameNumbers, _ feed: ProgressFeed) {
-    let names = sources.map(\.name) + [WatchNews.added]
-    self.names = names
+    names = sources.map(\.name) + [WatchNews.added]
     self.feed = feed
     self.numbers = numbers
     state = Waiters(State(lines: WatchedState(lists: names.count)))
@@ -53,7 +52,7 @@ final class WatchedLines: RequestSource {
   /// The line's work has ended, and does not start again by itself.
   func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     state.withLock { state in
-      tell(of: state.lines.ended(request.id, result).removed, state)
+      tell(of: state.lines.ended(request.id, result), state)
       tellIfIdle(state)
     }
   }
@@ -152,7 +151,7 @@ final class WatchedLines: RequestSource {
 
   // MARK: Under the lock
 
-  private func tell(of removed: [(request: DownloadRequest, was: WatchNews.Removed)], _ state: State) {
+  private func tell(of removed: [WatchedState.Removed], _ state: State) {
     for line in removed { feed.remove(line.request, line.was) }
     if !removed.isEmpty { feed.relist(state.lines.count) }
   }

@@ -4,11 +4,13 @@ import FileReceiving
 /// The lines of the watched lists, and the state of each. Work lasts as long as its line; cancelled work ends by
 /// itself, and `ended` is called as for any other end.
 struct WatchedState {
+  /// A line that was removed and has nothing in flight.
+  typealias Removed = (request: DownloadRequest, was: WatchNews.Removed)
+
   struct Effects {
     /// Requests that the run has, and that must end.
     var cancel: Set<Int> = []
-    /// Lines that were removed and have nothing in flight.
-    var removed: [(request: DownloadRequest, was: WatchNews.Removed)] = []
+    var removed: [Removed] = []
   }
 
   private enum Life {
@@ -125,7 +127,7 @@ struct WatchedState {
     if effects.cancel.isEmpty { return effects }
     // Requests that the run has not taken end here.
     for request in waiting where effects.cancel.remove(request.id) != nil {
-      effects.removed += ended(request.id, .failure(.cancelled)).removed
+      effects.removed += ended(request.id, .failure(.cancelled))
     }
     waiting.removeAll { lines[$0.id] == nil }
     return effects
@@ -144,31 +146,27 @@ struct WatchedState {
       active -= 1
     case .ended: break
     }
-    drop(line, &effects)
-  }
-
-  private mutating func drop(_ line: Line, _ effects: inout Effects) {
-    lines[line.request.id] = nil
+    lines[id] = nil
     effects.removed.append((line.request, line.word))
   }
 
   // MARK: Work ends
 
-  mutating func ended(_ id: Int, _ result: DownloadResult) -> Effects {
-    var effects = Effects()
-    guard var line = lines[id] else { return effects }
+  mutating func ended(_ id: Int, _ result: DownloadResult) -> [Removed] {
+    guard var line = lines[id] else { return [] }
     active -= 1
     let last = line.result
     line.life = .ended
     line.result = result
     if line.isCutShort, last != nil { line.result = last }
     lines[id] = line
-    guard line.isLeaving else { return effects }
-    drop(line, &effects)
+    guard line.isLeaving else { return [] }
+    lines[id] = nil
     let address = line.request.address
     leaving[address]?.count -= 1
-    guard leaving[address]?.count == 0 else { return effects }
-    for next in leaving.removeValue(forKey: address)?.behind ?? [] { start(next) }
-    return effects
+    if leaving[address]?.count == 0 {
+      for next in leaving.removeValue(forKey: address)?.behind ?? [] { start(next) }
+    }
+    return [(line.request, line.word)]
   }
 }

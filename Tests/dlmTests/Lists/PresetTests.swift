@@ -219,7 +219,7 @@ struct PresetTests {
   @Test func optionsAreStronger() throws {
     let options = try ListOptions.parse(["--preset", "gdc", "--name-field", "id", "--base", "http://h/x/"])
     let form = try ListForm(options)
-    #expect(form.fields?.names[.name] == "id" && form.fields?.names[.url] == "id")
+    #expect(form.fields.names[.name] == "id" && form.fields.names[.url] == "id")
     let entries = try ListText(form: form, base: form.base).entries("id\tmd5\tsize\nu\t\(Self.md5)\t1\n")
     #expect(entries == ["2 http://h/x/u size=1 out=u md5=\(Self.md5)"])
     for text in [";;", "5", ""] {

@@ -22,11 +22,9 @@ struct WatchedStateTests {
     }
 
     func ended(_ id: Int, _ code: DownloadError.Code? = nil) {
-      note(
-        lines.ended(
-          id,
-          code.map { .failure(DownloadError($0)) }
-            ?? .success(DownloadOutcome(kind: .fetched, path: "x", size: 1))))
+      let removed = lines.ended(
+        id, code.map { .failure(DownloadError($0)) } ?? .success(DownloadOutcome(kind: .fetched, path: "x", size: 1)))
+      note(WatchedState.Effects(removed: removed))
     }
 
     func askAgain() {

@@ -4,18 +4,16 @@ import DownloadModel
 /// indented lines with its options.
 struct Aria2Lines: LineRule {
   let said = "an aria2 list"
-  private var unknown: Set<String> = []
+  private(set) var passedOver: Set<String> = []
   private var file: (address: Address, options: LineOptions)?
   /// Whether the following options belong to a file that was rejected.
   private var isRefused = false
-
-  var passedOver: [String] { unknown.sorted() }
 
   /// - Parameter start: the first bytes of a list.
   static func fits(_ start: String) -> Bool {
     var rule = Self()
     let lines = start.split(whereSeparator: \.endsLine).flatMap { rule.take(String($0), base: nil) } + rule.end()
-    return !rule.unknown.isEmpty
+    return !rule.passedOver.isEmpty
       || lines.contains { line in
         switch line {
         case .address(_, _?), .bad(.field, _): true
@@ -57,7 +55,7 @@ struct Aria2Lines: LineRule {
     case "out", "dir", "checksum", "header": break
     // Any other text is not an option, and may be a secret.
     case _ where name.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }) && parts.count > 1:
-      if unknown.count < 100 { unknown.insert(name) }
+      if passedOver.count < 100 { passedOver.insert(name) }
       return []
     default: return [.bad(.foreign(to: "an aria2 list"), text: "…")]
     }

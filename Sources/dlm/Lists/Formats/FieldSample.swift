@@ -94,8 +94,8 @@ struct FieldSample {
       return (sample, fits ? algorithm.length : 0)
     }
     // Identified by its values alone only as the single candidate.
-    guard let best = all.map(\.rank).max(), best > 0 || all.count == 1 else { return nil }
-    return all.first { $0.rank == best }?.sample
+    guard let best = all.max(by: { $0.rank < $1.rank }), best.rank > 0 || all.count == 1 else { return nil }
+    return best.sample
   }
 
   /// - Returns: the size field of `url`'s files.

@@ -6,14 +6,17 @@ struct FileLines: LineRule {
   typealias File = (address: String, path: String, options: LineOptions)
 
   let said: String
+  /// Whether its files are below a URL that must be known.
+  var needsBase = false
   /// Returns `nil` for a line of another format.
-  let file: (_ line: String, _ base: Address?) throws(Rejection.NoList) -> File?
+  let file: (_ line: String) throws(Rejection.NoList) -> File?
   /// Lines that the program printed about other matters.
   var isNoise: (_ line: String) -> Bool = { _ in false }
 
   func take(_ text: String, base: Address?) throws(Rejection.NoList) -> [ListLine] {
     if text.allSatisfy(\.isWhitespace) || text.hasPrefix("#") || isNoise(text) { return [] }
-    guard let file = try file(text, base) else { return [.bad(.foreign(to: said), text: ListLine.shown(text))] }
+    guard let file = try file(text) else { return [.bad(.foreign(to: said), text: ListLine.shown(text))] }
+    if needsBase, base == nil { throw .noBase }
     return [ListLine(file.address, path: file.path, file.options, base: base)]
   }
 
@@ -33,7 +36,7 @@ struct FileLines: LineRule {
   /// `apt-get --print-uris`: `'ADDRESS' NAME SIZE ALGORITHM:HEX`.
   static var apt: FileLines {
     FileLines(
-      said: "apt-get --print-uris", file: { text, _ in printed(text) },
+      said: "apt-get --print-uris", file: printed,
       isNoise: { !$0.hasPrefix("'") && !$0.contains("://") })
   }
 
@@ -53,9 +56,7 @@ struct FileLines: LineRule {
   /// A wget script of the Earth System Grid Federation: `'NAME' 'URL' 'ALGORITHM' 'HEX'` among lines of shell. If the
   /// checksum is unknown, its two fields are empty or missing.
   static var esgf: FileLines {
-    FileLines(
-      said: "a wget script of ESGF", file: { text, _ in scripted(text) },
-      isNoise: { !isScripted($0) })
+    FileLines(said: "a wget script of ESGF", file: scripted, isNoise: { !isScripted($0) })
   }
 
   private static func isScripted(_ text: String) -> Bool { text.hasPrefix("'") && text.contains("' 'http") }
@@ -65,9 +66,7 @@ struct FileLines: LineRule {
       .compactMap { $0.isMultiple(of: 2) ? nil : String($1) }
     var options = LineOptions()
     guard words.count >= 2 else { return nil }
-    if words.count == 4, words[3] != "" {
-      guard options.set("checksum", "\(words[2]):\(words[3])") else { return nil }
-    }
+    if words.count == 4, words[3] != "", !options.set("checksum", "\(words[2]):\(words[3])") { return nil }
     return (words[1], words[0], options)
   }
 
@@ -85,7 +84,7 @@ struct FileLines: LineRule {
       }
     }
     return FileLines(said: "a bag's fetch.txt\(sums.isEmpty ? " without a manifest beside it" : "")") {
-      [sums] text, _ in bagged(text, sums)
+      [sums] text in bagged(text, sums)
     }
   }
 
@@ -93,7 +92,7 @@ struct FileLines: LineRule {
 
   private static func bagged(_ text: String, _ sums: [ByteText: ContentDigest]) -> File? {
     let words = text.split(maxSplits: 2, whereSeparator: \.isWhitespace).map { OptionalWhiteSpace.trimmed($0) }
-    guard words.count == 3, words[1] == "-" || Int64(words[1]).map({ $0 >= 0 }) == true else { return nil }
+    guard words.count == 3, words[1] == "-" || Int64(words[1]) ?? -1 >= 0 else { return nil }
     // Only these characters are encoded, also in the manifest.
     let path = [("0A", "\n"), ("0a", "\n"), ("0D", "\r"), ("0d", "\r"), ("25", "%")]
       .reduce(String(words[2])) { $0.replacing("%\($1.0)", with: $1.1) }
@@ -108,11 +107,10 @@ struct FileLines: LineRule {
 
   /// The output of `sha256sum` and similar programs, for files below a URL.
   static var checksums: FileLines {
-    FileLines(said: "a list of checksums") { text, base throws(Rejection.NoList) in
+    FileLines(said: "a list of checksums", needsBase: true) { text throws(Rejection.NoList) in
       let line = ChecksumLine(text)
       if case .unknown(let algorithm) = line { throw .checksums(algorithm) }
       guard case .entry(let path, let digest) = line else { return nil }
-      if base == nil { throw .noBase }
       let name = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
       return (PercentEncoding.encode(name, keeping: "/"), name, LineOptions(checksum: digest))
     }

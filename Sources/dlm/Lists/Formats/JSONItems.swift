@@ -36,7 +36,7 @@ struct JSONItems: ListFormatReader {
   /// - Parameters:
   ///   - items: one or several paths, separated by `|`.
   ///   - next: the path of the next page's URL.
-  init(_ fields: RowFields, items: String?, next: String? = nil) {
+  init(_ fields: RowFields, items: String?, next: String?) {
     self.fields = fields
     pages = next.map(NextPage.init)
     self.items = items?.split(separator: "|", omittingEmptySubsequences: false).map { Self.path(String($0)) } ?? []
@@ -65,7 +65,7 @@ struct JSONItems: ListFormatReader {
   }
 
   private var none: Rejection.NoList {
-    .field(fields.names[.url].map { Self.text((items.first ?? []) + Self.path($0)) }, among: others)
+    .field(fields.url.map { Self.text((items.first ?? []) + Self.path($0)) }, among: others)
   }
 
   /// Starts another document of the same list.
@@ -79,7 +79,8 @@ struct JSONItems: ListFormatReader {
   private mutating func forget() { for index in values.indices { values[index] = nil } }
 
   private mutating func scan(_ block: [UInt8], _ base: Address?) -> [ListEntry] {
-    var (entries, index): ([ListEntry], Int) = ([], 0)
+    var entries: [ListEntry] = []
+    var index = 0
     while !hasEnded {
       do {
         guard let event = try scanner.next(in: block, at: &index) else { break }
@@ -93,8 +94,11 @@ struct JSONItems: ListFormatReader {
         }
         guard items.contains(where: { scanner.isAt($0, depth) }) else { continue }
         if event != .ended { start = scanner.line }
-        if event == .began { forget() }
-        guard event != .began, values[0] != nil else { continue }
+        if event == .began {
+          forget()
+          continue
+        }
+        if values[0] == nil { continue }
         if values[RowFields.Field.container.rawValue] == nil {
           entries += fields.entries(values, line: start, base: base)
         } else {
@@ -134,32 +138,29 @@ struct JSONItems: ListFormatReader {
     }
   }
 
-  /// A text or number of an item, with its path below the item.
-  private typealias Value = (path: Path, bytes: [UInt8])
-
   /// Looks for the first item that has a URL: an element of an array, else the document itself.
   /// - Parameter isLast: whether no more of the list is available.
   /// - Throws: the candidates if several fields contain URLs.
   private mutating func find(isLast: Bool) throws(Rejection.NoList) {
     var scanner = JSONScanner()
     var index = 0
-    /// Values of the open items, by their depth.
-    var open: [Int: [Value]] = [:]
+    /// Texts and numbers of the open items, by the items' depth.
+    var open: [Int: [FieldSample]] = [:]
     var chosen: Int?
     while wanted.isEmpty, let event = try? scanner.next(in: held, at: &index) {
       let depth = scanner.path.count
       if event == .ended, let values = open.removeValue(forKey: depth) {
         if depth == chosen ?? 0 {
           chosen = nil
-          try settle(scanner.path.map { Array(scanner.step($0)) }, values)
-        } else if others.isEmpty, fields.names[.url] != nil {
-          others = values.map { Self.text($0.path) }
+          try settle(scanner.names, values)
+        } else if others.isEmpty, fields.url != nil {
+          others = values.map(\.name)
         }
       }
       guard event == .text || event == .number, let start = itemDepth(scanner) else { continue }
-      let path = scanner.path.map { Array(scanner.step($0)) }
+      let path = scanner.names
       if isSTAC(path) { continue }
-      open[start, default: []].append((Array(path[start...]), scanner.text))
+      open[start, default: []].append(FieldSample(Self.text(Array(path[start...])), [scanner.text[...]]))
       if start > 0 || !items.isEmpty, mayBeURL(path[start...], scanner.text) { chosen = chosen ?? start }
       if start == depth, let value = open.removeValue(forKey: depth), chosen == depth {
         chosen = nil
@@ -168,10 +169,9 @@ struct JSONItems: ListFormatReader {
     }
     guard isLast, wanted.isEmpty else { return }
     // The item is too long, or damaged.
-    if let start = chosen ?? (open[0] == nil ? nil : 0), let values = open[start] {
-      try settle(scanner.path.prefix(start).map { Array(scanner.step($0)) }, values)
-    }
-    if wanted.isEmpty, !items.isEmpty, fields.names[.url] != nil { want() }
+    let start = chosen ?? 0
+    if let values = open[start] { try settle(Array(scanner.names.prefix(start)), values) }
+    if wanted.isEmpty, !items.isEmpty, fields.url != nil { want() }
   }
 
   /// - Returns: the depth of the item around the current value; `nil` if it is in none.
@@ -181,36 +181,35 @@ struct JSONItems: ListFormatReader {
   }
 
   private func mayBeURL(_ path: ArraySlice<[UInt8]>, _ text: [UInt8]) -> Bool {
-    if let url = fields.names[.url] { return Self.path(url)[...] == path }
+    if let url = fields.url { return Self.path(url)[...] == path }
     return path.last.map { FieldSample.isKnown(String(utf8: $0)) } == true
       || (try? Address(utf8: text)) != nil
   }
 
-  private mutating func settle(_ item: Path, _ values: [Value]) throws(Rejection.NoList) {
-    let samples = values.map { FieldSample(Self.text($0.path), [$0.bytes[...]]) }
-    var url = fields.names[.url]
+  private mutating func settle(_ item: Path, _ samples: [FieldSample]) throws(Rejection.NoList) {
+    var url = fields.url
     if url == nil { url = try FieldSample.urls(of: samples)?.name }
     guard let url, samples.contains(where: { $0.name == url }) else {
       others = samples.map(\.name)
       return
     }
     if items.isEmpty { items = [item] }
-    if fields.names[.url] == nil { said = "JSON, URLs in \(Self.text(item + Self.path(url)))" }
-    fields.names[.url] = url
-    used = fields.find(in: samples, beside: url)
+    if fields.url == nil { said = "JSON, URLs in \(Self.text(item + Self.path(url)))" }
+    fields.url = url
+    used = fields.find(in: samples)
     want()
   }
 
   /// Recognises a STAC document by its fields, without the preset. Its `stac_extensions` are not files.
   private mutating func isSTAC(_ path: Path) -> Bool {
-    guard items.isEmpty, fields.names[.url] == nil, path.contains(where: { $0.starts(with: "stac_".utf8) }) else {
+    guard items.isEmpty, fields.url == nil, path.contains(where: { $0.starts(with: "stac_".utf8) }) else {
       return false
     }
     var form = ListForm()
     form.fields = fields
     form = Preset(argument: "stac")?.form(form) ?? form
     let held = self.held
-    self = JSONItems(form.fields ?? fields, items: form.items, next: form.nextField)
+    self = JSONItems(form.fields, items: form.items, next: form.nextField)
     self.held = held
     said = "STAC, URLs in the assets"
     return true
@@ -221,13 +220,14 @@ struct JSONItems: ListFormatReader {
 private struct NextPage {
   var found: String?
   private let path, link, rel, href: JSONItems.Path
-  private var (isNext, held): (Bool, String?) = (false, nil)
+  private var isNext = false
+  private var held: String?
 
   init(_ text: String) {
     path = JSONItems.path(text)
     link = JSONItems.path("\(text)[]")
-    rel = link + [Array("rel".utf8)]
-    href = link + [Array("href".utf8)]
+    rel = JSONItems.path("\(text)[].rel")
+    href = JSONItems.path("\(text)[].href")
   }
 
   mutating func note(_ event: JSONScanner.Event, _ scanner: JSONScanner, _ depth: Int) {

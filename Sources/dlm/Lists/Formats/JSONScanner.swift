@@ -46,11 +46,11 @@ struct JSONScanner {
       case .text where byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\"):
         let run = block[index...].prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 >= 0x20 }
         if run.isEmpty { throw Damage(why: "a text has a control character") }
-        keep(run)
+        text.keep(run)
         index = run.endIndex
       case .word:
         let run = block[index...].prefix { $0.isLetterOrDigit || "+-.".utf8.contains($0) }
-        keep(run)
+        text.keep(run)
         index = run.endIndex
         if index < block.count { return try word() }
       case _ where byte == 0x0A && isLines && !path.isEmpty && state != .skipped:
@@ -74,7 +74,10 @@ struct JSONScanner {
     state = .skipped
   }
 
-  func step(_ level: Level) -> ArraySlice<UInt8> { steps[level.step] }
+  private func step(_ level: Level) -> ArraySlice<UInt8> { steps[level.step] }
+
+  /// Of the levels of the path: members' names, and `[]`.
+  var names: [[UInt8]] { path.map { Array(step($0)) } }
 
   /// Whether a path, in which `*` is any step, leads to a level.
   /// - Parameter depth: the number of levels above it.
@@ -98,7 +101,7 @@ struct JSONScanner {
     case (.skipped, _): if sign == "\n" { state = .value }
     case (.text, "\""): return try endText()
     case (.text, _), (.escape, _):
-      keep([byte])
+      text.keep([byte])
       state = state == .text ? .escape : .text
       isEscaped = true
     case (_, " "), (_, "\t"), (_, "\n"), (_, "\r"): break
@@ -117,7 +120,7 @@ struct JSONScanner {
     case (.value, "{"), (.value, "["): return try beginLevel(isObject: sign == "{")
     case (.value, _) where byte.isLetterOrDigit || sign == "-":
       begin(.word)
-      keep([byte])
+      text.keep([byte])
     default: throw Self.noJSON
     }
     return nil
@@ -147,8 +150,6 @@ struct JSONScanner {
     text.removeAll(keepingCapacity: true)
     if !path.isEmpty { path[path.count - 1].count += 1 }
   }
-
-  private mutating func keep(_ bytes: ArraySlice<UInt8>) { text += bytes.prefix(ListLine.limit + 1 - text.count) }
 
   private mutating func endText() throws(Damage) -> Event? {
     if isEscaped, text.count <= ListLine.limit {

@@ -4,7 +4,8 @@ struct LineByLine<Rule: LineRule>: ListFormatReader {
   private(set) var line = 0
   var said: String? { rule.said }
   var note: String? {
-    rule.passedOver.isEmpty ? nil : "dlm does not do, and passed over: \(rule.passedOver.joined(separator: ", "))"
+    rule.passedOver.isEmpty
+      ? nil : "dlm does not do, and passed over: \(rule.passedOver.sorted().joined(separator: ", "))"
   }
   private var splitter = LineSplitter()
   private var rule: Rule

@@ -4,7 +4,7 @@ import DownloadModel
 protocol LineRule {
   var said: String { get }
   /// Options in the list that dlm does not support; each once.
-  var passedOver: [String] { get }
+  var passedOver: Set<String> { get }
 
   /// - Parameter text: a line without its end.
   /// - Returns: the entries that are complete with it, perhaps of earlier lines.
@@ -14,6 +14,6 @@ protocol LineRule {
 }
 
 extension LineRule {
-  var passedOver: [String] { [] }
+  var passedOver: Set<String> { [] }
   mutating func end() -> [ListLine] { [] }
 }

@@ -9,12 +9,12 @@ struct LineSplitter {
     var lines = [[UInt8]]()
     var start = 0
     while let end = block[start...].firstIndex(of: 0x0A) {
-      append(block[start..<end])
+      rest.keep(block[start..<end])
       lines.append(rest)
       rest = []
       start = end + 1
     }
-    append(block[start...])
+    rest.keep(block[start...])
     if block.isEmpty, !rest.isEmpty {
       lines.append(rest)
       rest = []
@@ -25,8 +25,9 @@ struct LineSplitter {
     }
     return lines
   }
+}
 
-  private mutating func append(_ bytes: ArraySlice<UInt8>) {
-    rest += bytes.prefix(max(0, ListLine.limit + 1 - rest.count))
-  }
+extension [UInt8] {
+  /// Appends bytes of a line or value, up to ListLine's limit plus one byte.
+  mutating func keep(_ bytes: ArraySlice<UInt8>) { self += bytes.prefix(ListLine.limit + 1 - count) }
 }

@@ -67,15 +67,12 @@ struct MarkupList: ListFormatReader {
   }
 
   /// Whether a document is HTML; `nil` if it is neither XML nor HTML.
-  /// - Parameter takesPages: whether a web page is accepted as a list of its links.
-  static func isPage(_ start: [UInt8], takesPages: Bool) -> Bool? {
+  static func isPage(_ start: [UInt8]) -> Bool? {
     let text = start.prefix(4096).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
     guard text.first == UInt8(ascii: "<") else { return nil }
     let head = String(utf8: text).lowercased()
     guard let root = Self.root(of: head[...]) else { return nil }
-    let isHTML = root.isEmpty ? !head.hasPrefix("<?xml") : pageElements.contains(root)
-    if !isHTML { return false }
-    return takesPages ? true : nil
+    return root.isEmpty ? !head.hasPrefix("<?xml") : pageElements.contains(root)
   }
 
   /// Elements with which a page may start; a browser adds those that are omitted.
@@ -109,7 +106,9 @@ struct MarkupList: ListFormatReader {
       self.line = line - 1
       if path.count > Self.deepest { return damaged("its elements are nested too deeply") }
       switch event {
-      case .start(let name, let attributes): try start(name, attributes)
+      case .start(let name, let attributes):
+        self.attributes = attributes
+        try start(name)
       case .text(let more):
         // A longer text is not a URL, and is rejected as one.
         if let text, text.utf8.count <= ListLine.limit { self.text = text + more }
@@ -131,7 +130,7 @@ struct MarkupList: ListFormatReader {
     add(.bad(.damaged(why), text: ""))
   }
 
-  private mutating func start(_ full: Substring, _ attributes: [String: String]) throws(Rejection.NoList) {
+  private mutating func start(_ full: Substring) throws(Rejection.NoList) {
     if kind == nil {
       let root = full.split(separator: ":").last ?? ""
       guard let kind = Kind(rawValue: String(root)), kind != .html else { throw Rejection.NoList.markup("\(root)") }
@@ -141,9 +140,8 @@ struct MarkupList: ListFormatReader {
       prefixes = [[prefix]]
     }
     // HTML elements need no end tag.
-    let name = isPage ? full : local(full, attributes)
+    let name = isPage ? full : local(full)
     if !isPage { path.append(name) }
-    self.attributes = attributes
     text = ["loc", "url", "size", "hash"].contains(name) ? "" : nil
     switch (kind, name) {
     case (.metalink, "file") where ["files", "metalink"].contains(path.dropLast().last):
@@ -194,7 +192,7 @@ struct MarkupList: ListFormatReader {
 
   /// Opens an element.
   /// - Returns: its name without the prefix of the list's namespace; with a colon, if it has another namespace.
-  private mutating func local(_ full: Substring, _ attributes: [String: String]) -> Substring {
+  private mutating func local(_ full: Substring) -> Substring {
     var own = prefixes.last ?? []
     for (name, value) in attributes where name == "xmlns" || name.hasPrefix("xmlns:") {
       let prefix = name.dropFirst(6)
@@ -218,7 +216,7 @@ struct MarkupList: ListFormatReader {
   /// URLs that dlm cannot download (`mailto:`), folders, and links that sort the page are no links to files.
   private mutating func addLink(_ text: String?) throws(Rejection.NoList) {
     // The page of a folder may redirect to another place.
-    if let folders, self.base.map({ folders.hold($0) }) == false { return }
+    if let folders, let page = self.base, !folders.hold(page) { return }
     let base = pageBase ?? base
     guard let text, !text.isEmpty, text.unicodeScalars.first != "#" else { return }
     guard let address = Self.line(text, base).address else {
@@ -305,22 +303,27 @@ private struct MetalinkFile {
     guard let first = usable.first else {
       return lines.first ?? .bad(.malformed(.empty), text: name ?? "")
     }
-    var options = LineOptions(mirrors: Array(usable.dropFirst()))
-    if let name, !options.setPath(name) { return .bad(.option("file name=\"\(name)\""), text: first.redacted) }
+    do {
+      return .address(first, try options(mirrors: Array(usable.dropFirst())))
+    } catch { return .bad(error, text: first.redacted) }
+  }
+
+  private func options(mirrors: [Address]) throws(Rejection.Reason) -> LineOptions {
+    var options = LineOptions(mirrors: mirrors)
+    if let name, !options.setPath(name) { throw .option("file name=\"\(name)\"") }
     let length = size.map { $0.filter { !$0.isWhitespace } } ?? ""
     options.size = Int64(length)
-    if !length.isEmpty, options.size ?? -1 < 0 { return .bad(.field("size=\(length)"), text: first.redacted) }
+    if !length.isEmpty, options.size ?? -1 < 0 { throw .field("size=\(length)") }
     for (algorithm, text) in sums {
       let sum = text.filter { !$0.isWhitespace }
-      if !options.set("\(algorithm)", sum) { return .bad(.field("\(algorithm)=\(sum)"), text: first.redacted) }
+      if !options.set("\(algorithm)", sum) { throw .field("\(algorithm)=\(sum)") }
     }
-    if let badPiece { return .bad(.field(badPiece), text: first.redacted) }
+    if let badPiece { throw .field(badPiece) }
     options.pieces = pieces.map { PieceHashes($0.algorithm, length: $0.length, $0.hashes) }
     if options.size == 0, pieces?.hashes.isEmpty == true { options.pieces = nil }
     if let size = options.size, let pieces = options.pieces, !pieces.cover(size) {
-      let what = "\(pieces.count) pieces of \(pieces.length) bytes for a size of \(size)"
-      return .bad(.field(what), text: first.redacted)
+      throw .field("\(pieces.count) pieces of \(pieces.length) bytes for a size of \(size)")
     }
-    return .address(first, options)
+    return options
   }
 }

@@ -39,7 +39,7 @@ final class MarkupParser {
       let told = parser.pointee.told
       if let trouble = try take(piece: piece, event) { return trouble }
       let isHeld = parser.pointee.told == told
-      let bracket = piece.last { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: ">") }
+      let bracket = piece.last { "<>".utf8.contains($0) }
       if parser.pointee.is_html != 0, let bracket { isInTag = bracket == UInt8(ascii: "<") }
       marks = isHeld && isInTag ? marks + piece.count { $0 <= 0x20 || $0 == UInt8(ascii: "=") } : 0
     }

@@ -3,12 +3,11 @@ import DownloadModel
 /// One URL a line.
 struct PlainLines: ListFormatReader {
   private(set) var line = 0
-  let isOwnFormat = true
   private var splitter = LineSplitter()
   private let template: String?
   private let expandsRanges: Bool
 
-  init(template: String? = nil, expandsRanges: Bool = false) {
+  init(template: String?, expandsRanges: Bool) {
     self.template = template
     self.expandsRanges = expandsRanges
   }
@@ -35,7 +34,7 @@ struct PlainLines: ListFormatReader {
     if ListLine.fault(text) != nil { return nil }
     do {
       return try URLRanges(in: text).map { ListEntry(line: line, content: .blank, ranges: $0) }
-    } catch { return ListEntry(line: line, content: .bad(.row(error.why), text: RowFields.shown(text))) }
+    } catch { return ListEntry(line: line, content: .bad(error, text: RowFields.shown(text))) }
   }
 
   private static var option: Regex<(Substring, Substring)> {

@@ -15,6 +15,10 @@ struct RowFields {
 
   /// A column's name or number, or a path below an item; several paths are separated by `|`.
   var names: [Field: String] = [:]
+  var url: String? {
+    get { names[.url] }
+    set { names[.url] = newValue }
+  }
   /// Fields that a preset named, so that a list may lack them.
   var optional: Set<Field> = []
   /// Used instead of a name: the list's checksums or sizes are ignored.
@@ -31,10 +35,11 @@ struct RowFields {
     value.count < 5 && ["", "-", "na", "n/a", "nan", "null", "none"].contains(shown(value).lowercased())
   }
 
-  /// Adds fields of checksums and sizes that were not named.
+  /// Adds fields of checksums and sizes of its URLs' files that were not named.
   /// - Returns: a message about them.
-  mutating func find(in samples: [FieldSample], beside url: String) -> String? {
+  mutating func find(in samples: [FieldSample]) -> String? {
     var said: [String] = []
+    let url = url ?? ""
     let found = [
       (Field.checksum, FieldSample.checksums(of: samples, beside: url)),
       (.size, FieldSample.sizes(of: samples, beside: url)),

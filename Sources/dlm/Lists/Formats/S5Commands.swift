@@ -3,8 +3,7 @@ import DownloadModel
 /// The input of `s5cmd run`: one command a line. Only commands that copy one public S3 object to this machine are used.
 struct S5Commands: LineRule {
   let said = "commands of s5cmd"
-  private var others: Set<String> = []
-  var passedOver: [String] { others.sorted() }
+  private(set) var passedOver: Set<String> = []
 
   mutating func take(_ text: String, base: Address?) -> [ListLine] {
     // Every other part is in quotes.
@@ -15,7 +14,7 @@ struct S5Commands: LineRule {
     guard command == "cp", let source = words.dropLast().last, let target = words.last, source.hasPrefix("s3://"),
       !target.hasPrefix("s3://")
     else {
-      if others.count < 100 { others.insert(ListLine.shown(String(command))) }
+      if passedOver.count < 100 { passedOver.insert(ListLine.shown(String(command))) }
       return []
     }
     let parts = source.dropFirst(5).split(separator: "/", maxSplits: 1)

@@ -29,26 +29,24 @@ struct TableRows: ListFormatReader {
     var cells: [ArraySlice<UInt8>] { ends.indices.map { text[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]] } }
 
     mutating func add(_ line: [UInt8], _ separator: UInt8) {
-      if isOpen { keep([0x0A]) }
+      if isOpen { text.keep([0x0A]) }
       var rest = line[...]
       repeat {
         if !isOpen, rest.first == quote { isOpen = rest.popFirst() != nil }
         while isOpen {
           let quoted = rest.prefix { $0 != quote }
-          keep(quoted)
+          text.keep(quoted)
           rest = rest[quoted.endIndex...]
           if rest.popFirst() == nil { return }
           isOpen = rest.first == quote
-          if isOpen, let doubled = rest.popFirst() { keep([doubled]) }
+          if isOpen, let doubled = rest.popFirst() { text.keep([doubled]) }
         }
         let plain = rest.prefix { $0 != separator }
         rest = rest[plain.endIndex...]
-        keep(rest.isEmpty && plain.last == 0x0D ? plain.dropLast() : plain)
+        text.keep(rest.isEmpty && plain.last == 0x0D ? plain.dropLast() : plain)
         ends.append(text.count)
       } while rest.popFirst() != nil
     }
-
-    private mutating func keep(_ bytes: ArraySlice<UInt8>) { text += bytes.prefix(ListLine.limit + 1 - text.count) }
   }
 
   init(_ fields: RowFields, separator: UInt8) {
@@ -145,7 +143,7 @@ struct TableRows: ListFormatReader {
   private mutating func settled() throws(Rejection.NoList) -> [Row] {
     guard let first = head.first else { return [] }
     let cells = first.cells.map(RowFields.shown)
-    let numbered = fields.names[.url].flatMap(Int.init).flatMap { $0 < 1 ? nil : cells.dropFirst($0 - 1).first }
+    let numbered = fields.url.flatMap(Int.init).flatMap { $0 < 1 ? nil : cells.dropFirst($0 - 1).first }
     // Any path contains one of these.
     let isRow = numbered?.contains { ":/.".contains($0) } ?? cells.contains { (try? Address($0)) != nil }
     let isHeader = !isRow || fields.names.values.contains { Int($0) == nil && $0 != RowFields.none }
@@ -170,11 +168,11 @@ struct TableRows: ListFormatReader {
     let samples = names.indices.map { column in
       FieldSample(names[column], rows.compactMap { column < $0.count ? $0[column] : nil })
     }
-    if fields.names[.url] == nil {
+    if fields.url == nil {
       guard let found = try FieldSample.urls(of: samples) else { throw .field(nil, among: names) }
-      fields.names[.url] = found.name
+      fields.url = found.name
       said = "a table, URLs in \(found.name)"
     }
-    used = fields.find(in: samples, beside: fields.names[.url] ?? "")
+    used = fields.find(in: samples)
   }
 }
