@@ -38,6 +38,11 @@ browser_modules='selenium==4.51.0 attrs==26.1.0 certifi==2026.10.18 h11==0.16.0 
   PySocks==1.7.1 sniffio==1.3.1 sortedcontainers==2.4.0 trio==0.35.0 trio-websocket==0.12.2 typing_extensions==4.16.0
   urllib3==2.8.0 websocket-client==1.9.2 wsproto==1.3.2'
 
+# The store of S3 that the tests ask beside their own: in a folder of its own, because Debian's botocore, with which it checks
+# signatures, needs an older urllib3 than selenium.
+store_packages="python3-flask python3-flask-cors python3-boto3 python3-responses python3-xmltodict awscli"
+store_modules='moto==4.1.15'
+
 # The engines of the recipes in ManyMachines.md: most of their time to install is one of Python's, with all it needs.
 engine_packages="slurmctld slurmd slurm-client munge"
 engine_modules='snakemake==9.27.1 kubernetes-validate==1.37.0'
@@ -53,7 +58,7 @@ need_engines() {
 
 # usage: need_python_modules MODULE==VERSION…  (each with its SHA-256 in Config/python-modules.txt)
 need_python_modules() {
-  modules="$root/.build/python"
+  modules="$root/.build/${python_folder:-python}"
   missing=
   for module in "$@"; do
     [ -d "$modules/$(echo "$module" | sed 's/-/_/g; s/==/-/').dist-info" ] || missing="$missing $module"

@@ -13,6 +13,7 @@ package final class CurlTransport: Transport {
   /// other hosts' transfers must not wait there, too. Made for the first such transfer.
   private let fileServers = Lock(FileServers())
   private let servesFileServers: Bool
+  private let localFiles = LocalFiles()
 
   private struct FileServers {
     var transport: CurlTransport?
@@ -31,7 +32,7 @@ package final class CurlTransport: Transport {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
       // A server that closes while a request is written must not terminate the process.
       signal(SIGPIPE, SIG_IGN)
-      loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
+      loop = try CurlLoop(StallWatch(options.stallTimeout))
       tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
       // Twice the width, so that a host's open connections survive a pause and a redirect to a second host; but not the
@@ -69,7 +70,14 @@ package final class CurlTransport: Transport {
       do { try await options.storage.prepare() } catch { throw error.of(transfer.address) }
     }
     if servesFileServers || transfer.address.scheme == .s3 { return nil }
-    return try await loopForFileServers().run(transfer, into: sink)
+    if transfer.address.scheme == .file {
+      do { return .ended(try await deliverFile(transfer, to: sink)) } catch { throw error.of(transfer.address) }
+    }
+    let transport = try loopForFileServers()
+    do { return try await transport.run(transfer, into: sink) } catch {
+      guard case .hostKey(.unknown, _)? = error.cause, await options.ssh.accepts(transfer.address) else { throw error }
+      return try await transport.run(transfer, into: sink)
+    }
   }
 
   private func loopForFileServers() throws(DownloadError) -> CurlTransport {
@@ -101,6 +109,51 @@ package final class CurlTransport: Transport {
       try data.bytes.withUnsafeBytes { bytes in Result { () throws(DownloadError) in _ = try sink.write(bytes) } }.get()
     }
     return TransferReceipt(status: head.status, bodyBytes: isWritten ? Int64(data.bytes.count) : 0, proof: .length)
+  }
+
+  /// Delivers a file of this machine.
+  @inline(never)
+  private nonisolated(nonsending) func deliverFile(
+    _ transfer: TransferRequest, to sink: any ByteSink
+  ) async throws(DownloadError) -> TransferReceipt {
+    let path = PercentEncoding.decode(transfer.address.path).map { String(utf8: $0) } ?? String(transfer.address.path)
+    let file = try await localFiles.open(path, from: transfer.rangeStart)
+    let result: Result<TransferReceipt, DownloadError>
+    do { result = .success(try await deliver(file, transfer, to: sink)) } catch { result = .failure(error) }
+    await localFiles.close(file)
+    return try result.get()
+  }
+
+  private nonisolated(nonsending) func deliver(
+    _ file: LocalFiles.File, _ transfer: TransferRequest, to sink: any ByteSink
+  ) async throws(DownloadError) -> TransferReceipt {
+    let head = file.answer.head(isUnchanged: file.answer.isUnchanged(transfer.headerLines))
+    guard try sink.accept(head) == .write else {
+      return TransferReceipt(status: head.status, bodyBytes: 0, proof: .length)
+    }
+    let limiters = options.limits.limiters(of: transfer.address)
+    let start = file.answer.start ?? 0
+    var position = start
+    while position < file.answer.size ?? 0 {
+      if Task.isCancelled || transfer.isStopped { throw .cancelled }
+      if fileServers.withLock({ $0.isHeld }) {
+        try? await Task.sleep(for: .milliseconds(50))
+        continue
+      }
+      let count = limiters.map { Int(clamping: $0.bytesPerSecond / 4) }.min() ?? LocalFiles.pieceLength
+      let bytes = try await localFiles.read(min(max(1024, count), LocalFiles.pieceLength), of: file, at: position)
+      if bytes.isEmpty { throw DownloadError(.shortBody, "it has become shorter", "reading", isTransient: true) }
+      let now = CurlLoop.now
+      let paid = limiters.map { $0.pay(for: bytes.count, at: now) }.max() ?? now
+      // A clock's sleep ends early only for a cancelled task.
+      if paid > now { try? await Task.sleep(for: .nanoseconds(Int64(paid - now))) }
+      let demand = try bytes.withUnsafeBytes { bytes in
+        Result { () throws(DownloadError) in try sink.write(bytes) }
+      }.get()
+      position += Int64(bytes.count)
+      if demand == .enough { break }
+    }
+    return TransferReceipt(status: head.status, bodyBytes: position - start, proof: .length)
   }
 
   /// Whether the transfer tries the proxy's login. A function of its own, so that only a transfer through a proxy has
@@ -136,8 +189,8 @@ package final class CurlTransport: Transport {
   }
 
   /// Not only while transfers are paused: between two pauses they are at the limit, too.
-  package var isAtLimit: Bool {
-    options.rateLimit.map { $0.pause(at: CurlLoop.now - RateLimiter.allowance / 2) > 0 } ?? false
+  package func isAtLimit(at place: Address) -> Bool {
+    options.limits.hold(place, at: CurlLoop.now)
   }
 
   /// Pauses or resumes all transfers. While paused, none sends or receives, and no time limit counts. Never waits.

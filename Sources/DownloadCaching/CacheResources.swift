@@ -1,4 +1,4 @@
-import DownloadModel
+package import DownloadModel
 import FileReceiving
 import Synchronization
 import SystemPackage
@@ -18,6 +18,7 @@ package final class CacheResources: Sendable {
   let syncer = DiskWorker("disk-syncer")
   /// The requests that other processes have in flight; `nil` if the run ignores them.
   let claims: ProcessClaims?
+  package var accounts: (any SharedAccounts)? { claims }
   /// Empty unless the disk had no space for the claims.
   let claimsWarnings: [CacheWarning]
   let secret: UserSecret

@@ -102,7 +102,7 @@ public struct DownloadConfiguration: Sendable {
     options.trust.caFile = certificates
     options.usesHTTP2 = usesHTTP2
     options.width = max(1, jobs)
-    options.rateLimit = rateLimit.map { RateLimiter(bytesPerSecond: $0) }
+    if let rateLimit { options.limits = RateLimits(bytesPerSecond: rateLimit) }
     if let proxy {
       do {
         let proxy = Proxy(try ProxyAddress(proxy))

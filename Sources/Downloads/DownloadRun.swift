@@ -107,6 +107,7 @@ package final class DownloadRun: Sendable {
       source, ceiling: plan.ceiling, lowered: plan.lowered, opening: plan.opening, widths: plan.widths,
       adaptive: plan.adaptive, received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
       random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
+      rates: plan.rates,
       notes: loops.first?.cache.claims, isBackground: plan.isBackground,
       connections: { [loops] host in loops.map { $0.transport.connections(to: host) } },
       limitConnections: { [loops] host, quotas in

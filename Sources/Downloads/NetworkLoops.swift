@@ -33,6 +33,7 @@ package struct NetworkLoops: Sendable {
     configuration.trust = options.trust
     configuration.trust.cookies = cookies ?? []
     let resources = CacheResources(configuration)
+    options.limits.share(resources.accounts)
     var loops: [Loop] = []
     do throws(DownloadError) {
       for _ in 0..<max(1, count) {

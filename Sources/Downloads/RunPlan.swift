@@ -24,6 +24,7 @@ package struct RunPlan: Sendable {
   package var sharesConnections = false
   /// Whether it leaves hosts to runs that are not in the background.
   package var isBackground = false
+  package var rates = RequestRates()
   var firstLoop = 0
   package static let fewAtFirst = 8
 

@@ -10,6 +10,7 @@ import SystemPackage
 struct Wiring {
   let loops: NetworkLoops
   let downloads: DownloadRun
+  let schedule: LimitSchedule
   private let mode: DownloadMode
   /// The most files at a time after additions, in a run that started with a single file; else `nil`.
   private let room: Int?
@@ -46,6 +47,7 @@ struct Wiring {
       concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
     downloads = DownloadRun(
       Self.plan(settings, mode, concurrency, options, watches: watches), over: loops, feed: feed, store: store)
+    schedule = settings.connection.schedule
     self.mode = mode
     self.log = log
     room = files == 1 && mode != .sequential ? settings.jobs : nil
@@ -64,6 +66,7 @@ struct Wiring {
     if mode == .auto || settings.adaptsJobs && concurrency.jobs > 1 {
       plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs)
     }
+    plan.rates = RequestRate.all(settings.shared.rate)
     plan.order = settings.order
     plan.isBackground = settings.own.background
     plan.sharesConnections = options.usesHTTP2

@@ -37,7 +37,7 @@ struct CookieJarTests {
     // With a limit no request is given back because others were answered first (HTTP rule 38), which a busy machine
     // can bring about.
     func prepare(_ options: inout TransportOptions) {
-      (options.cookieJar, options.rateLimit) = (jar, RateLimiter(bytesPerSecond: 1 << 40))
+      (options.cookieJar, options.limits) = (jar, RateLimits(bytesPerSecond: 1 << 40))
     }
     try await withTransport(prepare) { first, origin in
       for index in 0..<100 {

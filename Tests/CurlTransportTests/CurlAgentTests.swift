@@ -16,7 +16,7 @@ func withAgent(
   change(&options)
   let origin = try FaultyOrigin()
   defer { origin.stop() }
-  let loop = try CurlLoop(StallWatch(.seconds(600)), options.rateLimit)
+  let loop = try CurlLoop(StallWatch(.seconds(600)))
   let agent = try CurlAgent(loop, options)
   try loop.start(agent, LoopTaskExecutor(loop), keepingConnections: 16)
   let result: Result<Void, any Error>
@@ -108,12 +108,12 @@ struct CurlAgentTests {
       let running = Self.begin(agent, try origin.address("/f"), into: sink)
       var deadline: UInt64?
       while deadline == nil {
-        deadline = await agent.endDrained(at: 0)
+        deadline = await agent.meetDeadlines(at: 0)
         await Task.yield()
       }
       let time = try #require(deadline)
-      #expect(await agent.endDrained(at: time - 1) == time)
-      #expect(await agent.endDrained(at: time) == nil)
+      #expect(await agent.meetDeadlines(at: time - 1) == time)
+      #expect(await agent.meetDeadlines(at: time) == nil)
       #expect(await running.value == "200")
       #expect(sink.bytes.isEmpty)
       gate.open()
@@ -125,7 +125,7 @@ struct CurlAgentTests {
   @Test(arguments: [false, true])
   func keepsAsManyConnectionsAsItMay(isAtOnce: Bool) async throws {
     // With a limit no request is given back because others were answered first (HTTP rule 38).
-    try await withAgent({ $0.rateLimit = RateLimiter(bytesPerSecond: 1 << 40) }) { loop, agent, origin in
+    try await withAgent({ $0.limits = RateLimits(bytesPerSecond: 1 << 40) }) { loop, agent, origin in
       let gates = try (0..<3).map { _ in try Gate() }
       for (index, gate) in gates.enumerated() { origin.route("/\(index)", .late(Self.body, until: gate)) }
       origin.route("/f", .file(Self.body))
@@ -162,7 +162,7 @@ struct CurlAgentTests {
   /// Only a request whose connection has brought nothing yet is looked at.
   @Test(arguments: [false, true])
   func watchesNewConnections(isLimited: Bool) async throws {
-    try await withAgent({ $0.rateLimit = isLimited ? RateLimiter(bytesPerSecond: 1 << 40) : nil }) {
+    try await withAgent({ $0.limits = RateLimits(bytesPerSecond: isLimited ? 1 << 40 : 0) }) {
       loop, agent, origin in
       origin.route("/f", .silence())
       origin.route("/g", .file(Self.body))

@@ -14,17 +14,17 @@ struct RateLimitTests {
     let start = 10 * Self.second
     #expect(bucket.pause(at: start) == 0)
     // A tenth of a second's worth is free after a lull, and no more, however long it was.
-    bucket.received(100, at: start)
+    bucket.pay(for: 100, at: start)
     #expect(bucket.pause(at: start) == 0)
-    bucket.received(500, at: start)
+    bucket.pay(for: 500, at: start)
     #expect(bucket.pause(at: start) == Self.second / 2)
     #expect(bucket.pause(at: start + Self.second / 4) == Self.second / 4)
-    bucket.received(1000, at: start + Self.second / 4)
+    bucket.pay(for: 1000, at: start + Self.second / 4)
     #expect(bucket.pause(at: start + Self.second / 4) == Self.second * 5 / 4)
     #expect(bucket.pause(at: start + 2 * Self.second) == 0)
-    bucket.received(100, at: start + 60 * Self.second)
+    bucket.pay(for: 100, at: start + 60 * Self.second)
     #expect(bucket.pause(at: start + 60 * Self.second) == 0)
-    bucket.received(1, at: start + 60 * Self.second)
+    bucket.pay(for: 1, at: start + 60 * Self.second)
     #expect(bucket.pause(at: start + 60 * Self.second) > 0)
   }
 
@@ -34,7 +34,7 @@ struct RateLimitTests {
     let bucket = RateLimiter(bytesPerSecond: 1_000_000)
     var now = Self.second
     for _ in 0..<1000 {
-      bucket.received(piece, at: now)
+      bucket.pay(for: piece, at: now)
       now += bucket.pause(at: now)
     }
     let expected = Double(piece) * 1000 / 1e6
@@ -59,7 +59,7 @@ struct RateLimitTests {
     let body = SplitMix64.bytes(count: size, seed: 3)
     origin.route("/f", .file(body))
     var options = TransportOptions(userAgent: "test")
-    options.rateLimit = RateLimiter(bytesPerSecond: 1_000_000)
+    options.limits = RateLimits(bytesPerSecond: 1_000_000)
     options.width = 16
     let transport = try CurlTransport(options)
     let clock = ContinuousClock()
@@ -87,11 +87,10 @@ struct RateLimitTests {
     defer { origin.stop() }
     origin.route("/large", .file(SplitMix64.bytes(count: 300_000, seed: 3)))
     origin.route("/small", .file(SplitMix64.bytes(count: 20_000, seed: 4)))
-    let limit = RateLimiter(bytesPerSecond: 1_000_000)
     var options = TransportOptions(userAgent: "test")
-    options.rateLimit = limit
+    options.limits = RateLimits(bytesPerSecond: 1_000_000)
     let transport = try CurlTransport(options)
-    let sink = OverdraftSink(limit)
+    let sink = OverdraftSink(options.limits.total)
     try await withThrowingTaskGroup { group in
       for path in ["/small"] + Array(repeating: "/large", count: 7) {
         let request = TransferRequest(address: try Address(origin.url(path)))
@@ -111,6 +110,119 @@ struct RateLimitTests {
     await transport.shutdown()
   }
 
+  // MARK: One host, or one file
+
+  private static func time(
+    _ limits: RateLimits, _ bodies: [Int], of host: String = "127.0.0.1", http2: Bool = false
+  ) async throws -> Duration {
+    try await withTransport({ ($0.limits, $0.usesHTTP2) = (limits, http2) }) { transport, origin in
+      for (index, count) in bodies.enumerated() {
+        origin.route("/\(index)", .file(SplitMix64.bytes(count: count, seed: 5)))
+      }
+      let clock = ContinuousClock()
+      let start = clock.now
+      try await withThrowingTaskGroup { group in
+        for (index, count) in bodies.enumerated() {
+          let address = try Address(origin.url("/\(index)").replacing("127.0.0.1", with: host))
+          group.addTask {
+            let (_, sink) = try await transport.fetch(address)
+            #expect(sink.bytes == SplitMix64.bytes(count: count, seed: 5))
+          }
+        }
+        try await group.waitForAll()
+      }
+      return start.duration(to: clock.now)
+    }
+  }
+
+  /// Each takes no less than its time, over small and large files; no upper bound, because machines are slow.
+  @Test(arguments: ["127.0.0.1=100", "127.0.0.1=1", "file=1", "file=3"])
+  func oneHostOrFile(row: String) async throws {
+    let parts = row.split(separator: "=")
+    let count = try #require(Int(parts[1]))
+    let limits = parts[0] == "file" ? RateLimits(perFile: 300_000) : RateLimits()
+    if parts[0] != "file" { limits.set(300_000, of: String(parts[0])) }
+    // Of files each has its own limit, so that three take no longer than one.
+    let size = parts[0] == "file" ? 300_000 : 300_000 / count
+    let time = try await Self.time(limits, Array(repeating: size, count: count))
+    #expect(time > .milliseconds(850))
+  }
+
+  /// At this rate the bytes would take five minutes.
+  @Test func anotherHostIsNotLimited() async throws {
+    let limits = RateLimits()
+    limits.set(1000, of: "127.0.0.1")
+    #expect(try await Self.time(limits, [300_000], of: "localhost") < .seconds(120))
+  }
+
+  @Test func aLimitIsLiftedWhileATransferWaits() async throws {
+    let limits = RateLimits(bytesPerSecond: 20_000)
+    let lifting = Task {
+      try await Task.sleep(for: .milliseconds(300))
+      limits.set(0, of: nil)
+    }
+    #expect(try await Self.time(limits, [3_000_000]) < .seconds(120))
+    try await lifting.value
+  }
+
+  @Test func aLimitIsSetWhileATransferRuns() async throws {
+    let limits = RateLimits(bytesPerSecond: 1_000_000)
+    let start = ContinuousClock.now
+    let setting = Task {
+      try await Task.sleep(for: .milliseconds(100))
+      limits.set(200_000, of: "127.0.0.1")
+    }
+    _ = try await Self.time(limits, [800_000])
+    #expect(start.duration(to: .now) > .seconds(1))
+    try await setting.value
+  }
+
+  /// As two processes would.
+  @Test func twoTransportsShareTheLimitOfAHost() async throws {
+    let accounts = Accounts()
+    let all = (0..<2).map { _ in
+      let limits = RateLimits()
+      limits.share(accounts)
+      limits.set(300_000, of: "127.0.0.1")
+      return limits
+    }
+    async let first = Self.time(all[0], [150_000])
+    async let second = Self.time(all[1], [150_000])
+    #expect(try await max(first, second) > .milliseconds(850))
+  }
+
+  private final class Accounts: SharedAccounts {
+    private let booked = Lock<[UInt64: UInt64]>([:])
+
+    func number(of name: String) -> UInt64 { UInt64(name.utf8.count) }
+
+    func book(_ price: UInt64, of account: UInt64, from earliest: UInt64) -> UInt64? {
+      booked.withLock { booked in
+        let start = max(booked[account, default: 0], earliest)
+        booked[account] = start + price
+        return start
+      }
+    }
+  }
+
+  @Test func aLimitSplitsNothing() async throws {
+    try await withTransport { transport, origin in
+      let place = try origin.address("/")
+      #expect(!transport.isAtLimit(at: place))
+    }
+    let limits = RateLimits()
+    limits.set(1000, of: "127.0.0.1")
+    try await withTransport({ $0.limits = limits }) { transport, origin in
+      let (place, other) = (try origin.address("/"), try Address("http://localhost/"))
+      #expect(transport.isAtLimit(at: place))
+      #expect(!transport.isAtLimit(at: other))
+    }
+    try await withTransport({ $0.limits = RateLimits(perFile: 1 << 40) }) { transport, origin in
+      let place = try origin.address("/")
+      #expect(transport.isAtLimit(at: place))
+    }
+  }
+
   /// What the limit held back was read again and again before the others, which stalled.
   @Test func everyTransferHasItsShare() async throws {
     let origin = try FaultyOrigin()
@@ -121,7 +233,7 @@ struct RateLimitTests {
     origin.route("/f", .file(body))
     origin.route("/late", .late(body, until: gate))
     var options = TransportOptions(userAgent: "test")
-    options.rateLimit = RateLimiter(bytesPerSecond: 20_000)
+    options.limits = RateLimits(bytesPerSecond: 20_000)
     let transport = try CurlTransport(options)
     let shares = Shares(of: 80_000, gate)
     let requests = try ["/f", "/late"].map { TransferRequest(address: try Address(origin.url($0))) }

@@ -90,7 +90,7 @@ struct LeastRateTests {
     try await withTransport({
       ($0.leastRate, $0.rateWindow) = (1 << 50, .milliseconds(1))
       // Of which all is taken at once: the rest is what the limit holds back.
-      if isLimited { $0.rateLimit = RateLimiter(bytesPerSecond: 1) }
+      if isLimited { $0.limits = RateLimits(bytesPerSecond: 1) }
     }) { transport, origin in
       let body = SplitMix64.bytes(count: 50_000, seed: 1)
       origin.route("/f", .file(body, FileOptions(ending: .stall(after: 20_000, until: gate))))

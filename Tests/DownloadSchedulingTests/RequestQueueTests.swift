@@ -34,6 +34,28 @@ struct RequestQueueTests {
     }
   }
 
+  /// At most so many in a time, however many lanes are free; other hosts go on meanwhile.
+  @Test func requestsOfAHostAreSpread() async throws {
+    let clock = ManualClock()
+    var rates = RequestRates()
+    rates.hosts["a"] = .seconds(2)
+    let queue = RequestQueue(
+      try Self.requests("a", "a", "b", "a", "b"), ceiling: 16, retry: RetryPolicy(), clock: clock, random: { 0.5 },
+      rates: rates)
+    try await queue.run { shares in
+      let queue = shares[0]
+      var ids: [Int] = []
+      for _ in 0..<3 { ids.append(try #require(await queue.next()).id) }
+      #expect(ids == [0, 2, 4])
+      for id in [1, 3] {
+        async let next = queue.next()
+        try await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(2))
+        #expect(try #require(await next).id == id)
+      }
+    }
+  }
+
   @Test func aLaneWaitsForAPlace() async throws {
     try await Self.queue(try Self.requests("a", "a"), ceiling: 1).run { shares in
       let queue = shares[0]

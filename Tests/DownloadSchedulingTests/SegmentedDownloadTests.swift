@@ -107,7 +107,7 @@ private final class Further: Transport {
     self.limited = Lock(limited)
   }
 
-  var isAtLimit: Bool {
+  func isAtLimit(at place: Address) -> Bool {
     limited.withLock { limited in
       limited -= 1
       return limited >= 0
@@ -206,7 +206,7 @@ struct SegmentedDownloadTests {
       first.answered((nil, .milliseconds(20)))
       let segmented = SegmentedDownload(
         download: file, meter: TransferMeter(), transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
-        share: shares[0], host: "a", ceiling: 2, onChange: { _, _ in })
+        share: shares[0], source: try Address("http://a/f"), ceiling: 2, onChange: { _, _ in })
       let run = Task { try? await segmented.run(first) }
       while further.count < 2 {
         clock.advance(by: .milliseconds(5))
@@ -241,7 +241,7 @@ struct SegmentedDownloadTests {
       let meter = TransferMeter()
       let segmented = SegmentedDownload(
         download: file, meter: meter, transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
-        share: shares[0], host: "a", ceiling: 2, onChange: { _, _ in })
+        share: shares[0], source: try Address("http://a/f"), ceiling: 2, onChange: { _, _ in })
       let run = Task { () async -> DownloadError? in
         do throws(DownloadError) { _ = try await segmented.run(first) } catch { return error }
         return nil
@@ -270,7 +270,7 @@ struct SegmentedDownloadTests {
     first.answered((nil, .milliseconds(20)))
     let segmented = SegmentedDownload(
       download: file, meter: TransferMeter(), transport: further, retry: RetryPolicy(), clock: clock, random: { 0.5 },
-      share: share, host: "a", ceiling: 2, onChange: { _, _ in })
+      share: share, source: try Address("http://a/f"), ceiling: 2, onChange: { _, _ in })
     let run = Task { () async -> Result<TransferReceipt, DownloadError> in
       do throws(DownloadError) { return .success(try await segmented.run(first)) } catch { return .failure(error) }
     }

@@ -7,7 +7,7 @@ import Testing
 
 /// What processes tell one another, here all in one.
 private final class Board: Sendable {
-  private let notes = Lock<(now: UInt64, words: [Int: SIMD8<UInt64>])>((1_000_000, [:]))
+  private let notes = Lock<(now: UInt64, words: [Int: SIMD8<UInt64>], booked: [UInt64: UInt64])>((1_000_000, [:], [:]))
 
   func member(_ index: Int) -> Member { Member(board: self, index: index) }
   func set(_ time: UInt64) { notes.withLock { $0.now = 1_000_000 + time } }
@@ -20,6 +20,13 @@ private final class Board: Sendable {
 
     var now: UInt64 { board.notes.withLock { $0.now } }
     func number(of host: String) -> UInt64 { 1 }
+    func book(_ price: UInt64, of account: UInt64, from earliest: UInt64) -> UInt64? {
+      board.notes.withLock { notes in
+        let start = max(notes.booked[account, default: 0], earliest)
+        notes.booked[account] = start + price
+        return start
+      }
+    }
     var hasCompany: Bool { board.notes.withLock { $0.words.keys.contains { $0 != index } } }
     func tell(_ note: SIMD8<UInt64>) { board.notes.withLock { $0.words[index] = note } }
     func notes(of host: UInt64) -> (all: [SIMD8<UInt64>], own: Int)? {

@@ -114,11 +114,11 @@ struct ScreenPanelTests {
 
   @Test func help() {
     #expect(lines(.help)[1] == "  + -       more or fewer files at once")
-    #expect(lines(.help).count == 8)
+    #expect(lines(.help).count == 9)
     #expect(
       lines(.help, most: 3) == [
-        "  p pause · + - more · up, down select · s skip · d details · f failures ·",
-        "  q stop · ? keys",
+        "  p pause · + - more · < > rate · up, down select · s skip · d details · f",
+        "  failures · q stop · ? keys",
       ])
     #expect(lines(.help, columns: 20, most: 2).count == 2)
   }
@@ -205,7 +205,7 @@ struct ScreenPanelTests {
   }
 
   /// In windows that become lower.
-  @Test(arguments: [(24, 9, 0, 8), (18, 5, 4, 8), (13, 0, 9, 8), (12, 0, 0, 8), (11, 4, 5, 2)])
+  @Test(arguments: [(24, 9, 0, 9), (18, 4, 5, 9), (14, 0, 9, 9), (13, 0, 0, 9), (12, 5, 4, 2)])
   func belowRows(height: Int, rowCount: Int, more: Int, panel: Int) throws {
     let region = try region(columns: 80, rows: height, .help).map(plain)
     #expect(region.count { $0.contains("file-") } == rowCount, "\(region)")
@@ -216,7 +216,7 @@ struct ScreenPanelTests {
 
   /// The last column of rows and rule, and which lines the window takes; 0 where the panel stands below.
   @Test(arguments: [
-    (80, 24, 0, 18), (100, 30, 0, 18), (108, 24, 0, 18), (109, 24, 61, 13), (120, 40, 71, 13), (160, 50, 94, 10),
+    (80, 24, 0, 19), (100, 30, 0, 19), (108, 24, 0, 19), (109, 24, 61, 15), (120, 40, 71, 15), (160, 50, 94, 11),
     (220, 50, 134, 10), (120, 14, 71, 10), (120, 6, 71, 3),
   ])
   func besideRows(columns: Int, height: Int, rule: Int, count: Int) throws {

@@ -26,7 +26,7 @@ struct AgainMessagesTests {
     #expect(broken.note.hasPrefix("the pipe was not read to its end"))
     #expect(
       try again("-m", "sequential", "-j4", "-qv", "--limit-rate", "5M", "u", "-H", "Accept: text/plain")
-        == "dlm get u --mode sequential --jobs 4 --limit-rate 5242880 -H 'Accept: text/plain' --quiet --verbose"
+        == "dlm get u --mode sequential --jobs 4 --limit-rate 5M -H 'Accept: text/plain' --quiet --verbose"
     )
     #expect(try again("u", "-H", "@secrets.txt") == "dlm get u -H @secrets.txt")
   }

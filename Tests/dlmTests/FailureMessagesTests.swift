@@ -197,11 +197,11 @@ struct FailureMessagesTests {
     ),
     (
       "command line", nil, "rsync://h/a/b", .malformed(.unsupportedScheme("rsync")),
-      "\"rsync://h/a/b\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only"
+      "\"rsync://h/a/b\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3, file only"
     ),
     (
       "urls.txt", 1, "smb://h/x", .malformed(.unsupportedScheme("smb")),
-      "urls.txt:1: \"smb://h/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only; fix or remove it"
+      "urls.txt:1: \"smb://h/x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3, file only; fix or remove it"
     ),
     (
       "s3:bucket/key", nil, "", .unreadable(errno: 2),

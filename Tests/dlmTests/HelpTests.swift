@@ -103,7 +103,8 @@ struct HelpTests {
       ("-c", "dlm always resumes; no option is needed"), ("--continue", "always resumes"),
       ("--continu", "always resumes"), ("--out", "Did you mean --output?"), ("--dir", "-d DIR"),
       ("--thread", "-j N"), ("-i", "dlm get LIST"), ("-O", "-o NAME"), ("-P", "-d DIR"), ("-x4", "--per-host N"),
-      ("-x", "curl's -x is --proxy"), ("-L", "redirects are followed"), ("--rate", "--limit-rate RATE"),
+      ("-x", "curl's -x is --proxy"), ("-L", "redirects are followed"), ("--bwlimit", "--limit-rate RATE"),
+      ("--wait", "--rate 2/s"), ("--max-download-limit", "--limit-rate-file"),
       ("-Z", "-j N"), ("--parallel", "in parallel"), ("--parallel-max", "-j N"), ("--min-split-size", "-s N"),
       ("--max-concurrent-downloads", "-j N"), ("--input-file", "dlm get LIST"), ("--output-document", "-o NAME"),
       ("--directory-prefix", "-d DIR"), ("--no-check-certificate", "--insecure"), ("--limit-rat", "--limit-rate?"),
@@ -177,7 +178,7 @@ struct HelpTests {
         "EXAMPLES", "SEE ALSO",
       ])
     let plain = page.replacing("\\-", with: "-")
-    for row in OptionTable.rows where !["mode", "list", "json", "directory"].contains(row.name) {
+    for row in OptionTable.rows where !["mode", "list", "json", "directory", "limit-rate"].contains(row.name) {
       let items = try Regex("\n\\.B (-\\w, )?\(row.spelled)( <.*>)?\n")
       #expect(plain.ranges(of: items).count == 1, "\(row.spelled)")
     }

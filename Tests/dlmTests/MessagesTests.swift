@@ -299,7 +299,7 @@ struct MessagesTests {
       (.malformed(.noScheme), "\"x\" is not a URL: it does not start with http:// or https://; fix or remove it"),
       (
         .malformed(.unsupportedScheme("ftp")),
-        "\"x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3 only; fix or remove it"
+        "\"x\": dlm downloads over http, https, ftp, ftps, ftpes, sftp, scp, s3, file only; fix or remove it"
       ),
     ] as [(Rejection.Reason, String)])
   func aBadLine(reason: Rejection.Reason, words: String) {
@@ -383,7 +383,7 @@ struct MessagesTests {
     ]
     let lasting = RememberedOptions(try GetCommand.parse(line)).lasting
     #expect(RememberedOptions(try GetCommand.parse(lasting)).lasting == lasting)
-    #expect(lasting.contains("--directory=-odd") && lasting.contains("--limit-rate=1572864"))
+    #expect(lasting.contains("--directory=-odd") && lasting.contains("--limit-rate=1.5M"))
     let now = RememberedOptions(
       try GetCommand.parse(["-j", "9", "-q", "--refresh", "-H", "A: b", "--proxy", "http://u:p@h"]))
     #expect(now.lasting == ["--jobs=9"])

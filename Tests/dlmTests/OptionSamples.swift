@@ -3,6 +3,7 @@ enum OptionSamples {
   static let values = [
     "mode": "sequential", "on-conflict": "skip", "checksum": "sha256:" + String(repeating: "0", count: 64),
     "require-proof": "length", "jobs": "3", "per-host": "auto", "segments": "2", "limit-rate": "5M",
+    "limit-rate-file": "5M", "rate": "2/s",
     "retries": "1", "depth": "2", "min-rate": "5M", "max-time": "60", "retry-max-time": "2.5", "connect-timeout": "3",
     "stall-timeout": "4",
     "header": "Accept: x", "progress": "plain", "max-filesize": "5M",

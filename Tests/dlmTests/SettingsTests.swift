@@ -229,7 +229,7 @@ struct SettingsTests {
     for row in [
       ["mode", "sequential", "--mode"], ["http2", "yes", "--http2"], ["jobs", "7", "DLM_JOBS"],
       ["retries", "2", ".dlm.conf:2"], ["directory", "/out", "\(own):3"], ["insecure", "no", "built-in"],
-      ["stall-timeout", "30", "built-in"], ["limit-rate", "(no limit)", "built-in"],
+      ["stall-timeout", "30", "built-in"], ["limit-rate", "(none)", "built-in"],
       ["proxy", "http://h:1", "DLM_PROXY"], ["header", "Authorization: …", "DLM_HEADER"],
     ] {
       #expect(rows.contains(row), "\(row): \(run.outputText)")

@@ -406,7 +406,7 @@ struct WhoseAnswerTests {
     #expect(
       labels(TransportOptions(userAgent: "")) == [
         "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
-        "width", "rateLimit", "group", "onTransfer", "leastRate",
+        "width", "limits", "group", "onTransfer", "leastRate",
         "rateWindow", "retryOn", "collapseTime", "lookUp", "network", "mostRedirects", "ssh", "storage",
       ])
     let address = try Address("https://host/x")

@@ -31,7 +31,7 @@ struct ReportContents {
 
     /// Average time of a phase; `nil` if no file had it.
     func perFile(_ phase: FilePhase) -> String? {
-      shares.times[phase].map { Markup.milliseconds($0 / files.count) }
+      shares.times[phase].map { Markup.milliseconds($0 / max(1, files.count)) }
     }
   }
 

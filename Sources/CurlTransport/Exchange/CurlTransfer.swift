@@ -32,6 +32,11 @@ final class CurlTransfer {
     var pace = Pace()
     /// Whether it is paused because its body expanded to more than one turn of the loop may decode.
     var isBehind = false
+    var limiters: [RateLimiter] = []
+    var limitsVersion = 0
+    /// Bytes that these were paid for in advance, and the time until which it waits for that.
+    var paid = 0
+    var heldUntil: UInt64?
     /// A head that waits for the first bytes of its coded body, which show how it is coded (HTTP rule 35).
     var postponed: ResponseHead?
     var start: [UInt8] = []
@@ -100,8 +105,9 @@ final class CurlTransfer {
     try options.set(request, to: request.address, isProbe: exchange.isProbe, settings, on: easy)
     // If every connection has a transfer, libcurl need not search thousands for an idle one.
     try use(freshConnection: !settings.options.usesHTTP2 && connections < running)
+    let limiters = settings.options.limits.limiters(of: request.address)
     try options.set(
-      bufferSize: settings.options.rateLimit?.bufferSize
+      bufferSize: limiters.compactMap(\.bufferSize).min()
         ?? ReceiveBuffer.size(
           running: running, lastBody: lastBody, scheme: request.address.scheme,
           isShared: settings.mayShareConnections(to: request.address)), on: easy)
@@ -113,6 +119,8 @@ final class CurlTransfer {
       exchange: consume exchange, completion: completion,
       begin: settings.options.onTransfer == nil ? 0 : CurlLoop.now,
       answerWait: AnswerWait(after: request.waited))
+    run?.limiters = limiters
+    run?.limitsVersion = settings.options.limits.version
     expectAnswer()
   }
 
@@ -165,6 +173,7 @@ final class CurlTransfer {
     run?.answerWait = AnswerWait(after: request.waited, isTrial: false)
     run?.quiet = StallWatch.Quiet()
     run?.isBehind = false
+    run?.limiters = settings.options.limits.limiters(of: destination)
     expectAnswer()
   }
 
@@ -247,6 +256,8 @@ final class CurlTransfer {
       run?.quiet = StallWatch.Quiet()
       return nil
     }
+    // While a limit holds it back, no time passes for it.
+    let time = run?.heldUntil == nil ? time : 0
     let arrived = Int64(lines.pointee.count + assembler.size) + bytes
     if run?.quiet.look(arrived, after: time) ?? 0 >= watch.limit { return watch.failure }
     // From the second check on, so that short transfers cost nothing.
@@ -291,6 +302,25 @@ final class CurlTransfer {
   }
 
   var isBehind: Bool { run?.isBehind == true }
+
+  /// Whether it has waited long enough for its limit, or the limits were changed meanwhile.
+  func isDue(at now: UInt64) -> Bool {
+    guard let end = run?.heldUntil else { return false }
+    return end <= now || run?.limitsVersion != settings.options.limits.version
+  }
+
+  /// When it must be looked at again; while it waits for its limit, at least every second.
+  func deadline(at now: UInt64) -> UInt64? {
+    drainDeadline ?? run?.heldUntil.map { min($0, now + 1_000_000_000) }
+  }
+
+  var isLimited: Bool { run?.limiters.isEmpty == false }
+
+  /// Continues a paused transfer.
+  func goOn() -> CURLcode {
+    run?.heldUntil = nil
+    return easy.goOn()
+  }
 
   // MARK: The end
 
@@ -401,7 +431,7 @@ final class CurlTransfer {
       if isOverlooked { loop.timers.watchUnanswered(true, at: CurlLoop.now) }
       return
     }
-    loop.socketDidOpen(socket, for: host)
+    loop.socketDidOpen(socket, for: host, room: run?.limiters.compactMap(\.receiveBuffer).min())
     run?.exchange.request.meter?.enter(.connecting)
     if lines.pointee.isEndless { return }
     if run?.answerWait.didOpen(socket) == true { settings.options.group.change(host) { $0.ended() } }
@@ -489,7 +519,7 @@ final class CurlTransfer {
       run?.completion = completion
       // A reused connection keeps its buffer size.
       if let room = ReceiveBuffer.room(for: options.bufferSize, bodyOf: run?.exchange.framing?.length),
-        let socket = run?.answerWait.socket
+        let socket = run?.answerWait.socket, !isLimited
       {
         loop.makeRoom(room, for: socket)
       }
@@ -545,13 +575,9 @@ final class CurlTransfer {
       if options.hasNoBody { return bytes.count }
       guard judgeReplies() else { return 0 }
     }
-    let isOverdrawn = pay(for: bytes.count)
-    if isOverdrawn, run?.exchange.phase == .writing {
-      run?.isBehind = true
-      loop.isBehind = true
-      return Int(CURL_WRITEFUNC_PAUSE)
-    }
+    if mustWait(for: bytes.count) { return Int(CURL_WRITEFUNC_PAUSE) }
     run?.isBehind = false
+    if let paid = run?.paid, paid > 0 { run?.paid = max(0, paid - bytes.count) }
     guard let start = run?.start, run?.postponed != nil else { return write(bytes) }
     if start.count + bytes.count < ResponseHead.SeenCoding.enough {
       run?.start = start + bytes
@@ -600,13 +626,24 @@ final class CurlTransfer {
     return goesOn ? bytes.count : 0
   }
 
-  /// - Returns: whether these bytes must be passed again once the rate limit has room: on a timer, libcurl reads up to
-  ///   a hundred times from each socket, which over many sockets is seconds' worth at once.
-  private func pay(for count: Int) -> Bool {
-    guard !isBehind, let limit = settings.options.rateLimit else { return false }
+  /// Pays for bytes before they are used.
+  /// - Returns: whether these bytes must be passed again later.
+  private func mustWait(for count: Int) -> Bool {
+    let limits = settings.options.limits
+    if run?.limitsVersion != limits.version, let place {
+      run?.limitsVersion = limits.version
+      run?.limiters = limits.limiters(of: place)
+    }
+    guard let limiters = run?.limiters, !limiters.isEmpty, let paid = run?.paid, paid < count, !isBehind,
+      run?.exchange.phase == .writing
+    else { return false }
     let now = CurlLoop.now
-    defer { limit.received(count, at: now) }
-    return limit.pause(at: now) > 0 && !losesPausedBytes
+    let start = limiters.map { $0.pay(for: count - paid, at: now) }.max() ?? now
+    run?.paid = count
+    if start <= now || losesPausedBytes { return false }
+    run?.heldUntil = start
+    if let deadline = deadline(at: now) { loop.timers.look(at: deadline) }
+    return true
   }
 
   /// libcurl before 8.4 loses bytes of a paused HTTP/2 stream.

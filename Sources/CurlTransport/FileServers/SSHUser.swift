@@ -1,5 +1,5 @@
 import CCurl
-import DownloadModel
+package import DownloadModel
 import Glibc
 import Synchronization
 
@@ -19,6 +19,11 @@ package final class SSHUser: Sendable {
 
   private struct State {
     var files: Files?
+    /// Asks the user, and may wait for long; `nil` if there is nobody to ask.
+    var ask: (@Sendable (UnknownHostKey) async -> Bool)?
+    /// By host and port: the last unknown key that was offered, and the one that the user has accepted.
+    var offered: [String: UnknownHostKey] = [:]
+    var accepted: [String: String] = [:]
     var known = KnownHosts("")
     /// By host and port: a file in memory, with the line of a known key.
     var lines: [String: Int32] = [:]
@@ -60,18 +65,35 @@ package final class SSHUser: Sendable {
     }
   }
 
+  package func onUnknownKey(_ ask: @escaping @Sendable (UnknownHostKey) async -> Bool) {
+    state.withLock { $0.ask = ask }
+  }
+
+  /// Whether the user accepts the unknown key that a host has just offered.
+  func accepts(_ place: Address) async -> Bool {
+    let (ask, key) = state.withLock { ($0.ask, $0.offered[place.hostAndPort]) }
+    guard let ask, let key, await ask(key) else { return false }
+    state.withLock { $0.accepted[place.hostAndPort] = key.key }
+    return true
+  }
+
   /// - Parameter key: as the server sent it (RFC 4253 §6.6): its type, and its numbers.
   /// - Returns: `nil` for a key that is known.
   func failure(of key: [UInt8], at address: Address) -> DownloadError? {
     let length = key.prefix(4).reduce(0) { $0 << 8 | Int($1) }
     let type = String(utf8: key.dropFirst(4).prefix(min(length, 64)))
+    let text = Base64.text(key)
+    let hash = Base64.text(ContentHasher.digest(of: key).bytes).prefix { $0 != "=" }
+    let fingerprint = "\(type) SHA256:\(hash)"
     let fault = state.withLock { state in
       _ = state.read(read)
-      return state.known.fault(of: Base64.text(key), type: type, at: address.host, port: address.port)
+      let fault = state.known.fault(of: text, type: type, at: address.host, port: address.port)
+      guard fault == .unknown else { return fault }
+      state.offered[address.hostAndPort] = UnknownHostKey(
+        host: address.host, port: address.port, type: type, key: text, fingerprint: fingerprint)
+      return state.accepted[address.hostAndPort] == text ? nil : .unknown
     }
     guard let fault else { return nil }
-    let hash = Base64.text(ContentHasher.digest(of: key).bytes).prefix { $0 != "=" }
-    return DownloadError(
-      .hostKey, cause: .hostKey(fault, fingerprint: "\(type) SHA256:\(hash)"), activity: "connecting")
+    return DownloadError(.hostKey, cause: .hostKey(fault, fingerprint: fingerprint), activity: "connecting")
   }
 }

@@ -95,19 +95,23 @@ actor CurlAgent {
     }
   }
 
-  /// - Returns: when the next drain is due.
-  func endDrained(at now: UInt64) -> UInt64? {
+  /// Ends overdue drains, and lets transfers go on that waited for their limit.
+  /// - Returns: when the next is due.
+  func meetDeadlines(at now: UInt64) -> UInt64? {
     for transfer in transfers {
       if let end = transfer.drainDeadline, end <= now { finish(transfer, CURLE_OK) }
+      if transfer.isDue(at: now) { goOn(transfer) }
     }
-    return transfers.compactMap(\.drainDeadline).min()
+    return transfers.compactMap { $0.deadline(at: now) }.min()
   }
 
   func decodeOn() {
-    for transfer in transfers where transfer.isBehind {
-      let code = transfer.easy.goOn()
-      if code != CURLE_OK { finish(transfer, code) }
-    }
+    for transfer in transfers where transfer.isBehind { goOn(transfer) }
+  }
+
+  private func goOn(_ transfer: CurlTransfer) {
+    let code = transfer.goOn()
+    if code != CURLE_OK { finish(transfer, code) }
   }
 
   func cancel(_ cancellations: [Cancellation]) {
@@ -145,8 +149,7 @@ actor CurlAgent {
       }
     }
     let goesOn = transfers.contains(where: \.isRunning)
-    // Under a rate limit, the user determines the throughput.
-    if time > 0, settings.options.rateLimit == nil { lookForCollapses(after: time) }
+    if time > 0 { lookForCollapses(after: time) }
     return goesOn
   }
 
@@ -157,6 +160,8 @@ actor CurlAgent {
     health.keepRates(of: all.keys)
     let patience = settings.options.collapseTime.nanoseconds
     for (host, transfers) in all {
+      // Under a rate limit, the user determines the throughput.
+      if transfers.contains(where: \.isLimited) { continue }
       let coming = transfers.filter { $0.gain != nil }
       let bytes = coming.reduce(0) { $0 + ($1.gain ?? 0) }
       let step = health.paces[host, default: HostPace()].look(bytes, by: coming.count, after: time, patience)
@@ -290,8 +295,8 @@ actor CurlAgent {
       loop.actOnAll()
       return true
     }
-    // Under a rate limit, an answer may have arrived but not been read yet.
-    if settings.options.usesHTTP2 || settings.options.rateLimit != nil { return false }
+    // Under a rate limit, hosts seem busy for longer than they are.
+    if settings.options.usesHTTP2 || settings.options.limits.total.isOn { return false }
     var waits: [String: HostHealth.Waits] = [:]
     var isWaiting = false
     for transfer in transfers where transfer.wait != nil {

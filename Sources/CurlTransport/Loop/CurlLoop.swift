@@ -20,7 +20,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var multi: MultiHandle
   private var ready: [LoopJob] = []
   var timers: LoopTimers
-  private let rateLimit: RateLimiter?
   /// `nil` while transfers are not paused.
   private var heldSince: UInt64?
   private(set) var turns: UInt64 = 0
@@ -33,9 +32,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Both refer back to this loop, so all three live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?
 
-  init(_ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil) throws(CurlFailure) {
+  init(_ stallWatch: StallWatch) throws(CurlFailure) {
     timers = LoopTimers(stallWatch)
-    self.rateLimit = rateLimit
     poll = try EventPoll(openConnections)
     multi = try MultiHandle()
     inbox = LoopInbox(poll.wakeup)
@@ -104,18 +102,19 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  func socketDidOpen(_ socket: Int32, for host: String) {
+  /// - Parameter room: SO_RCVBUF; `nil` for the kernel's choice.
+  func socketDidOpen(_ socket: Int32, for host: String, room: Int32?) {
     assertOnLoop()
     timers.watchUnanswered(true, at: Self.now)
     // If the kernel refuses, only the rate is less even.
-    if let size = rateLimit?.receiveBuffer { set(SO_RCVBUF, size, of: socket) }
+    if let room { set(SO_RCVBUF, room, of: socket) }
     poll.connected(socket, to: host)
   }
 
   /// Setting SO_RCVLOWAT enlarges the receive buffer (tcp_set_rcvlowat in the kernel), and setting it back keeps that
   /// size. SO_RCVBUF would fix the size, usually at 416 KiB (net.core.rmem_max): less than a distant server fills.
   func makeRoom(_ bytes: Int32, for socket: Int32) {
-    if rateLimit == nil { for least in [bytes, 1] { set(SO_RCVLOWAT, least, of: socket) } }
+    for least in [bytes, 1] { set(SO_RCVLOWAT, least, of: socket) }
   }
 
   private func set(_ option: Int32, _ value: Int32, of socket: Int32) {
@@ -151,16 +150,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     turns += 1
     if takeInbox() { return false }
     runJobs()
-    // Once a turn, so that timers and sockets alternate: each transfer reads at most one piece beyond the rate limit.
-    let mayRead = pause == 0
-    // Transfers that have ended are paid for now; bytes that are read next are not.
-    if rateLimit != nil { deliverFinished() }
-    if mayRead {
+    if heldSince == nil {
       decodeOn()
       actOnTimer()
     }
     deliverFinished()
-    wait(mayRead)
+    wait()
     lookAtTransfers()
     return true
   }
@@ -198,7 +193,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     served?.agent.assumeIsolated { $0.decodeOn() }
   }
 
-  /// A timer also reads, so under a rate limit it waits like the sockets.
   private func actOnTimer() {
     guard let due = timers.curl, due <= Self.now else { return }
     timers.curl = nil
@@ -218,9 +212,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private func failAll(_ message: String) { served?.agent.assumeIsolated { $0.failAll(message) } }
 
   private func deliverFinished() {
-    // Under a rate limit a transfer ends only when its bytes are paid for; otherwise many short ones would end in a
-    // burst.
-    if pause > 0 { return }
+    if heldSince != nil { return }
     served?.agent.assumeIsolated { agent in
       while let (easy, code) = multi.nextFinished() {
         if let transfer = CurlTransfer.of(easy) { agent.finish(transfer, code) }
@@ -229,16 +221,14 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  private func wait(_ mayRead: Bool) {
-    let pause = pause
-    let mayWait = ready.isEmpty && (!isBehind || pause > 0) && inbox.mayWait(isHeld: heldSince != nil)
+  private func wait() {
+    let isHeld = heldSince != nil
+    let mayWait = ready.isEmpty && (!isBehind || isHeld) && inbox.mayWait(isHeld: isHeld)
     do {
-      if !mayRead {
-        return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
-      }
+      if isHeld { return mayWait ? try poll.waitForWakeup(Self.longestHold) : () }
       // A timer that is already due (a transfer was just added) comes before the sockets.
-      if let due = timers.curl, due <= Self.now, mayWait, pause == 0 { return }
-      try poll.wait(mayWait && pause == 0 ? timers.wait(at: Self.now) : 0, isBrief: expectsAnswer)
+      if let due = timers.curl, due <= Self.now, mayWait { return }
+      try poll.wait(mayWait ? timers.wait(at: Self.now) : 0, isBrief: expectsAnswer)
       expectsAnswer = false
     } catch {
       failAll(error.message)
@@ -247,23 +237,20 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     deliverFinished()
   }
 
-  /// Nanoseconds in which nothing may be read. While paused, longer than any interval between two checks.
-  private var pause: UInt64 {
-    heldSince == nil ? rateLimit?.pause(at: Self.now) ?? 0 : 3600 * 1_000_000_000
-  }
+  /// In milliseconds, longer than any interval between two checks.
+  private static let longestHold: Int32 = 3_600_000
 
   private func lookAtTransfers() {
     let now = Self.now
     if let time = timers.takeLook(at: now) {
-      // Transfers that the rate limit holds back have not stalled.
       let watch = timers.stallWatch
-      let counted = pause > 0 ? 0 : time
+      let counted = heldSince == nil ? time : 0
       let goesOn = served?.agent.assumeIsolated { $0.endStalled(watch, after: counted) } ?? false
       timers.lookForStalls(goesOn, at: now)
     }
     if heldSince != nil { return }
     if timers.takeDeadline(at: now) {
-      if let next = served?.agent.assumeIsolated({ $0.endDrained(at: now) }) { timers.look(at: next) }
+      if let next = served?.agent.assumeIsolated({ $0.meetDeadlines(at: now) }) { timers.look(at: next) }
     }
     if let time = timers.takeWatch(at: now) {
       let goesOn = served?.agent.assumeIsolated { $0.watchUnanswered(after: time) } ?? false

@@ -3,7 +3,7 @@ struct LoopTimers {
   let stallWatch: StallWatch
   var curl: UInt64?
   private var lastLook: UInt64?
-  /// The earliest end of a drained body, or of a wait to share a connection.
+  /// The earliest end of a drained body, or of a transfer's wait for its limit.
   private var deadline: UInt64?
   private var nextWatch: UInt64?
   /// The interval between two checks of unanswered requests.
@@ -19,7 +19,7 @@ struct LoopTimers {
     nextWatch = isOn ? nextWatch ?? now() + Self.watchInterval : nil
   }
 
-  /// At that time the loop ends overdue drains and waits to share a connection.
+  /// At that time the loop meets the deadlines of its transfers.
   mutating func look(at time: UInt64) { deadline = min(deadline ?? time, time) }
 
   /// - Returns: the counted time since the last check, if it is time to check for stalled transfers.

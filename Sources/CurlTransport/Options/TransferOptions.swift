@@ -36,7 +36,7 @@ struct TransferOptions: ~Copyable {
     // A key may have dots between its slashes.
     if stored != nil { try easy.set(CURLOPT_PATH_AS_IS, 1) }
     try set(settings.options.proxies[address.scheme], on: easy)
-    let wantedWay = settings.ways.isEmpty ? [] : settings.ways[address.hostAndPort] ?? []
+    let wantedWay = settings.way(to: address)
     if wantedWay != way { try settings.apply(wantedWay, to: easy) }
     way = wantedWay
     if settings.options.usesHTTP2 {

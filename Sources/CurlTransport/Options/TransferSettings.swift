@@ -37,10 +37,18 @@ final class TransferSettings {
   var longestWait: UInt64 { options.stallTimeout.nanoseconds / 2 }
 
   /// Whether several transfers to that URL may turn out to use one connection (HTTP/2).
-  func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }
+  func mayShareConnections(to address: Address) -> Bool {
+    asksForHTTP2 && address.scheme == .https && options.limits.limiters(of: address).isEmpty
+  }
 
   // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
   private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies[.https] == nil }
+
+  /// libcurl before 8.4 loses bytes of a paused HTTP/2 stream, and a limit pauses transfers.
+  func way(to address: Address) -> ConnectionWay {
+    let known = ways.isEmpty ? [] : ways[address.hostAndPort] ?? []
+    return options.usesHTTP2 && !options.limits.limiters(of: address).isEmpty ? known.union(.http1) : known
+  }
 
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     let isHome = request.isHome(place)

@@ -24,8 +24,7 @@ package struct TransportOptions: Sendable {
   package var usesHTTP2 = false
   /// The most parallel transfers for which connections are kept.
   package var width = 64
-  /// Shared by all transports of a run; `nil` for no limit.
-  package var rateLimit: RateLimiter?
+  package var limits = RateLimits()
   /// Statuses that are a refusal of their host, like 429 and 503.
   package var retryOn: [ThrottlingStatuses] = []
   /// Shared by all transports of a run, which join it in the order in which they are made.

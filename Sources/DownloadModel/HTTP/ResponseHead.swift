@@ -258,17 +258,15 @@ package typealias RequestAllowance = (left: Int, time: Duration)
 /// Statuses with which a host throttles: they count as a refusal by the host, like 429 and 503 (`--retry-on`).
 package struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible {
   package let description: String
-  /// With its port, if that was given; `nil` for every host.
-  private let host: String?
+  private let text: ValueForHost
   private var statuses: [ClosedRange<Int>] = []
 
   /// - Parameter text: `403,5xx`, or `HOST=202`; `nil` for a status that cannot end a download.
   package init?(_ text: String) {
     description = text
-    let parts = text.lowercased().split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    host = parts.count == 2 ? String(parts[0]) : nil
-    guard host?.isEmpty != true, host?.contains("/") != true else { return nil }
-    for part in (parts.last ?? "").split(separator: ",", omittingEmptySubsequences: false) {
+    guard let value = ValueForHost(text.lowercased()) else { return nil }
+    self.text = value
+    for part in value.value.split(separator: ",", omittingEmptySubsequences: false) {
       let item = OptionalWhiteSpace.trimmed(part)
       let isClass = item.hasSuffix("xx")
       guard let first = Int(isClass ? item.dropLast(2) + "00" : item),
@@ -279,7 +277,7 @@ package struct ThrottlingStatuses: Sendable, Equatable, CustomStringConvertible 
   }
 
   package func contains(_ status: Int, of address: Address) -> Bool {
-    statuses.contains { $0.contains(status) } && (host == nil || host == address.host || host == address.hostAndPort)
+    statuses.contains { $0.contains(status) } && text.isFor(address)
   }
 }
 

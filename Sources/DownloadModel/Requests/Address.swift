@@ -1,8 +1,8 @@
 import CIDN
 
-/// A URL (RFC 3986) that dlm can download: absolute, over HTTP, FTP, SSH or S3, without fragment. Its
-/// credentials are sent, but `description` and `key` omit them, so that no message, log or index contains them. Or a
-/// `data:` URL that contains the file (`init(data:)`).
+/// A URL (RFC 3986) that dlm can download: absolute, over HTTP, FTP, SSH or S3, or on this machine, without fragment.
+/// Its credentials are sent, but `description` and `key` omit them, so that no message, log or index contains them. Or
+/// a `data:` URL that contains the file (`init(data:)`).
 public struct Address: Sendable, Hashable, CustomStringConvertible {
   /// The text that the transport sends: with credentials, percent-encoded, without fragment.
   package var wireText: String { parts.wireText }
@@ -62,11 +62,12 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
     let (scheme, colon) = try Self.scheme(bytes)
     let authorityStart = colon + 3
+    if scheme == .file { try Self.removeThisMachine(&bytes, at: authorityStart) }
     var authorityEnd =
       bytes[authorityStart...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? bytes.count
     let at = bytes[authorityStart..<authorityEnd].lastIndex(of: UInt8(ascii: "@"))
     let hostStart = at.map { $0 + 1 } ?? authorityStart
-    var hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
+    var hostEnd = scheme == .file ? hostStart : try Self.endOfHost(bytes[hostStart..<authorityEnd])
     if bytes[hostStart..<hostEnd].contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }),
       bytes[hostStart] != UInt8(ascii: "[")
     {
@@ -82,6 +83,15 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     if !scheme.hasHeads { try Self.normalizeServerPath(&bytes, from: authorityEnd) }
     Self.percentEncode(&bytes, from: authorityEnd)
     parts = Parts(scheme, bytes, authority: authorityStart..<authorityEnd, host: hostStart..<hostEnd)
+  }
+
+  /// The host of a `file:` URL is empty, or `localhost` (RFC 8089 §2), which is left out.
+  private static func removeThisMachine(_ bytes: inout [UInt8], at start: Int) throws(Malformed) {
+    let end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+    guard ["", "localhost"].contains(String(utf8: bytes[start..<end]).lowercased()), end < bytes.count else {
+      throw .badHost
+    }
+    bytes.removeSubrange(start..<end)
   }
 
   /// A URL that contains its file (RFC 2397); only the user or a list may name one.

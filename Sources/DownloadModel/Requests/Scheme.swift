@@ -11,7 +11,7 @@ extension Address {
   ]
 
   /// Whether it is a folder of a file server, which has a listing and no content.
-  package var isServerFolder: Bool { !scheme.isHTTP && scheme != .data && lastPathSegment.isEmpty }
+  package var isServerFolder: Bool { ![.http, .https, .data, .file].contains(scheme) && lastPathSegment.isEmpty }
 
   /// The schemes over which dlm downloads, with the rules in which they differ.
   package enum Scheme: String, Sendable, CaseIterable {
@@ -24,6 +24,8 @@ extension Address {
     case sftp, scp
     /// An object of storage that speaks S3, by bucket and key: the network sees HTTP.
     case s3
+    /// A file of this machine (RFC 8089).
+    case file
     /// A URL that contains its file (RFC 2397).
     case data
 
@@ -36,6 +38,9 @@ extension Address {
 
     package var isSSH: Bool { self == .sftp || self == .scp }
 
+    /// Whether it reaches what only the user may, so that no server may name such a URL, in a list or a redirect.
+    package var isPrivate: Bool { isSSH || self == .file }
+
     /// The most requests at a time to a host. Each connection over SSH costs both sides a key exchange, and OpenSSH
     /// drops connections while ten others are logging in (MaxStartups).
     package var mostAtOnce: Int { isSSH ? 8 : .max }
@@ -43,14 +48,14 @@ extension Address {
     /// Whether the network between can neither read nor change the bytes.
     package var isEncrypted: Bool {
       switch self {
-      case .https, .ftps, .ftpes, .sftp, .scp, .s3: true
+      case .https, .ftps, .ftpes, .sftp, .scp, .s3, .file: true
       case .http, .ftp, .data: false
       }
     }
 
     var defaultPort: Int {
       switch self {
-      case .http, .data: 80
+      case .http, .data, .file: 80
       case .https, .s3: 443
       case .ftp, .ftpes: 21
       case .ftps: 990

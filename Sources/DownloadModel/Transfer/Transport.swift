@@ -13,12 +13,12 @@ package protocol Transport: Sendable {
   /// start afterwards.
   func cancel(_ meter: TransferMeter) async
 
-  /// Whether the user's rate limit for all transfers slows them: more transfers gain nothing.
-  var isAtLimit: Bool { get }
+  /// Whether a rate limit slows transfers from that URL: more of them gain nothing.
+  func isAtLimit(at place: Address) -> Bool
 }
 
 extension Transport {
-  package var isAtLimit: Bool { false }
+  package func isAtLimit(at place: Address) -> Bool { false }
   package func cancel(_ meter: TransferMeter) async {}
 
   /// Runs one transfer to its end; throws what `run` throws.

@@ -234,7 +234,7 @@ package actor Downloader {
     if segments == 1 { return try await running.receipt(for: meter) }
     return try await SegmentedDownload(
       download: download, meter: meter, transport: transport, retry: retry, clock: clock, random: random,
-      share: share, host: request.source.hostAndPort, ceiling: segments
+      share: share, source: request.source, ceiling: segments
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }
 

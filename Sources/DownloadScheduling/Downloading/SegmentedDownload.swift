@@ -17,7 +17,7 @@ struct SegmentedDownload {
   let random: @Sendable () -> Double
   /// Each further connection needs a permit of the file's host; the first uses the file's own slot.
   let share: LoopQueue
-  let host: String
+  let source: Address
   let ceiling: Int
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
 
@@ -118,7 +118,7 @@ struct SegmentedDownload {
       if id == OpenSegment.first { state.receipt = receipt } else { learn(error, &state) }
       if state.permits > max(0, state.running.count - 1) {
         state.permits -= 1
-        share.releasePermit(at: host, after: id == OpenSegment.first ? nil : error)
+        share.releasePermit(at: source.hostAndPort, after: id == OpenSegment.first ? nil : error)
       }
       guard let error else { return }
       if id == OpenSegment.first || !endsSplitting(error) { failed(error, &state) }
@@ -171,7 +171,7 @@ struct SegmentedDownload {
     let allFlow = state.running.allSatisfy { id, begun in
       open.contains { $0.id == id && $0.position > begun.position }
     }
-    let active = transport.isAtLimit ? 0 : state.running.count
+    let active = transport.isAtLimit(at: source) ? 0 : state.running.count
     if state.planner.look(at: now, remaining: remaining, active: active, allFlow: allFlow) {
       onChange(state.planner.wanted, state.planner.rate)
     }
@@ -181,17 +181,17 @@ struct SegmentedDownload {
     if state.planner.wanted > 1 { download.ask(for: state.planner.requestSize) }
     while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
       // A further connection would only take its share of the rate limit from other files.
-      if transport.isAtLimit { return }
+      if transport.isAtLimit(at: source) { return }
       guard let choice = choose(at: now, state) else { return }
       let needsPermit = !state.running.isEmpty
-      if needsPermit, !share.acquirePermit(at: host) { return }
+      if needsPermit, !share.acquirePermit(at: source.hostAndPort) { return }
       let taken: (id: Int, target: any SegmentTarget)?
       do { taken = try download.takeSegment(of: choice.segment, from: choice.offset) } catch {
-        if needsPermit { share.releasePermit(at: host) }
+        if needsPermit { share.releasePermit(at: source.hostAndPort) }
         return failed(error, &state)
       }
       guard let (id, target) = taken else {
-        if needsPermit { share.releasePermit(at: host) }
+        if needsPermit { share.releasePermit(at: source.hostAndPort) }
         return
       }
       if needsPermit { state.permits += 1 }
@@ -245,7 +245,7 @@ struct SegmentedDownload {
   private func fetch(_ target: any SegmentTarget) async -> DownloadError? {
     do {
       while var next = try target.nextTransfer() {
-        next.onNews = { share.heard($0, of: host) }
+        next.onNews = { share.heard($0, of: source.hostAndPort) }
         // A server may send less than requested (RFC 9110 §14.2).
         if try target.finish(try await transport.fetch(next, into: target)) { return nil }
       }

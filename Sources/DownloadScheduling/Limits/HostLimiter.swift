@@ -82,6 +82,11 @@ struct HostLimiter: Sendable {
     var isAll = false
   }
 
+  /// When the next request may start by the user's own limit (`--rate`); `nil` until that is booked.
+  private(set) var start: Duration?
+  /// Until when this limit is booked.
+  private var booked = Duration.zero
+
   private static let quiet = Duration.seconds(60)
 
   init(ceiling: Int, opening: Int = .max) { (self.ceiling, self.opening) = (max(1, ceiling), opening) }
@@ -101,7 +106,7 @@ struct HostLimiter: Sendable {
   var room: Int { isUnknown ? min(limit, max(1, opening - elsewhere)) : limit }
 
   var isPristine: Bool {
-    inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero && allowed.left > 0
+    inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero && allowed.left > 0 && booked == .zero
   }
 
   /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
@@ -119,7 +124,21 @@ struct HostLimiter: Sendable {
   }
 
   /// When the next request may start, if there is room.
-  var opensAt: Duration { allowed.left > 0 ? cooldownUntil : max(cooldownUntil, allowed.until) }
+  var opensAt: Duration {
+    let answering = allowed.left > 0 ? cooldownUntil : max(cooldownUntil, allowed.until)
+    return max(answering, start ?? .zero)
+  }
+
+  /// Books the start of the next request.
+  /// - Parameter time: where it is booked with other processes; `nil` behind this process's own.
+  mutating func book(_ interval: Duration, at time: Duration?, from now: Duration) {
+    let next = time ?? max(booked, now)
+    start = next
+    booked = next + interval
+  }
+
+  /// A request has started.
+  mutating func useStart() { start = nil }
 
   func hasRoom(at now: Duration) -> Bool {
     inUse < room && now >= opensAt && (allowed.left > 0 || inUse <= allowed.most)

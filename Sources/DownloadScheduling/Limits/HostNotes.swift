@@ -1,8 +1,8 @@
+package import DownloadModel
+
 /// Messages between this user's processes about the hosts they use. A note has eight words: the first is the host's
 /// number, the second is zero while the process does not use the host.
-package protocol HostNotes: Sendable {
-  /// Equal in every process, and not zero.
-  func number(of host: String) -> UInt64
+package protocol HostNotes: SharedAccounts {
   func tell(_ note: SIMD8<UInt64>)
   /// - Returns: the notes of living processes in a fixed order, and the index of this process's note; `nil` if it has
   ///   none.

@@ -1,3 +1,5 @@
+import DownloadModel
+
 /// A host whose connection limit all processes of this user share (HTTP rule 37). Processes are not notified: one that
 /// waits for a slot, or has idle connections, polls. A process that runs alone writes its note and reads none.
 struct SharedHost {
@@ -22,6 +24,15 @@ struct SharedHost {
     self.run = run
     name = host
     note = HostUsage(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
+  }
+
+  /// Books the start of a request behind those of all processes.
+  /// - Returns: the time; `nil` if there is no room for the host's account.
+  func book(_ interval: Duration, at now: Duration) -> Duration? {
+    let time = run.notes.now * 1_000_000
+    let price = UInt64(interval / .nanoseconds(1))
+    let start = run.notes.book(price, of: run.notes.number(of: "requests \(name)"), from: time)
+    return start.map { now + .nanoseconds(Int64($0 - time)) }
   }
 
   mutating func mayBegin(_ limiter: inout HostLimiter, _ share: Int, _ inUse: [Int], at now: Duration) -> Bool {

@@ -16,6 +16,7 @@ struct HostTable {
   private let lowered: [String: Int]
   private let opening: Int
   private let shares: Int
+  private let rates: RequestRates
   private let sharing: HostSharing?
   private var hosts: [String: QueuedHost] = [:]
   /// Requests that a host holds or that wait for a retry.
@@ -28,11 +29,12 @@ struct HostTable {
 
   init(
     ceiling: Int, lowered: [String: Int], opening: Int, shares: Int, ranking: RequestRanking,
-    sharing: HostSharing? = nil
+    rates: RequestRates = RequestRates(), sharing: HostSharing? = nil
   ) {
     self.ceiling = ceiling
     self.lowered = lowered
     self.shares = shares
+    self.rates = rates
     self.ranking = ranking
     self.sharing = sharing
     self.opening = opening
@@ -48,7 +50,9 @@ struct HostTable {
     let limiter = HostLimiter(
       ceiling: min(lowered[name] ?? ceiling, request.source.scheme.mostAtOnce), opening: opening)
     hasUnknown = true
-    let host = QueuedHost(limiter, shares: shares, name, ranking, sharing: sharing, together: ceiling)
+    let host = QueuedHost(
+      limiter, shares: shares, name, ranking, sharing: sharing, together: ceiling,
+      interval: rates.interval(of: request.source))
     hosts[name] = host
     return host
   }
@@ -137,7 +141,7 @@ struct HostTable {
       let pause = host.limiter.opensAt - now
       return HostWait(
         host: host.name, limit: max(1, min(host.limit, host.limiter.room)), isLearnt: host.isLearnt,
-        waiting: host.requests.waitingCount,
+        waiting: host.requests.waitingCount, interval: host.interval,
         pause: pause > .zero ? pause : nil, isSpent: host.limiter.opensAt > host.limiter.cooldownUntil)
     }
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }

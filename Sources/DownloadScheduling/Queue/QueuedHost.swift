@@ -23,14 +23,18 @@ final class QueuedHost {
   /// The last quotas that were sent to the transports.
   private var told: [Int]?
 
+  /// Between the starts of two requests, by the user's wish; `nil` for no limit.
+  let interval: Duration?
+
   /// With at most this many connections, it matters which loop has them.
   private static let few = 8
 
   /// - Parameter together: the ceiling of all processes on this machine; `nil` for the limiter's.
   init(
     _ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking(),
-    sharing: HostSharing? = nil, together: Int? = nil
+    sharing: HostSharing? = nil, together: Int? = nil, interval: Duration? = nil
   ) {
+    self.interval = interval
     self.name = name
     self.limiter = limiter
     shared = sharing.map { SharedHost($0, name, ceiling: together ?? limiter.ceiling) }
@@ -70,6 +74,9 @@ final class QueuedHost {
   /// - Parameter share: if this process's part is used up, checks other processes for this share; `nil` for no check.
   func hasRoom(at now: Duration, for share: Int? = nil) -> Bool {
     limiter.goOn(at: now)
+    if let interval, limiter.start == nil, limiter.hasRoom(at: now) {
+      limiter.book(interval, at: shared?.book(interval, at: now), from: now)
+    }
     guard limiter.hasRoom(at: now), now >= looksAgain else { return false }
     guard let share, limiter.inUse >= limit else { return true }
     return mayBegin(at: now, for: share)

@@ -39,6 +39,7 @@ package final class RequestQueue: Sendable {
   ///   - opening: requests at a time to an unknown host (HTTP rule 56).
   ///   - adaptive: `nil` for as many files at a time as there are lanes.
   ///   - received: body bytes of the whole run so far. Called under the lock: must neither block nor call the queue.
+  ///   - rates: the most requests of each host in a time.
   ///   - notes: the channel by which hosts are shared with other processes; `nil` to share none.
   ///   - isBackground: whether it leaves hosts to all processes in the foreground.
   ///   - connections: connections of each share to a host, idle ones included; called like `received`.
@@ -49,7 +50,8 @@ package final class RequestQueue: Sendable {
     widths: [Int] = [.max],
     adaptive: AdaptiveConcurrency? = nil, received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy,
     clock: any Clock<Duration>, random: @escaping @Sendable () -> Double, order: RequestOrder = .list,
-    looksAhead: Bool = false, notes: (any HostNotes)? = nil, isBackground: Bool = false,
+    looksAhead: Bool = false, rates: RequestRates = RequestRates(), notes: (any HostNotes)? = nil,
+    isBackground: Bool = false,
     connections: @escaping @Sendable (_ host: String) -> [Int] = { _ in [] },
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
@@ -63,7 +65,7 @@ package final class RequestQueue: Sendable {
     state = Lock(
       RequestQueueState(
         ceiling: ceiling, lowered: lowered, opening: opening, widths: widths, retry: retry, adaptive: adaptive,
-        ranking: ranking, looksAhead: looksAhead,
+        ranking: ranking, looksAhead: looksAhead, rates: rates,
         sharing: notes.map { HostSharing($0, isBackground: isBackground, connections: connections) }))
   }
 

@@ -23,21 +23,23 @@ struct RequestQueueState {
   private var opens: Duration?
   /// Whether another share may take a request now.
   private var hasMoved = false
-  /// Whether rules use the time they are given; true once a host has refused, a file waits for a retry, or another
-  /// process ran.
-  private(set) var needsTime = false
+  /// Whether rules use the time they are given; true with `--rate`, and once a host has refused, a file waits for a
+  /// retry, or another process ran.
+  private(set) var needsTime: Bool
   /// When the queue's clock wakes for `due`; `nil` if it is not set.
   var alarm: Duration?
 
   init(
     ceiling: Int, lowered: [String: Int] = [:], opening: Int = .max, widths: [Int], retry: RetryPolicy,
     adaptive: AdaptiveConcurrency? = nil, ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false,
-    sharing: HostSharing? = nil
+    rates: RequestRates = RequestRates(), sharing: HostSharing? = nil
   ) {
     self.widths = widths
+    needsTime = !rates.isEmpty
     self.retry = retry
     hosts = HostTable(
-      ceiling: ceiling, lowered: lowered, opening: opening, shares: widths.count, ranking: ranking, sharing: sharing)
+      ceiling: ceiling, lowered: lowered, opening: opening, shares: widths.count, ranking: ranking, rates: rates,
+      sharing: sharing)
     window = RequestWindow(ranking, isOpen: looksAhead || ranking.order != .list)
     run = RunLimiter(widths: widths, adaptive: adaptive)
   }
@@ -171,6 +173,7 @@ struct RequestQueueState {
   private mutating func begin(_ share: Int, _ host: QueuedHost) {
     run.begin(share)
     host.begin(share)
+    host.limiter.useStart()
   }
 
   // MARK: Turns of the shares

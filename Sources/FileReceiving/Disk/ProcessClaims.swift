@@ -20,7 +20,7 @@ package import SystemPackage
 /// Access to a mapped page without space on the disk, or beyond a shortened file, ends the process (SIGBUS, mmap(2)).
 /// So space is allocated for every section that was ever in use. Only dlm writes the file, and dlm never shortens it. A
 /// program that shortens it crashes each dlm that uses it, as shortening an SQLite `-shm` file would.
-package final class ProcessClaims: Sendable {
+package final class ProcessClaims: SharedAccounts {
   /// A request that this process has claimed. Dropping the value frees the request for other processes.
   package struct Claim: ~Copyable, Sendable {
     fileprivate let owner: ProcessClaims
@@ -54,6 +54,9 @@ package final class ProcessClaims: Sendable {
   /// from `numbers` on, the process number of each section's owner.
   private static let header = 512
   private static let numbers = 8
+  /// After these numbers: pairs of an account's number and the time until which it is booked (`SharedAccounts`).
+  private static let accounts = numbers + segments..<header
+  private static let (accountTime, longestAccount): (UInt64, UInt64) = (60_000_000_000, 86_400_000_000_000)
   private static let format: UInt64 = 0x646C_6D33
   private static var bytes: Int { (header + segments * section) * 8 }
 
@@ -85,6 +88,11 @@ package final class ProcessClaims: Sendable {
   private let arrival: UInt64
   /// Whether another process was alive when this one started.
   private let cameToOthers: Bool
+  /// Differs after each start of the machine, with which the clock of accounts starts again.
+  private static let boot: UInt64 = {
+    let file = Descriptor(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC))
+    return Hash.of((try? file.read(64)) ?? [])
+  }()
 
   /// - Returns: `nil` if the table is not available (a read-only home, a file system without locks, too many processes,
   ///   a folder or file that others may write, a full disk). Two processes may then download one file twice, and the
@@ -210,6 +218,44 @@ package final class ProcessClaims: Sendable {
         }
       }
       return own.map { (all, $0) }
+    }
+  }
+
+  // MARK: Accounts
+
+  /// The time of a limit that all processes keep together. The first of an account's places that is its own, or that
+  /// nobody has used for a minute.
+  private static func place(
+    of account: UInt64, _ words: UnsafeMutablePointer<Word>, at time: UInt64
+  ) -> UnsafeMutablePointer<Word>? {
+    let places = (0..<UInt64(near)).map { step in
+      words + accounts.lowerBound + Int((account &+ step) % UInt64(accounts.count / 2)) * 2
+    }
+    if let own = places.first(where: { $0[0].shared == account }) { return own }
+    for place in places {
+      let (former, until) = (place[0].shared, place[1].shared)
+      guard until < time - min(time, accountTime) || until > time + longestAccount else { continue }
+      if place[0].compareExchange(expected: former, desired: account, ordering: .sequentiallyConsistent).exchanged {
+        return place
+      }
+      // Another process took it at the same moment, perhaps for the same account.
+      if place[0].shared == account { return place }
+    }
+    return nil
+  }
+
+  package func book(_ price: UInt64, of account: UInt64, from earliest: UInt64) -> UInt64? {
+    let account = account ^ Self.boot
+    return table.withLock { table in
+      guard let place = Self.place(of: account, table.words, at: earliest) else { return nil }
+      var until = place[1].shared
+      while true {
+        let start = max(until, earliest)
+        let result = place[1].compareExchange(
+          expected: until, desired: start + price, ordering: .sequentiallyConsistent)
+        if result.exchanged { return start }
+        until = result.original
+      }
     }
   }
 

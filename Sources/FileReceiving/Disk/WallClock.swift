@@ -7,6 +7,14 @@ package enum WallClock {
 
   package static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
 
+  /// Minutes since midnight in this user's time zone.
+  package static func localMinute() -> Int {
+    var now = time(nil)
+    var local = tm()
+    localtime_r(&now, &local)
+    return Int(local.tm_hour) * 60 + Int(local.tm_min)
+  }
+
   /// Nanoseconds since 1970 by the clock that stamps files, which ticks some hundred times a second.
   package static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
 

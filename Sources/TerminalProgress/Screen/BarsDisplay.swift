@@ -19,6 +19,8 @@ struct BarsDisplay {
   /// The last sequences for taskbar and title; `nil` while the terminal's own are shown.
   private var signs: String?
   var screen = ScreenState()
+  /// In bytes a second.
+  private(set) var rate = 0.0
   /// Transfers of the file in the details panel.
   private var transfers: (id: Int, details: [TransferDetails])?
 
@@ -48,6 +50,7 @@ struct BarsDisplay {
     sum.isPaused = screen.isPaused
     sum.width = sample.width
     if sum.isPaused { sum.rate = 0 }
+    rate = sum.rate
     sum.isWaiting = sum.progress.isIdle && (sample.watch != nil || sample.awaited != nil || sample.tally.listed == 0)
     if sum.isPaused || sum.isWaiting { sum.timeLeft = nil }
     return sum

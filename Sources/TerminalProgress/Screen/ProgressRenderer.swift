@@ -114,6 +114,9 @@ package actor ProgressRenderer {
   /// Shows the run's reply to a key for a moment.
   package func answer(_ note: String) { bars?.screen.say(note, at: elapsed()) }
 
+  /// Of the run at the last frame, in bytes a second.
+  package var rate: Int64 { Int64(bars?.rate ?? 0) }
+
   /// The file in the details panel; `nil` for none.
   package var described: TransferMeter? { bars?.described }
 

@@ -68,6 +68,7 @@ struct ScreenPanel: LaidOut {
 
   private static let keys = [
     ("p", "pause or resume all transfers"), ("+ -", "more or fewer files at once"),
+    ("< >", "rate: halves or doubles its limit"),
     ("up, down", "select a file"), ("s", "skip the selected file; what can be resumed is saved"),
     ("d", "details of the selected file"), ("f", "failures so far"),
     ("q", "stop and save partial files, as Ctrl-C does"), ("?", "keys; ? or Escape closes a panel"),

@@ -1,6 +1,7 @@
 /// The meaning of a key while bars are shown and no question is open.
 package enum ScreenKey: String, Sendable, CaseIterable {
-  case help = "?", pause = "p", more = "+", fewer = "-", skip = "s", details = "d", failures = "f", stop = "q"
+  case help = "?", pause = "p", more = "+", fewer = "-", faster = ">", slower = "<", skip = "s", details = "d",
+    failures = "f", stop = "q"
   case up, down
   /// Escape: closes the open panel.
   case close
@@ -53,6 +54,7 @@ struct ScreenState {
       return isPaused ? .pause : .goOn
     case .more: return .width(change: 1)
     case .fewer: return .width(change: -1)
+    case .faster, .slower: return .limit(isFaster: key == .faster)
     case .stop:
       say("stopping: partial files are saved", at: now)
       return .stop

@@ -142,6 +142,10 @@ struct WaitLines: LaidOut {
     let next = wait.pause.map { "next in \(Quantity.wait($0, isLeft: true))" }
     let limit = "\(Quantity.count(wait.limit)) at once"
     guard wait.isLearnt || next != nil else { return ["\(host): \(limit)", limit] }
+    if let interval = wait.interval {
+      let words = "one request every \(Quantity.duration(interval))"
+      return ["\(host): \(words)", words]
+    }
     if wait.isSpent, let next {
       return ["\(host) takes no more requests for now, \(next)", "no more requests, \(next)", next]
     }

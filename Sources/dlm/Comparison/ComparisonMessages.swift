@@ -131,7 +131,7 @@ struct ComparisonMessages {
     let phases = runs.map { name, details in
       let timelines = FileTimeline.all(details)
       let shares = TimeShares(timelines)
-      return [name] + FilePhase.allCases.map { time(shares[$0] / timelines.count) }
+      return [name] + FilePhase.allCases.map { time(shares[$0] / max(1, timelines.count)) }
     }
     let effort = [["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"]] + measured
     let shares = [["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"]] + phases

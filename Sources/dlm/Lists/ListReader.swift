@@ -625,7 +625,7 @@ private struct ListedRequests: ~Copyable {
     }
     provenance = max(Provenance(of: address, listedAt: place.list), provenance)
     if let header = options?.forbiddenHeader(from: provenance) { throw .thirdPartyHeader(header) }
-    if provenance == .thirdParty, address.scheme.isSSH { throw .thirdPartyScheme(address.scheme.rawValue) }
+    if provenance == .thirdParty, address.scheme.isPrivate { throw .thirdPartyScheme(address.scheme.rawValue) }
     keepMirrors(of: address, in: &options, place)
     if original.scheme != address.scheme {
       options = options ?? LineOptions()
@@ -653,7 +653,7 @@ private struct ListedRequests: ~Copyable {
     guard let given = options, !given.mirrors.isEmpty else { return }
     let usable = given.usableMirrors(of: address, isProvable: marks.isProvable(address, given))
     unusedMirrors += given.mirrors.count - usable.count
-    options?.mirrors = place.list == nil ? usable : usable.filter { !$0.scheme.isSSH }
+    options?.mirrors = place.list == nil ? usable : usable.filter { !$0.scheme.isPrivate }
   }
 
   mutating func size(of address: Address, _ options: LineOptions?) -> Int64? {

@@ -17,7 +17,9 @@ enum OptionHint {
     --parallel-max --max-concurrent-downloads --threads --connections --concurrency: -j N says how many at once
     --min-split-size --num-connections: -s N says in how many segments a large file is downloaded
     -k --no-check-certificate --check-certificate: --insecure skips that check
-    --rate --max-speed --bwlimit --max-download-limit --max-overall-download-limit: --limit-rate RATE is for all files
+    --max-speed --bwlimit --max-overall-download-limit: --limit-rate RATE is for all files
+    --max-download-limit --throttled-rate: --limit-rate-file RATE is for each file
+    -w --wait --sleep-interval --sleep-requests --tpslimit: --rate 2/s limits the requests to a host
     -b --cookie --load-cookies --save-cookies: --cookie-jar FILE reads and keeps cookies
     -e: --referer URL
     --password --http-user --http-passwd --http-password: --user NAME:PASSWORD, or --netrc-file FILE

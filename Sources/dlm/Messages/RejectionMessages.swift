@@ -43,8 +43,8 @@ struct RejectionMessages {
     case .otherHeaders:
       return "\(rejection.text) is listed before with other header lines; give one of them a name with out=NAME"
     case .thirdPartyScheme(let scheme):
-      return
-        "a list from elsewhere may not lead your login to a server over \(scheme); add the line to a list of your own"
+      let matter = scheme == "file" ? "name files of this machine" : "lead your login to a server over \(scheme)"
+      return "a list from elsewhere may not \(matter); add the line to a list of your own"
     case .thirdPartyHeader(let name):
       return "header=\(name) of \(rejection.text): a list at a URL may not send it there; if you trust the list, save "
         + "it as a file and use that, or give the header with -H"

@@ -69,6 +69,8 @@ enum UsageMessages {
     case Seconds.self, TimeSpan.self: "a time such as 30 (seconds), 10m, 1h or 2d"
     case UInt.self: "a number from 0"
     case ResolvedHost.self: "HOST:PORT:ADDRESS, such as example.org:443:192.0.2.1"
+    case RateLimit.self: "bytes a second, such as 500K, example.org=5M, 5M@09:00-17:00 or none"
+    case RequestRate.self: "requests in a time, such as 2/s, 30/m or example.org=1/s"
     case ByteRate.self, ByteCount.self: "bytes, such as 500K, 5M or 2G"
     case HookCommand.self: "a command and its arguments, with quotes around blanks"
     case ThrottlingStatuses.self: "statuses from 400, such as 403 or 403,5xx"

@@ -37,12 +37,26 @@ enum QuestionMessages {
       + (links.count == 1 ? "it" : "them") + "? [y/n]" + (note.map { "   \($0)" } ?? "")
   }
 
+  static func lines(_ key: UnknownHostKey, note: String?) -> [String] {
+    [
+      "\(key.host) shows a key that your known_hosts does not have: \(key.fingerprint)",
+      "Is it the server's? [y]es, now and later  [n]o" + (note.map { "   \($0)" } ?? ""),
+    ]
+  }
+
   /// - Parameter run: "the run in data"
   static func added(_ files: (added: Int, known: Int), to run: String) -> String {
     if files.added == 0 { return "added nothing to \(run), which has that already" }
     return "added \(Quantity.files(files.added)) to \(run)"
       + (files.known > 0 ? ", which has \(Quantity.count(files.known)) already" : "")
   }
+
+  static func limited(_ limits: [RateLimit], _ run: String) -> String {
+    "\(run) is limited to " + limits.map(\.description).joined(separator: ", ")
+  }
+
+  /// - Parameter bytes: a second; `nil` for no limit.
+  static func limit(_ bytes: Int64?) -> String { bytes.map { "at most \(Quantity.bytes($0))/s" } ?? "no limit" }
 
   static func unasked(_ output: OutputSettings) -> [String] {
     let (option, instead) =

@@ -9,7 +9,10 @@ import SystemPackage
 /// numbered name until its question is answered, so its lane is free at once, and an interrupted queue means "keep
 /// both".
 final class QuestionQueue: Sendable {
-  private enum Asked { case file(Question), links([String]) }
+  private enum Asked {
+    case file(Question), links([String])
+    case hostKey(UnknownHostKey, answer: AsyncStream<Bool>.Continuation)
+  }
 
   private let questions: AsyncStream<Asked>
   private let continuation: AsyncStream<Asked>.Continuation
@@ -54,6 +57,15 @@ final class QuestionQueue: Sendable {
   /// Asks whether to download the pasted links.
   func ask(_ links: [String]) { continuation.yield(.links(links)) }
 
+  /// Asks whether to trust the key of a host. Several transfers may meet it at once: the user is asked once.
+  /// - Returns: false without an answer.
+  func ask(_ key: UnknownHostKey) async -> Bool {
+    let (answers, answer) = AsyncStream<Bool>.makeStream()
+    guard case .enqueued = continuation.yield(.hostKey(key, answer: answer)) else { return false }
+    for await isTrusted in answers { return isTrusted }
+    return false
+  }
+
   /// After this, `run` returns once all questions are answered.
   func finish() { continuation.finish() }
 
@@ -64,12 +76,20 @@ final class QuestionQueue: Sendable {
   ) async {
     defer { end() }
     var forAll: NameDecision?
+    var trusted: [String: Bool] = [:]
     for await asked in questions {
       if case .links(let links) = asked {
         // The run waits for this, even if no question can be asked any more.
-        let isWanted = await decide(links) ?? false
+        let isWanted = await decide { [QuestionMessages.line(links, note: $0)] } ?? false
         end()
         await fetch(isWanted ? links : [])
+      }
+      if case .hostKey(let key, let answer) = asked {
+        let place = "\(key.host):\(key.port) \(key.key)"
+        if trusted[place] == nil { trusted[place] = await trusts(key) }
+        end()
+        answer.yield(trusted[place] == true)
+        continue
       }
       guard case .file(var question) = asked else { continue }
       if question.kind == .name { question.picture = showPicture(question.outcome.path) }
@@ -106,12 +126,19 @@ final class QuestionQueue: Sendable {
     feed.prompt([])
   }
 
+  /// An accepted key is kept for ssh, too.
+  private func trusts(_ key: UnknownHostKey) async -> Bool {
+    guard await decide({ QuestionMessages.lines(key, note: $0) }) == true else { return false }
+    if let trouble = KnownHostsFile.add(key) { StandardError.say(trouble) }
+    return true
+  }
+
   /// - Returns: `nil` if the task is cancelled or the terminal is gone.
-  private func decide(_ links: [String]) async -> Bool? {
+  private func decide(_ lines: (_ note: String?) -> [String]) async -> Bool? {
     keys.ask()
     var note: String?
     while true {
-      feed.prompt([QuestionMessages.line(links, note: note)])
+      feed.prompt(lines(note))
       switch await keys.next() {
       case nil: return nil
       case .text("y"), .text("Y"): return true

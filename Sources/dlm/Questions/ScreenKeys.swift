@@ -36,6 +36,9 @@ struct ScreenKeys {
     case .pause: control.downloads.pause(true)
     case .goOn: control.downloads.pause(false)
     case .width(let change): await renderer.answer(QuestionMessages.width(control.widen(by: change)))
+    case .limit(let isFaster):
+      let limit = control.schedule.change(isFaster: isFaster, at: await renderer.rate)
+      await renderer.answer(QuestionMessages.limit(limit))
     case .skip(let id): await control.downloads.giveUp([id], as: .skipped)
     }
   }

@@ -113,6 +113,7 @@ struct DownloadSession {
     questions = keys.map {
       QuestionQueue(asked, unnamed: order.store.unnamedPath, keys: $0, feed: feed) { screen.showPicture($0) }
     }
+    if let questions { settings.connection.onUnknownKey { await questions.ask($0) } }
   }
 
   private static func reader(
@@ -181,6 +182,7 @@ struct DownloadSession {
     }
     let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals, grace: grace) {
       async let _: Void? = snapshots?.follow(feed) { await add($0) }
+      async let _: Void = wiring.schedule.run()
       let control = keys != nil && order.takesCommands ? wiring : nil
       let show = { @Sendable in await screen.show(feed, keys: keys, control: control, paste: paste) { await fetch() } }
       guard let events else { return await show() }
@@ -287,9 +289,12 @@ struct DownloadSession {
 
   private static let lastAdded = Atomic(1 << 40)
 
-  /// Adds URLs to the run as if they were at the end of its list.
+  /// Adds URLs to the run as if they were at the end of its list, and takes new limits (`AddCommand.limitMark`).
   /// - Returns: how many are new to it, and how many it already has; `nil` if the run is over.
-  private func add(_ texts: [String], keepers: Int = 0) async -> (added: Int, known: Int)? {
+  private func add(_ lines: [String], keepers: Int = 0) async -> (added: Int, known: Int)? {
+    let limits = lines.filter { $0.hasPrefix(AddCommand.limitMark) }.map { $0.dropFirst(AddCommand.limitMark.count) }
+    wiring.schedule.change(limits.compactMap { RateLimit(argument: String($0)) })
+    let texts = Array(lines.dropFirst(limits.count))
     var marks = order.marks
     let isOfOneFile = marks.outputName != nil || marks.checksum != nil
     marks.outputName = nil

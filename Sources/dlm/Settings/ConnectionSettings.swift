@@ -10,6 +10,7 @@ struct ConnectionSettings {
   /// `Wiring` adds the run's own values: its cookies and its width.
   private(set) var transport: TransportOptions
   let cookieJar: CookieJarFile?
+  let schedule: LimitSchedule
 
   /// - Throws: `ValidationError` that names the option, never a secret.
   init(_ options: RunOptions, _ sources: SettingsSources) throws {
@@ -42,7 +43,8 @@ struct ConnectionSettings {
     }
     transport.trust.headerLines += [referer].compactMap(\.self)
     cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
-    transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
+    transport.limits = RateLimits(perFile: options.limitRateFile?.bytesPerSecond)
+    schedule = LimitSchedule(options.limitRate, transport.limits)
   }
 
   private static func setLogins(_ options: RunOptions, _ sources: SettingsSources, in trust: inout Trust) throws {
@@ -73,10 +75,14 @@ struct ConnectionSettings {
 
   mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) { transport.onTransfer = onTransfer }
 
+  static var sshFolder: String { (ProcessInfo.processInfo.environment["HOME"] ?? "") + "/.ssh/" }
+
+  func onUnknownKey(_ ask: @escaping @Sendable (UnknownHostKey) async -> Bool) { transport.ssh.onUnknownKey(ask) }
+
   /// The files of ssh, for connections over it.
   private static func sshFiles(_ key: String?) -> SSHUser.Files {
     var files = SSHUser.Files()
-    let folder = (ProcessInfo.processInfo.environment["HOME"] ?? "") + "/.ssh/"
+    let folder = sshFolder
     let usual = ["id_ed25519", "id_ecdsa"].map { folder + $0 }
     files.key = key ?? usual.first { access($0, R_OK) == 0 }
     files.name = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) }

@@ -229,9 +229,16 @@ enum OptionTable {
       "Low priority: idle processor and disk time only, one connection per host, none beside another dlm.",
       .on
     ),
+    values(
+      "limit-rate", \.shared.limitRate, "rate",
+      "The most bytes per second: 500K, 5M, HOST=2M, 5M@09:00-17:00, none; may be repeated", .own
+    ),
     value(
-      "limit-rate", \.shared.limitRate, "rate", "The total rate limit, in bytes per second: 500K, 5M",
+      "limit-rate-file", \.shared.limitRateFile, "rate", "The most bytes per second of each file: 500K",
       without: "no limit", .less
+    ),
+    values(
+      "rate", \.shared.rate, "N/time", "The most requests to a host: 2/s, 30/m, HOST=1/s; may be repeated", .own
     ),
     value(
       "retries", \.shared.retries, "N", "Retries in a row without progress, after temporary failures", usually: "5",

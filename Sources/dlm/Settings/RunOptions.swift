@@ -12,7 +12,9 @@ struct RunOptions: ParsableArguments {
   @Option("jobs") var jobs: Jobs?
   @Option("per-host") var perHost: Parallelism?
   @Option("segments") var segments: Parallelism?
-  @Option("limit-rate") var limitRate: ByteRate?
+  @Option("limit-rate") var limitRate: [RateLimit] = []
+  @Option("limit-rate-file") var limitRateFile: ByteRate?
+  @Option("rate") var rate: [RequestRate] = []
   @Option("min-rate") var minRate: ByteRate?
   @Option("max-time") var maxTime: Seconds?
   @Option("retries") var retries: UInt?

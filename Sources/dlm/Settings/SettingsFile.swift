@@ -6,7 +6,7 @@ import SystemPackage
 
 /// A settings file, with the decision which of its settings count (HTTP rule 45). A line is `name = value`, with an
 /// option's name, or a comment that starts with `#`. After `[host]` a value applies to that host, like `host=value`.
-/// Only `first`, `header` and `retry-on` add up; of the others, the last one counts.
+/// The values of options that may be repeated add up; of the others, the last one counts.
 struct SettingsFile {
   enum Place {
     /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but not which servers dlm
@@ -61,7 +61,7 @@ struct SettingsFile {
       let meant = NearestWord.to(name, among: OptionTable.settingKeys.sorted()).map { "; did you mean \($0)?" }
       return say(["dlm: \(place): \(name) is not a setting, and is ignored\(meant ?? "")"])
     }
-    if !section.isEmpty, name != "retry-on" {
+    if !section.isEmpty, !["limit-rate", "rate", "retry-on"].contains(name) {
       return say(["dlm: \(place): \(name) is no setting of a single host, and is ignored; move it to the file's start"])
     }
     if value.isEmpty {

@@ -33,6 +33,30 @@ struct ProcessClaimsTests {
     #expect(canTake(7, first))
   }
 
+  /// What one books, the others book behind; another account has its own time.
+  @Test func timeIsBookedTogether() throws {
+    let folder = try TemporaryFolder()
+    let first = try #require(ProcessClaims(in: folder.filePath))
+    let second = try #require(ProcessClaims(in: folder.filePath))
+    let now: UInt64 = 1_000_000_000_000
+    #expect(first.book(5, of: 77, from: now) == now)
+    #expect(second.book(5, of: 77, from: now) == now + 5)
+    #expect(second.book(5, of: 78, from: now) == now)
+    #expect(first.book(5, of: 77, from: now) == now + 10)
+    #expect(first.book(5, of: 77, from: now + 1000) == now + 1000)
+  }
+
+  /// A place that nobody has used for a while is another account's; while all are in use, there is none.
+  @Test func accountsThatAreFull() throws {
+    let folder = try TemporaryFolder()
+    let claims = try #require(ProcessClaims(in: folder.filePath))
+    let now: UInt64 = 1_000_000_000_000
+    let booked = (UInt64(1)...2000).count { claims.book(1, of: $0, from: now) != nil }
+    #expect(booked > 150 && booked < 300)
+    let later = now + 120_000_000_000
+    #expect((UInt64(5000)...5100).allSatisfy { claims.book(1, of: $0, from: later) != nil })
+  }
+
   /// A process that was killed leaves its slots filled; its lock is gone.
   @Test func aDeadProcessHasNothing() throws {
     let folder = try TemporaryFolder()

@@ -10,7 +10,9 @@ private struct PythonServer: Sendable {
   /// - Throws: when /usr/bin/python3 or a module that the script needs is missing.
   init(_ script: String, _ arguments: [String]) async throws(SupportFailure) {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    process = try CommandRun("/usr/bin/python3", [folder.appendingPathComponent(script).path] + arguments)
+    let modules = folder.appendingPathComponent("../../../.build/store").standardizedFileURL.path
+    let python = ["PYTHONPATH=\(modules)", "/usr/bin/python3", folder.appendingPathComponent(script).path]
+    process = try CommandRun("/usr/bin/env", python + arguments)
     try await process.wait(forOutput: "\n")
     guard let port = Int(process.outputText.prefix { $0.isNumber }) else {
       throw SupportFailure("no port: \(process.outputText) \(process.errorText)")
@@ -213,6 +215,45 @@ package final class S3Server: Sendable {
 
   /// Each request: status, path, `signed` or `open`.
   package var requests: [String] { server.process.outputText.split(separator: "\n").dropFirst().map(String.init) }
+
+  /// May be called again; `deinit` does.
+  package func stop() { server.stop() }
+}
+
+/// moto as storage that speaks S3 (see moto_server.py).
+///
+///     let server = try await MotoServer()
+///     defer { server.stop() }
+package final class MotoServer: Sendable {
+  private let folder: TemporaryFolder
+  private let server: PythonServer
+
+  /// Returns when it accepts connections.
+  /// - Throws: when /usr/bin/python3, moto or what that needs is missing.
+  package init() async throws {
+    folder = try TemporaryFolder()
+    server = try await PythonServer("moto_server.py", [folder.path])
+    try await server.process.wait(forOutput: "key ")
+    try await server.process.wait(forOutput: "\n")
+  }
+
+  deinit { stop() }
+
+  /// The login, in AWS's variables, and where the server is.
+  package var variables: [String: String] {
+    let words = server.process.outputText.split(separator: "\n")[1].split(separator: " ").map(String.init)
+    return [
+      "AWS_ACCESS_KEY_ID": words[1], "AWS_SECRET_ACCESS_KEY": words[2],
+      "AWS_ENDPOINT_URL": "http://127.0.0.1:\(server.port)",
+    ]
+  }
+
+  /// Returns when the object is stored.
+  package func write(_ bytes: [UInt8], key: String) async throws {
+    let name = key.replacing("/", with: "%2F")
+    try folder.write(bytes, to: name)
+    try await server.process.wait(forOutput: "put \(name) \(bytes.count)\n")
+  }
 
   /// May be called again; `deinit` does.
   package func stop() { server.stop() }

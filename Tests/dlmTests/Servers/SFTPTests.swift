@@ -114,6 +114,28 @@ struct SFTPTests {
     #expect(try place.names().isEmpty)
   }
 
+  /// Asked once, however many files meet it; an accepted one is ssh's, too.
+  @Test(arguments: ["y", "n"]) func aQuestionAboutAKey(answer: String) async throws {
+    let server = try await LoopbackServer.sshd(keys: ["ed25519"])
+    defer { server.stop() }
+    for name in ["a", "b", "c"] { try server.serve(Array(name.utf8), as: name) }
+    let place = try Self.place(server, known: "# mine\n")
+    let urls = ["a", "b", "c"].map { server.sftp($0) }
+    let terminal = try TerminalRun(place, ["get"] + urls, columns: 100, rows: 24)
+    defer { terminal.stop() }
+    let asked = try await terminal.wait(for: "Is it the server's\\?")
+    #expect(asked.text.contains("127.0.0.1 shows a key") && asked.text.contains("SHA256:"), "\(asked.text)")
+    try await terminal.type("x")
+    try await terminal.wait(for: "Not one of these keys")
+    try await terminal.type(answer)
+    let end = try await terminal.waitForEnd()
+    let isTrusted = answer == "y"
+    #expect(end.status == (isTrusted ? 0 : 1), "\(end.text)")
+    #expect(try place.names() == (isTrusted ? ["a", "b", "c"] : []))
+    let known = String(decoding: try place.folder.read("home/.ssh/known_hosts"), as: UTF8.self)
+    #expect(known == (isTrusted ? "# mine\n" + (try server.hostLine()) : "# mine\n"))
+  }
+
   @Test func aLoginThatIsRefused() async throws {
     let server = try await LoopbackServer.sshd()
     defer { server.stop() }

@@ -11,7 +11,7 @@ struct ScreenKeysTests {
   @Test(
     arguments: [
       (.text("?"), .help), (.text("p"), .pause), (.text("+"), .more), (.text("="), .more),
-      (.text("-"), .fewer),
+      (.text("-"), .fewer), (.text("<"), .slower), (.text(">"), .faster),
       (.up, .up), (.down, .down), (.text("s"), .skip), (.text("d"), .details), (.text("f"), .failures),
       (.text("q"), .stop), (.escape, .close), (.text("x"), .unknown), (.enter, .unknown),
       (.paste("q"), .unknown), (.control("l"), .unknown),
@@ -147,6 +147,22 @@ struct KeysTests {
     try await terminal.wait(for: "a.bin.*\\n.*b.bin.*\\n  p +pause")
     try await terminal.type("?")
     try await terminal.wait(forAbsenceOf: "q +stop")
+    halting.gate.open()
+    Self.expectLeft(try await terminal.waitForEnd(), 0)
+  }
+
+  @Test func slowerAndFaster() async throws {
+    let halting = try Halting(["a.bin"])
+    defer { halting.origin.stop() }
+    let terminal = try halting.start()
+    defer { terminal.stop() }
+    try await terminal.wait(for: "a.bin")
+    try await terminal.type(">")
+    try await terminal.wait(for: "no limit")
+    try await terminal.type("<")
+    try await terminal.wait(for: "at most \\d")
+    for _ in 0..<40 { try await terminal.type(">") }
+    try await terminal.wait(for: "no limit")
     halting.gate.open()
     Self.expectLeft(try await terminal.waitForEnd(), 0)
   }

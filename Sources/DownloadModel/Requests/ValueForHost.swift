@@ -1,0 +1,16 @@
+/// The value of an option that may be for one host: `VALUE` or `HOST=VALUE`.
+package struct ValueForHost: Sendable, Equatable {
+  /// In lower case, with its port if that was given; `nil` for every host.
+  package let host: String?
+  package let value: String
+
+  /// - Returns: `nil` for a host that is empty, or a URL.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    host = parts.count == 2 ? OptionalWhiteSpace.trimmed(parts[0]).lowercased() : nil
+    value = parts.last.map { String(OptionalWhiteSpace.trimmed($0)) } ?? ""
+    if host?.isEmpty == true || host?.contains("/") == true { return nil }
+  }
+
+  package func isFor(_ address: Address) -> Bool { host == nil || host == address.host || host == address.hostAndPort }
+}
