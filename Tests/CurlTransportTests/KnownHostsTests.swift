@@ -48,6 +48,19 @@ struct KnownHostsTests {
     #expect(hosts.fault(of: "AAAA", type: "ssh-rsa", at: "192.168.1.62", port: 22) == .unknown)
   }
 
+  /// What a server calls the type of its key would be a line of its own in the user's file.
+  @Test(arguments: [("ssh-ed25519", true), ("x\n* ssh-rsa AAAA", false), ("ssh-dss", false), ("", false)])
+  func whichUnknownKeysAreOffered(type: String, isOffered: Bool) async throws {
+    let user = SSHUser()
+    user.onUnknownKey { $0.type == type }
+    let place = try Address("sftp://host.example/f")
+    let key = [0, 0, 0, UInt8(type.utf8.count)] + Array(type.utf8) + [1, 2, 3]
+    #expect(user.failure(of: key, at: place)?.code == .hostKey)
+    #expect(await user.accepts(place) == isOffered)
+    #expect((user.failure(of: key, at: place) == nil) == isOffered)
+    #expect(user.failure(of: key + [4], at: place)?.code == .hostKey)
+  }
+
   @Test(
     arguments: [
       ("plain.example", 22, "plain.example ssh-ed25519 AAAA\n"), ("two.example", 22, "two.example ssh-ed25519 HHHH\n"),

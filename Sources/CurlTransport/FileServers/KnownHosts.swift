@@ -47,7 +47,7 @@ struct KnownHosts {
   }
 
   /// Those that libssh2 has, the safest first.
-  private static let types: [Substring] = [
+  static let types: [Substring] = [
     "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa",
   ]
 

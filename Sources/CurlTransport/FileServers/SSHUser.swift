@@ -89,8 +89,10 @@ package final class SSHUser: Sendable {
       _ = state.read(read)
       let fault = state.known.fault(of: text, type: type, at: address.host, port: address.port)
       guard fault == .unknown else { return fault }
-      state.offered[address.hostAndPort] = UnknownHostKey(
+      // What the server calls the type of its key may be anything, and would be written to the user's file.
+      let offered = UnknownHostKey(
         host: address.host, port: address.port, type: type, key: text, fingerprint: fingerprint)
+      state.offered[address.hostAndPort] = KnownHosts.types.contains(type[...]) ? offered : nil
       return state.accepted[address.hostAndPort] == text ? nil : .unknown
     }
     guard let fault else { return nil }
