@@ -146,6 +146,10 @@ package final class DownloadPlan: Sendable {
     named name: @autoclosure () -> String, _ head: ResponseHead?, beside redirect: NamedMirrors? = nil
   ) -> ContentDigest? {
     userDigest(named: name())
-      ?? (request.pieces == nil ? (request.named ?? redirect)?.digest ?? head?.digest : nil)
+      ?? (request.pieces == nil ? (request.named ?? redirect)?.digest ?? digest(in: head) : nil)
+  }
+
+  private func digest(in head: ResponseHead?) -> ContentDigest? {
+    head?.digest ?? (request.source.scheme == .s3 ? head?.objectDigest : nil)
   }
 }

@@ -31,4 +31,15 @@ extension ResponseHead {
     self["repr-digest"].flatMap { ReprDigest.strongest($0) }
       ?? self["digest"].flatMap { ReprDigest.strongest($0, isLegacy: true) }
   }
+
+  /// The MD5 of an object of S3 that was stored in one part: its entity tag (docs.aws.amazon.com, "Object", ETag).
+  /// `nil` for one of several parts, whose tag ends with their number, and for one encrypted by a key of KMS or of its
+  /// owner.
+  package var objectDigest: ContentDigest? {
+    let encryption = self["x-amz-server-side-encryption"] ?? "AES256"
+    guard encryption == "AES256", self["x-amz-server-side-encryption-customer-algorithm"] == nil,
+      let tag = Validator(self).strongETag
+    else { return nil }
+    return ContentDigest(.md5, hex: tag.dropFirst().dropLast())
+  }
 }

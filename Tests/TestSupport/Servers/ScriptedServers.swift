@@ -233,15 +233,13 @@ package final class MotoServer: Sendable {
   package init() async throws {
     folder = try TemporaryFolder()
     server = try await PythonServer("moto_server.py", [folder.path])
-    try await server.process.wait(forOutput: "key ")
-    try await server.process.wait(forOutput: "\n")
   }
 
   deinit { stop() }
 
   /// The login, in AWS's variables, and where the server is.
   package var variables: [String: String] {
-    let words = server.process.outputText.split(separator: "\n")[1].split(separator: " ").map(String.init)
+    let words = server.process.outputText.prefix { $0 != "\n" }.split(separator: " ").map(String.init)
     return [
       "AWS_ACCESS_KEY_ID": words[1], "AWS_SECRET_ACCESS_KEY": words[2],
       "AWS_ENDPOINT_URL": "http://127.0.0.1:\(server.port)",

@@ -1,6 +1,6 @@
 """usage: moto_server.py FOLDER: moto as a store of S3 that checks each signature, with botocore's code.
 
-Prints its port, and `key SECRET` of a user who may read. Each file of FOLDER becomes an object of the bucket `bucket`, again
+Prints a line: its port, and key and secret of a user who may read. Each file of FOLDER becomes an object of the bucket `bucket`, again
 whenever it changes; `put NAME SIZE` is printed then. `%2F` in a name is a slash.
 """
 import json
@@ -51,8 +51,7 @@ def put():
         print("put", entry.name, status.st_size, flush=True)
 
 
-print(server.port, flush=True)
-print("key", key["AccessKeyId"], key["SecretAccessKey"], flush=True)
+print(server.port, key["AccessKeyId"], key["SecretAccessKey"], flush=True)
 while True:
     put()
     time.sleep(0.05)

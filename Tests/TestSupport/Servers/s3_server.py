@@ -12,6 +12,9 @@ each bucket. The login is the access key `AK/+key` with the secret `SK/+secret`;
     page=N          keys in a page of a listing
     expire-after=N  after N requests the login has expired, until the token ends with another letter
     payer           x-amz-request-payer is needed
+    tag=TEXT        behind the MD5 in an object's tag
+    encryption=TEXT how objects are encrypted
+    corrupt         the last byte of each object is another one
 """
 
 import hashlib
@@ -113,8 +116,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.refuse(404, "NoSuchKey", "The key does not exist")
         with open(name, "rb") as file:
             data = file.read()
-        tag = '"' + hashlib.md5(data).hexdigest() + '"'
+        tag = '"' + hashlib.md5(data).hexdigest() + faults.get("tag", "") + '"'
         headers = {"ETag": tag, "Last-Modified": "Tue, 02 Jan 2024 03:04:05 GMT", "Accept-Ranges": "bytes"}
+        if "encryption" in faults:
+            headers["x-amz-server-side-encryption"] = faults["encryption"]
+        if "corrupt" in faults:
+            data = data[:-1] + bytes([data[-1] ^ 1])
         if self.headers.get("If-None-Match") == tag:
             return self.answer(304, b"", headers)
         wanted = self.headers.get("Range")

@@ -99,6 +99,25 @@ struct S3Tests {
     #expect(failed.status == 1 && failed.errorText.contains("no login"), "\(failed.errorText)")
   }
 
+  /// The tag of an object in one part is its MD5, but not under a key of KMS, and not of one in several parts.
+  @Test(
+    arguments: [
+      ([], 0), (["corrupt"], 1), (["corrupt", "encryption=AES256"], 1), (["corrupt", "encryption=aws:kms"], 0),
+      (["corrupt", "encryption=aws:kms:dsse"], 0), (["corrupt", "tag=-2"], 0), (["tag=-2"], 0),
+    ] as [([String], Int32)])
+  func theTagIsAChecksum(faults: [String], status: Int32) async throws {
+    let server = try await S3Server(faults: faults)
+    defer { server.stop() }
+    try server.write(Self.body, key: "f")
+    let place = try Workplace(server.variables)
+    let run = try await place.dlm("get", "s3://bucket/f", "--retries", "0")
+    #expect(run.status == status, "\(run.errorText)")
+    #expect(status == 0 || run.errorText.contains("checksum mismatch"), "\(run.errorText)")
+    let isProved = faults.isEmpty
+    let strict = try await place.dlm("get", "s3://bucket/f", "--require-proof", "digest", "-d", "strict")
+    #expect((strict.status == 0) == isProved, "\(strict.errorText)")
+  }
+
   /// The command gives a new login when the first has expired.
   @Test func aLoginThatExpires() async throws {
     let server = try await S3Server(faults: ["expire-after=2"])

@@ -117,8 +117,8 @@ struct ServerKindsTests {
     defer { server.stop() }
     let body = SplitMix64.bytes(count: 3_000_000, seed: 52)
     try await server.write(body, "f")
-    let first = try server.place.start(["get", server.url("f"), "--limit-rate", "500K"] + server.options)
-    try await server.place.wait(forSize: 600_000, of: "f.part")
+    let first = try server.place.start(["get", server.url("f"), "--limit-rate", "100K"] + server.options)
+    try await server.place.wait(forSize: 250_000, of: "f.part")
     first.send(SIGKILL)
     _ = try await first.waitForExit()
     let wanted = changes ? SplitMix64.bytes(count: 2_900_000, seed: 53) : body
