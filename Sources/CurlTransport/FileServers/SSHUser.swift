@@ -19,7 +19,7 @@ package final class SSHUser: Sendable {
 
   private struct State {
     var files: Files?
-    /// Asks the user, and may wait for long; `nil` if there is nobody to ask.
+    /// Asks the user, and may wait for long; `nil` without a terminal for questions.
     var ask: (@Sendable (UnknownHostKey) async -> Bool)?
     /// By host and port: the last unknown key that was offered, and the one that the user has accepted.
     var offered: [String: UnknownHostKey] = [:]

@@ -13,7 +13,7 @@ package final class RateLimits: Sendable {
   private let changes = Atomic(0)
 
   private struct State {
-    /// By host, or by host and port, as the user wrote it.
+    /// By host, or by host and port, in lower case.
     var hosts: [String: RateLimiter] = [:]
     var accounts: (any SharedAccounts)?
 
@@ -66,7 +66,8 @@ package final class RateLimits: Sendable {
     return [total, limiter(of: place), file].compactMap { $0?.isOn == true ? $0 : nil }
   }
 
-  /// Whether a limit holds transfers from there back. Of the one for a host, other processes may have used all.
+  /// Whether a limit slows transfers from this URL. A host's limit counts as reached, because other processes may use
+  /// it, too.
   func hold(_ place: Address, at now: UInt64) -> Bool {
     perFile != nil || limiter(of: place)?.isOn == true || total.pause(at: now - RateLimiter.allowance / 2) > 0
   }

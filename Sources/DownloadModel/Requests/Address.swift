@@ -85,7 +85,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     parts = Parts(scheme, bytes, authority: authorityStart..<authorityEnd, host: hostStart..<hostEnd)
   }
 
-  /// The host of a `file:` URL is empty, or `localhost` (RFC 8089 §2), which is left out.
+  /// Removes the host of a `file:` URL, which must be empty or `localhost` (RFC 8089 §2).
   private static func removeThisMachine(_ bytes: inout [UInt8], at start: Int) throws(Malformed) {
     let end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
     guard ["", "localhost"].contains(String(utf8: bytes[start..<end]).lowercased()), end < bytes.count else {

@@ -223,8 +223,8 @@ package final class ProcessClaims: SharedAccounts {
 
   // MARK: Accounts
 
-  /// The time of a limit that all processes keep together. The first of an account's places that is its own, or that
-  /// nobody has used for a minute.
+  /// The words of an account. A new account takes over the words of one that was not booked for a minute.
+  /// - Returns: `nil` if all places for this account are in use.
   private static func place(
     of account: UInt64, _ words: UnsafeMutablePointer<Word>, at time: UInt64
   ) -> UnsafeMutablePointer<Word>? {

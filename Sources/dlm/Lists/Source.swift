@@ -39,7 +39,7 @@ enum Source: Equatable {
 
   var path: String? { if case .list(let path) = self { path } else { nil } }
 
-  /// The list's file, links followed; `nil` if there is none.
+  /// The list's file, links followed; `nil` without a file.
   var standing: StandingFile? { path.flatMap(RunMemory.canonical).flatMap(StandingFile.of) }
 
   var name: String {

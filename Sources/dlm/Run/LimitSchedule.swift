@@ -55,7 +55,7 @@ final class LimitSchedule: Sendable {
 
   /// Halves or doubles the limit of the whole run.
   /// - Parameter rate: of the run now, in bytes a second.
-  /// - Returns: the new limit; `nil` if there is none now.
+  /// - Returns: the new limit; `nil` for no limit.
   func change(isFaster: Bool, at rate: Int64) -> Int64? {
     let limit = limits.total.bytesPerSecond
     if isFaster, limit == 0 { return nil }

@@ -9,13 +9,17 @@ enum KnownHostsFile {
   /// - Returns: a message if it cannot be written.
   static func add(_ key: UnknownHostKey) -> String? {
     let folder = FilePath(ConnectionSettings.sshFolder)
+    let path = folder.appending("known_hosts")
     mkdir(folder.string, 0o700)
     let name = key.port == 22 ? key.host : "[\(key.host)]:\(key.port)"
     do {
       let file = try FileDescriptor.open(
-        folder.appending("known_hosts"), .writeOnly, options: [.append, .create, .closeOnExec],
+        path, .writeOnly, options: [.append, .create, .closeOnExec],
         permissions: FilePermissions(rawValue: 0o600))
-      _ = try file.closeAfter { try file.writeAll(Array("\(name) \(key.type) \(key.key)\n".utf8)) }
+      // The last line may lack its end.
+      let last = FileDescriptor.bytes(of: path, upTo: 16 << 20)?.last ?? 0x0A
+      let start = last == 0x0A ? "" : "\n"
+      _ = try file.closeAfter { try file.writeAll(Array("\(start)\(name) \(key.type) \(key.key)\n".utf8)) }
       return nil
     } catch {
       return "dlm: the key of \(key.host) counts for this run only: ~/.ssh/known_hosts cannot be written (\(error))"

@@ -115,11 +115,13 @@ struct SFTPTests {
   }
 
   /// Asked once, however many files meet it; an accepted one is ssh's, too.
-  @Test(arguments: ["y", "n"]) func aQuestionAboutAKey(answer: String) async throws {
+  @Test(arguments: ["y", "n"], ["# mine\n", "# mine"]) func aQuestionAboutAKey(answer: String, mine: String)
+    async throws
+  {
     let server = try await LoopbackServer.sshd(keys: ["ed25519"])
     defer { server.stop() }
     for name in ["a", "b", "c"] { try server.serve(Array(name.utf8), as: name) }
-    let place = try Self.place(server, known: "# mine\n")
+    let place = try Self.place(server, known: mine)
     let urls = ["a", "b", "c"].map { server.sftp($0) }
     let terminal = try TerminalRun(place, ["get"] + urls, columns: 100, rows: 24)
     defer { terminal.stop() }
@@ -133,7 +135,7 @@ struct SFTPTests {
     #expect(end.status == (isTrusted ? 0 : 1), "\(end.text)")
     #expect(try place.names() == (isTrusted ? ["a", "b", "c"] : []))
     let known = String(decoding: try place.folder.read("home/.ssh/known_hosts"), as: UTF8.self)
-    #expect(known == (isTrusted ? "# mine\n" + (try server.hostLine()) : "# mine\n"))
+    #expect(known == (isTrusted ? "# mine\n" + (try server.hostLine()) : mine))
   }
 
   @Test func aLoginThatIsRefused() async throws {
