@@ -65,7 +65,7 @@ struct AddressTests {
   @Test(arguments: [
     ("", Address.Malformed.empty), ("example.org/x", .noScheme), ("htp:/x", .noScheme),
     ("/etc/passwd", .noScheme), ("gopher://example.org/x", .unsupportedScheme("gopher")),
-    ("file://host/etc/passwd", .badHost), ("file://", .badHost), ("file:/x", .noScheme),
+    ("file://host/etc/passwd", .hostOfFile), ("file://", .hostOfFile), ("file:/x", .noScheme),
     ("http:///x", .noHost), ("http://:80/x", .noHost),
     ("http://user@/x", .noHost), ("http://a b/x", .badHost), ("http://[::1/x", .badHost),
     ("http://[::1]x/", .badHost), ("http://a:0/", .badPort), ("http://a:65536/", .badPort),

@@ -89,7 +89,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   private static func removeThisMachine(_ bytes: inout [UInt8], at start: Int) throws(Malformed) {
     let end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
     guard ["", "localhost"].contains(String(utf8: bytes[start..<end]).lowercased()), end < bytes.count else {
-      throw .badHost
+      throw .hostOfFile
     }
     bytes.removeSubrange(start..<end)
   }
@@ -201,6 +201,8 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     case unsupportedScheme(String)
     case noHost
     case badHost
+    /// A `file:` URL with a host other than `localhost`, or without a path.
+    case hostOfFile
     /// The host is not in ASCII and cannot be converted (RFC 5891).
     case badInternationalHost
     case badPort

@@ -114,6 +114,7 @@ struct RejectionMessages {
     case .noScheme: "it does not start with http:// or https://"
     case .unsupportedScheme(let scheme): "\(scheme) is not supported"
     case .noHost: "the host is missing"
+    case .hostOfFile: "a file: URL has no host, but three slashes: file:///path"
     case .badHost: "the host has characters that no host may have"
     case .badInternationalHost: "the host's name cannot be written in ASCII (IDNA), as networks need it"
     case .badPort: "the port is not a number from 1 to 65535"
