@@ -113,10 +113,16 @@ struct FileReceiver: ~Copyable {
 
   private var isProvable: Bool { plan.isProvable(named: part.name, total: part.segments.total) }
 
+  /// Whether only a digest will prove that segments belong together: a file server has no strong validators.
+  private var isSplitByDigest: Bool {
+    part.validator.ifRange == nil && plan.request.source.scheme.startsAnywhere && isProvable
+  }
+
   /// Whether only a digest will prove the continued bytes. No validator can: another source sent the held bytes, or a
   /// node whose tags differ.
   private var isProvedByDigest: Bool {
     guard part.written > 0, isProvable else { return false }
+    if part.segments.isSplit, isSplitByDigest { return true }
     let request = plan.request
     if let total = part.segments.total, request.pieces?.cover(total) == true { return true }
     let source = request.isAtMirror ? EffectiveURL.name(request.source.key) : nil
@@ -126,13 +132,16 @@ struct FileReceiver: ~Copyable {
 
   private mutating func furtherTransfer(_ id: Int) throws(DownloadError) -> TransferRequest? {
     try part.flush(id)
+    let ifRange = part.validator.fitForHeaders.ifRange
     guard !state.isClosed, let segment = part.segments[id], let end = part.segments.end(of: id), segment.written < end,
-      let ifRange = part.validator.fitForHeaders.ifRange
+      ifRange != nil || isSplitByDigest
     else { return nil }
     var request = transfer()
     request.segmentOf = meter
-    request.headerLines = ["If-Range: \(ifRange)"]
-    let upTo = part.segments.requestSize?.end(from: segment.written, to: end) ?? end
+    request.headerLines = ifRange.map { ["If-Range: \($0)"] } ?? []
+    // FTP has no end of a range: a request ends where dlm closes its connection, so that small ones cost a login each.
+    let size = request.address.scheme.isFTP ? nil : part.segments.requestSize
+    let upTo = size?.end(from: segment.written, to: end) ?? end
     request.rangeStart = segment.written
     request.rangeEnd = upTo
     part.segments.ask(id, upTo: upTo)
@@ -167,7 +176,8 @@ struct FileReceiver: ~Copyable {
     var held = part.held
     held.length = segment.written
     let decision = ResumeDecision.decide(
-      asked: .rest(from: segment.written, proof: .ifRange), held: held, head: head, now: plan.rules.now())
+      asked: .rest(from: segment.written, proof: .ifRange), held: held, head: head, isProvable: isSplitByDigest,
+      now: plan.rules.now())
     switch decision {
     case .append: return .write
     case .answered(.rejected(let error)): throw error
@@ -227,7 +237,7 @@ struct FileReceiver: ~Copyable {
     // Other transfers may download segments if the server supports ranges and identifies the version
     // (HTTP rules 5 and 8).
     guard plan.rules.splits, let total = part.segments.total, total - position >= Self.worthSplitting,
-      part.encoding == nil, part.validator.ifRange != nil, !part.segments.refusesFurther
+      part.encoding == nil, part.validator.ifRange != nil || isSplitByDigest, !part.segments.refusesFurther
     else { return .write }
     if case .receiving(let body) = state.phase, body.isRange { return .splittable }
     return head["accept-ranges"]?.lowercased() == "bytes" ? .splittable : .write

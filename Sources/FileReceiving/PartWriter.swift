@@ -66,12 +66,15 @@ struct PartWriter: ~Copyable {
     // A part that may not be continued stays until an answer replaces it.
     if let metadata = opened.found, case let held = metadata.held(length: opened.foundLength),
       case let isProvable = plan.isProvable(named: metadata.name, total: held.total),
-      held.mayBeContinued(under: plan.trust, isProvable: isProvable), isProvable || !plan.leftTLS(held)
+      held.mayBeContinued(under: plan.trust, isProvable: isProvable),
+      isProvable || !plan.leftTLS(held) && (metadata.done == nil || held.validator.ifRange != nil)
     {
       version = held
       segments = metadata.segments(length: opened.foundLength) ?? SegmentMap(length: held.length, total: held.total)
       // The user's name takes precedence over a server's.
       if plan.rules.useContentDisposition, plan.request.outputName == nil { name = metadata.name }
+    } else if opened.found != nil, opened.foundLength > 0 {
+      plan.rules.onRestart?(plan.request, .notContinued)
     }
     staged = consume opened
   }
@@ -215,7 +218,7 @@ struct PartWriter: ~Copyable {
   }
 
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
-    guard segments.total != nil, validator.ifRange != nil else { return nil }
+    guard segments.total != nil else { return nil }
     try flush(Segment.first)
     // The metadata lists the start of the file first, so the start must not be empty.
     guard segments.length > 0 else { return nil }

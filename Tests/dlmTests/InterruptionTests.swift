@@ -84,8 +84,7 @@ struct InterruptionTests {
     let run = try place.start(["get", "urls.txt", "-d", "out", "--jobs", "4"])
     try await origin.wait(path: "/f32", bodyBytesSent: 2 << 20)
     // Sent is not yet arrived: a megabyte may still lie in the sockets' buffers.
-    try await place.wait(forSize: 2 << 20, of: "out/f32.part")
-    run.send(SIGKILL)
+    try await place.wait(forSize: 2 << 20, of: "out/f32.part", toSend: SIGKILL, to: run)
     #expect(try await run.waitForExit().ending == .signalled(SIGKILL))
 
     let known = try await place.dlm("cache", "list").outputText

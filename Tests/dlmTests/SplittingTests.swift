@@ -82,8 +82,7 @@ struct SplittingTests {
     defer { server.stop() }
     let place = try Workplace()
     let run = try place.start(["get", "-s", "3", server.url("/slow/large.bin")])
-    try await place.wait(forSize: 3_000_000, of: "large.bin.part")
-    run.send(SIGINT)
+    try await place.wait(forSize: 3_000_000, of: "large.bin.part", toSend: SIGINT, to: run)
     #expect(try await run.waitForExit().status == 130)
     #expect(try place.names() == ["large.bin.part", "large.bin.part.json"])
     let again = try await place.dlm("get", server.url("/slow/large.bin"))

@@ -38,6 +38,9 @@ extension Address {
 
     package var isSSH: Bool { self == .sftp || self == .scp }
 
+    /// Whether a file server sends a file from any byte on.
+    package var startsAnywhere: Bool { isFTP || self == .sftp }
+
     /// Whether it reaches what only the user may, so that no server may name such a URL, in a list or a redirect.
     package var isPrivate: Bool { isSSH || self == .file }
 

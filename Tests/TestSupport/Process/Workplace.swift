@@ -53,14 +53,28 @@ package struct Workplace: Sendable {
   }
 
   /// Suspends until a file is at least so long.
+  /// - Parameter signal: sent to a run at once, also while every thread of Swift's pool is busy for seconds.
   /// - Throws: after a long safety limit. The file system has no event that Foundation could wait for.
-  package func wait(forSize size: Int, of name: String) async throws {
-    for _ in 0..<3000 {
-      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work)/\(name)")
-      if let length = attributes?[.size] as? Int, length >= size { return }
-      try await Task.sleep(for: .milliseconds(10))
+  package func wait(
+    forSize size: Int, of name: String, toSend signal: Int32? = nil, to run: CommandRun? = nil
+  ) async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        let isThere = isThere(size, of: name)
+        if isThere, let signal { run?.send(signal) }
+        continuation.resume(
+          with: isThere ? .success(()) : .failure(SupportFailure("\(name) did not grow to \(size) bytes")))
+      }
     }
-    throw SupportFailure("\(name) did not grow to \(size) bytes")
+  }
+
+  private func isThere(_ size: Int, of name: String) -> Bool {
+    for _ in 0..<6000 {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work)/\(name)")
+      if let length = attributes?[.size] as? Int, length >= size { return true }
+      usleep(10_000)
+    }
+    return false
   }
 
   package func file(_ name: String) throws -> [UInt8] { try folder.read("work/\(name)") }

@@ -1,3 +1,4 @@
+import DownloadModel
 import Foundation
 import Glibc
 import TestSupport
@@ -128,6 +129,37 @@ struct FTPTests {
     #expect(run.status == status, "\(run.errorText)")
     let isThere = FileManager.default.fileExists(atPath: place.work + "/out")
     #expect(try (isThere ? place.names(in: "out") : []) == names)
+  }
+
+  /// Nothing but a checksum of the user's proves that two parts are of one version, neither in one run nor after a kill.
+  @Test(arguments: [true, false]) func aLargeFileIsSplitUnderAChecksum(isProvable: Bool) async throws {
+    let log = try TemporaryFolder()
+    // Slow, so that a second connection is worth its login.
+    let server = try await LoopbackServer.vsftpd(lines: [
+      "anon_max_rate=400000", "vsftpd_log_file=\(log.path("log"))", "log_ftp_protocol=YES", "xferlog_enable=YES",
+      "dual_log_enable=YES", "xferlog_std_format=NO",
+    ])
+    defer { server.stop() }
+    let body = SplitMix64.bytes(count: 4_000_000, seed: 22)
+    try server.serve(body, as: "f")
+    let place = try Workplace()
+    let asked = ["get", server.ftp("/f"), "-s", "4"]
+    let digest = ["--checksum", "sha256:\(ContentHasher.digest(of: body).hex)"]
+    func requests() throws -> Int {
+      String(decoding: try log.read("log"), as: UTF8.self).split(separator: "RETR f").count - 1
+    }
+    let first = try place.start(asked + digest)
+    // Bytes behind the middle show that there is a second connection.
+    try await place.wait(forSize: 2_100_000, of: "f.part", toSend: SIGKILL, to: first)
+    _ = try await first.waitForExit()
+    let before = try requests()
+    #expect(before > 1)
+    let again = try await place.dlm(asked + (isProvable ? digest : []))
+    #expect(again.status == 0, "\(again.errorText)")
+    #expect(try place.file("f") == body && place.names() == ["f"])
+    #expect(again.errorText.contains("resumed from") == isProvable)
+    #expect(again.errorText.contains("cannot be resumed: starting over") == !isProvable)
+    if !isProvable { #expect(try requests() == before + 1) }
   }
 
   // MARK: Resuming

@@ -56,8 +56,7 @@ struct SFTPTests {
     try server.serve(body, as: "f")
     let place = try Self.place(server)
     let first = try place.start(["get", server.sftp("f"), "--limit-rate", "500K"])
-    try await place.wait(forSize: 400_000, of: "f.part")
-    first.send(SIGTERM)
+    try await place.wait(forSize: 400_000, of: "f.part", toSend: SIGTERM, to: first)
     #expect(try await first.waitForExit().status == 143)
     let kept = try place.file("f.part").count
     var wanted = body

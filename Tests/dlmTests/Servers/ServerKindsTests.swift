@@ -118,8 +118,7 @@ struct ServerKindsTests {
     let body = SplitMix64.bytes(count: 3_000_000, seed: 52)
     try await server.write(body, "f")
     let first = try server.place.start(["get", server.url("f"), "--limit-rate", "100K"] + server.options)
-    try await server.place.wait(forSize: 250_000, of: "f.part")
-    first.send(SIGKILL)
+    try await server.place.wait(forSize: 250_000, of: "f.part", toSend: SIGKILL, to: first)
     _ = try await first.waitForExit()
     let wanted = changes ? SplitMix64.bytes(count: 2_900_000, seed: 53) : body
     if changes { try await server.write(wanted, "f", at: 1_700_000_100) }

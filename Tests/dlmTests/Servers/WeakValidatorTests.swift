@@ -31,8 +31,7 @@ struct WeakValidatorTests {
     defer { server.stop() }
     let place = try Workplace()
     let run = try place.start(["get", server.url("/large.bin")])
-    try await place.wait(forSize: 8 << 20, of: "large.bin.part")
-    run.send(SIGKILL)
+    try await place.wait(forSize: 8 << 20, of: "large.bin.part", toSend: SIGKILL, to: run)
     _ = try await run.waitForExit()
     let there = Self.length("\(place.work)/large.bin.part")
     #expect(there < Self.size)
