@@ -60,6 +60,11 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
     .target(
+      name: "RunDoors",
+      dependencies: [
+        "DownloadModel", "FileReceiving", .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
+    .target(
       name: "DownloadScheduling",
       dependencies: [
         "DownloadModel", .product(name: "DequeModule", package: "swift-collections"),
@@ -87,7 +92,7 @@ let package = Package(
       name: "dlm",
       dependencies: [
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads", "FileReceiving",
-        "Comparing", "TerminalProgress", "DemoOrigin", "CLinux", "CMarkup",
+        "Comparing", "TerminalProgress", "DemoOrigin", "RunDoors", "CLinux", "CMarkup",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings,
@@ -122,6 +127,12 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
     .testTarget(
+      name: "RunDoorsTests",
+      dependencies: [
+        "DownloadModel", "FileReceiving", "RunDoors", "TestSupport",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
+    .testTarget(
       name: "FileReceivingTests",
       dependencies: [
         "DownloadModel", "FileReceiving", "TestSupport",
@@ -150,7 +161,7 @@ let package = Package(
       name: "dlmTests",
       dependencies: [
         "dlm", "TestSupport", "CurlTransport", "DownloadCaching", "DownloadModel", "DownloadScheduling",
-        "FileReceiving",
+        "FileReceiving", "RunDoors",
         "Comparing", "TerminalProgress",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),

@@ -128,6 +128,7 @@ package final class DownloadRun: Sendable {
   package func pause(_ isPaused: Bool) {
     for loop in loops { loop.transport.hold(isPaused) }
     clock.pause(isPaused)
+    feed.pause(isPaused)
     let running = state.withLock { state in
       state.isPaused = isPaused
       return state.running

@@ -234,6 +234,8 @@ struct FileReceiver: ~Copyable {
 
   private mutating func begin(_ head: ResponseHead) -> BodyDisposition {
     part.segments.setFirst(taken: true)
+    let hasRanges = head.status == 206 || head["accept-ranges"]?.lowercased() == "bytes"
+    meter.note(cannotResume: !hasRanges || part.isDecoded)
     // Other transfers may download segments if the server supports ranges and identifies the version
     // (HTTP rules 5 and 8).
     guard plan.rules.splits, let total = part.segments.total, total - position >= Self.worthSplitting,

@@ -12,16 +12,19 @@ struct DLM: AsyncParsableCommand {
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
       GetCommand.self, AddCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self,
-      ClearCacheCommand.self, HistoryCommand.self, StatusCommand.self, MergeCommand.self, ConfigCommand.self,
-      CompletionCommand.self,
+      ClearCacheCommand.self, HistoryCommand.self, StatusCommand.self, AttachCommand.self, StopCommand.self,
+      PauseCommand.self, ResumeCommand.self, MergeCommand.self, ConfigCommand.self, CompletionCommand.self,
     ])
+
+  /// After the name of the program.
+  static let words = DetachedStart.words
 
   static func main() {
     StandardDescriptors.claim()
     // A reader that goes away is an error of the write (EPIPE), and must not end the process.
     signal(SIGPIPE, SIG_IGN)
     // Scripts often ask for the version, and the parser would first examine every option.
-    if ["--version", "-V"].contains(where: { CommandLine.arguments.dropFirst() == [$0] }) {
+    if ["--version", "-V"].contains(where: { words == [$0] }) {
       end(write(configuration.version))
     }
     // Before the first thread, which may not start without it.
@@ -36,7 +39,7 @@ struct DLM: AsyncParsableCommand {
     if let trouble = await DescriptorLimit.prepare() { end(tryAgain(trouble)) }
     var parsed: (any ParsableCommand)?
     do {
-      let command = try CommandLineParse.command(Array(CommandLine.arguments.dropFirst()))
+      let command = try CommandLineParse.command(words)
       parsed = command
       if let get = command as? GetCommand {
         // The dynamic cast below makes the runtime search all conformances, so the most common command goes before it.
@@ -66,14 +69,12 @@ struct DLM: AsyncParsableCommand {
   }
 
   private static func say(_ mistake: [String]) -> ExitStatus {
-    let arguments = Array(CommandLine.arguments.dropFirst())
-    StandardError.say(mistake.map { UsageMessages.withoutSecrets($0, arguments) })
+    StandardError.say(mistake.map { UsageMessages.withoutSecrets($0, words) })
     return .usage
   }
 
   private static func say(_ error: any Error) -> ExitStatus {
     let code = exitCode(for: error)
-    let words = Array(CommandLine.arguments.dropFirst())
     let parsers = fullMessage(for: error, columns: code.isSuccess ? HelpText.unwrapped : nil)
     let text = code.isSuccess ? HelpText.shown(parsers, words) : OptionHint.added(to: parsers, words)
     // The parser exits with 0, or 64 for a mistake; the status of any other error is 1.

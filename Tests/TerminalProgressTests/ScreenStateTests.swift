@@ -118,7 +118,7 @@ struct ScreenPanelTests {
     #expect(
       lines(.help, most: 3) == [
         "  p pause · + - more · < > rate · up, down select · s skip · d details · f",
-        "  failures · q stop · ? keys",
+        "  failures · q, b stop · ? keys",
       ])
     #expect(lines(.help, columns: 20, most: 2).count == 2)
   }

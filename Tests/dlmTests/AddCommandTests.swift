@@ -49,7 +49,7 @@ struct AddCommandTests {
     #expect(ended.errorText.contains("dlm: added 2 files to this run, which has 1 already"), "\(ended.errorText)")
     #expect(try run.place.names(in: "out") == ["a", "b", "big"])
     #expect(run.origin.log.count { $0.path == "/big" } == 1)
-    #expect(try run.place.folder.names(in: "home/state/dlm/running").isEmpty)
+    #expect(try run.place.folder.names(in: "home/state/dlm/records") == ["1.json"])
     // The next run of the list has them too.
     let next = try await run.place.dlm("get", "--no-compare")
     #expect(next.errorText.contains("up to date: 3 files"), "\(next.errorText)")
@@ -99,22 +99,6 @@ struct AddCommandTests {
     #expect(try run.place.names(in: "out") == ["big"])
   }
 
-  /// It once waited for the end of the run, and then said that there was none.
-  @Test func whatCannotBeHandedOverIsSaid() async throws {
-    let run = try await Run()
-    defer { run.origin.stop() }
-    let words = [try DLMExecutable.path(), "add", "-d", "out", run.origin.url("/a")]
-    let said = try await run.place.start(
-      "/bin/sh", ["-c", #"trap "" XFSZ; ulimit -f 0; exec "$@""#, "sh"] + words
-    ).waitForExit()
-    #expect(said.status == 74, "\(said.errorText)")
-    #expect(said.errorText.contains("dlm/running cannot be written: File too large; mend that"), "\(said.errorText)")
-    #expect(try run.place.folder.names(in: "home/state/dlm/running") == ["\(run.run.processID).json"])
-    #expect(try await run.add("a").status == 0)
-    run.gate.open()
-    #expect(try await run.run.waitForExit().status == 0)
-  }
-
   /// Neither of the two is the worse for a SIGKILL of the other.
   @Test func killed() async throws {
     let run = try await Run()
@@ -122,18 +106,29 @@ struct AddCommandTests {
     #expect(try await run.add("a").status == 0)
     run.run.send(SIGSTOP)
     let adding = try run.place.start(["add", "-d", "out", run.origin.url("/b")])
-    let inbox = "home/state/dlm/running"
-    while try !run.place.folder.names(in: inbox).contains("\(run.run.processID).add") {
-      try await Task.sleep(for: .milliseconds(20))
-    }
+    try await Task.sleep(for: .milliseconds(300))
     run.run.send(SIGKILL)
     let told = try await adding.waitForExit()
     #expect(told.status == 64 && told.outputText.isEmpty, "\(told.outputText)")
-    #expect(try run.place.folder.names(in: inbox).isEmpty)
     run.gate.open()
     let next = try await run.place.dlm("get", "--no-compare")
     #expect(next.status == 0, "\(next.errorText)")
     #expect(try run.place.names(in: "out") == ["a", "big"])
+  }
+
+  @Test func aListForARunByItsNumber() async throws {
+    let run = try await Run()
+    defer { run.origin.stop() }
+    let more = try run.place.list([run.origin.url("/a"), run.origin.url("/b"), run.origin.url("/a")], name: "more.txt")
+    var added = try await run.place.dlm("add", "--run", "1", "--list", more)
+    for _ in 0..<50 where added.status == 64 { added = try await run.place.dlm("add", "--run", "1", "--list", more) }
+    #expect(added.outputText.contains("added 2 files to the run in"), "\(added.errorText)")
+    #expect(try await run.place.dlm("add", "--run", "7", run.origin.url("/a")).status == 64)
+    let missing = try await run.place.dlm("add", "--list", "nothing.txt")
+    #expect(missing.status == 66 && missing.errorText.contains("--list nothing.txt cannot be read"))
+    run.gate.open()
+    #expect(try await run.run.waitForExit().status == 0)
+    #expect(try run.place.names(in: "out") == ["a", "b", "big"])
   }
 
   /// A run whose name or checksum is its one file's takes others under their own.

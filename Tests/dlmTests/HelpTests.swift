@@ -178,7 +178,8 @@ struct HelpTests {
         "EXAMPLES", "SEE ALSO",
       ])
     let plain = page.replacing("\\-", with: "-")
-    for row in OptionTable.rows where !["mode", "list", "json", "directory", "limit-rate"].contains(row.name) {
+    let ofOthers: Set = ["mode", "list", "json", "directory", "limit-rate", "progress", "detach", "watch"]
+    for row in OptionTable.rows where !ofOthers.contains(row.name) {
       let items = try Regex("\n\\.B (-\\w, )?\(row.spelled)( <.*>)?\n")
       #expect(plain.ranges(of: items).count == 1, "\(row.spelled)")
     }

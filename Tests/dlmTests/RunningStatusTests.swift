@@ -42,7 +42,7 @@ struct RunningStatusTests {
     let run = try await Self.start(origin, place, gate)
     let lines = try await Self.status(place).split(separator: "\n")
     #expect(lines.count == 3, "\(lines)")
-    let head = "Running (process \(run.processID)): urls.txt: 1 of 2 files done, 50 %, 512 KiB, "
+    let head = "Running: 1  running  urls.txt  1 of 2 files, 50 %, 512 KiB, "
     #expect(lines[1].hasPrefix(head), "\(lines)")
     #expect(lines[1].hasSuffix("/work/out"))
     #expect(lines[2] == "  \(origin.url("/big")): 512 KiB of 1.0 MiB")
@@ -60,7 +60,6 @@ struct RunningStatusTests {
 
     gate.open()
     #expect(try await run.waitForExit().status == 0)
-    #expect(try place.folder.names(in: "home/state/dlm/running").isEmpty)
     #expect(try await place.dlm("cache", "status").outputText.split(separator: "\n").count == 1)
     #expect(try await place.dlm("cache", "status", "--json").outputText.contains("\"running\":[]"))
   }
@@ -77,7 +76,7 @@ struct RunningStatusTests {
     _ = try await Self.status(place)
     for name in ["status", "ls"] {
       let lines = try await place.dlm(name).outputText.split(separator: "\n")
-      #expect(lines.count == 1 && lines[0].contains(": urls.txt: 1 of 2 files done, 50 %, "), "\(lines)")
+      #expect(lines.count == 1 && lines[0].hasPrefix("1  running  urls.txt  1 of 2 files, 50 %, "), "\(lines)")
     }
     let text = try await place.dlm("ls", "--json").outputText
     let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -103,7 +102,7 @@ struct RunningStatusTests {
     #expect(try await run.waitForExit().status == 0)
   }
 
-  @Test func aKilledRunIsToldOfNoMore() async throws {
+  @Test func aKilledRunHasDied() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
     let place = try Workplace()
@@ -112,12 +111,16 @@ struct RunningStatusTests {
     _ = try await Self.status(place)
     run.send(SIGKILL)
     _ = try await run.waitForExit()
-    #expect(try place.folder.names(in: "home/state/dlm/running") == ["\(run.processID).json"])
     #expect(try await !place.dlm("cache", "status").outputText.contains("Running"))
-    #expect(try place.folder.names(in: "home/state/dlm/running").isEmpty)
+    let status = try await place.dlm("status").outputText
+    #expect(status == "1  died  urls.txt  dlm resume 1, into \(place.work)/out\n")
+    gate.open()
+    let resumed = try await place.dlm("resume", "1")
+    #expect(resumed.status == 0, "\(resumed.errorText)")
+    #expect(try place.file("out/big") == Self.body)
   }
 
-  @Test func anInterruptedRunTakesItsSnapshotAway() async throws {
+  @Test func anInterruptedRunWasStopped() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
     let place = try Workplace()
@@ -126,24 +129,45 @@ struct RunningStatusTests {
     _ = try await Self.status(place)
     run.send(SIGINT)
     #expect(try await run.waitForExit().status == 130)
-    #expect(try place.folder.names(in: "home/state/dlm/running").isEmpty)
+    let status = try await place.dlm("status").outputText
+    #expect(status.hasPrefix("1  stopped  urls.txt  1 file, 512 KiB, dlm resume 1, into "), "\(status)")
+    #expect(try place.folder.names(in: "home/state/dlm/records") == ["1.json"])
   }
 
-  @Test func aRunWithoutTheCacheOrOfAMomentTellsNothing() async throws {
+  /// A stopped process does not answer, and the others are shown.
+  @Test func aRunThatDoesNotAnswer() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let gate = try Gate()
+    let run = try await Self.start(origin, place, gate)
+    _ = try await Self.status(place)
+    run.send(SIGSTOP)
+    let status = try await place.dlm("status").outputText
+    #expect(status.contains("1  does not answer  urls.txt  process \(run.processID), into "), "\(status)")
+    run.send(SIGCONT)
+    gate.open()
+    #expect(try await run.waitForExit().status == 0)
+  }
+
+  @Test func aRunOfAMomentTellsNothing() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
     let place = try Workplace()
     origin.route("/small", .file([1, 2, 3]))
     #expect(try await place.dlm("get", origin.url("/small")).status == 0)
+    #expect((try? place.folder.names(in: "home/state/dlm/records")) ?? [] == [])
+  }
+
+  /// A run without the cache once showed itself to nobody, and took no additions.
+  @Test func aRunWithoutTheCache() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
     let gate = try Gate()
     let run = try await Self.start(origin, place, gate, "--no-cache")
-    try await Task.sleep(for: .milliseconds(2500))
-    let status = try await place.dlm("cache", "status")
-    // After two seconds its part has a name, and is told as any other.
-    let text = status.outputText
-    #expect(text.contains("1 file known") && !text.contains("Running"), "\(text)")
+    #expect(try await Self.status(place).contains("Running: 1  running"))
     gate.open()
     #expect(try await run.waitForExit().status == 0)
-    #expect((try? place.folder.names(in: "home/state/dlm/running")) ?? [] == [])
   }
 }

@@ -15,7 +15,7 @@ struct SentinelTests {
 
   private static let folders = [
     "work", "work/out", "tmp", "home", "home/cache/dlm", "home/state/dlm", "home/state/dlm/runs",
-    "home/state/dlm/running", "home/config/dlm",
+    "home/state/dlm/records", "home/config/dlm",
   ]
 
   private static let names = [

@@ -181,7 +181,7 @@ struct SettingsTests {
         "list", "list-format", "base", "accept", "depth", "glob", "url-template", "preset", "items",
         "next-field", "url-field", "name-field", "checksum-field", "size-field", "split", "shard", "shard-by",
         "no-prefer-https", "no-unwrap", "output",
-        "checksum", "expect", "user", "dry-run", "json",
+        "checksum", "expect", "detach", "user", "dry-run", "json",
       ])
   }
 

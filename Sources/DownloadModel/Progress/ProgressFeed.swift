@@ -30,6 +30,7 @@ package final class ProgressFeed: Sendable {
     var isUndecided: (@Sendable (DownloadOutcome) -> Bool)?
     var undecided: [Int: (request: DownloadRequest, outcome: DownloadOutcome)] = [:]
     var width: Int?
+    var isPaused = false
     var hasWaited = false
     var lookAtHosts: HostLook?
     var lookAtWatch: (@Sendable () -> WatchStatus)?
@@ -222,6 +223,10 @@ package final class ProgressFeed: Sendable {
 
   package func width(_ count: Int) { state.withLock { $0.width = count } }
 
+  package var isPaused: Bool { state.withLock { $0.isPaused } }
+
+  package func pause(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
+
   /// Changes state that is kept only for readers.
   private func change(_ body: (inout State) -> Void) {
     guard isRead.load(ordering: .relaxed) else { return }
@@ -237,8 +242,14 @@ package final class ProgressFeed: Sendable {
     state.withLock { state in ids.compactMap { state.active[$0]?.meter } }
   }
 
+  /// The files in flight that lose their bytes if they stop, if there is a reader of more than totals.
+  package func countBeginningAnew() -> Int {
+    state.withLock { $0.active.values.count { $0.meter.cannotResume && $0.meter.position > 0 } }
+  }
+
   /// A reader that takes samples at any time, from now on until it is released.
-  package func reader(of detail: Detail) -> Reader { Reader(self, detail) }
+  /// - Parameter most: events that are kept for it; `nil` for all. If there are more, it misses them.
+  package func reader(of detail: Detail, keeping most: Int? = nil) -> Reader { Reader(self, detail, most) }
 
   /// The feed keeps its events until the reader takes them or is released.
   package final class Reader: Sendable {
@@ -246,14 +257,14 @@ package final class ProgressFeed: Sendable {
     private let detail: Detail
     private let share: Int?
 
-    fileprivate init(_ feed: ProgressFeed, _ detail: Detail) {
+    fileprivate init(_ feed: ProgressFeed, _ detail: Detail, _ most: Int?) {
       self.feed = feed
       self.detail = detail
       share = feed.state.withLock { state -> Int? in
         guard detail != .totals else { return nil }
         state.readers += 1
         feed.isRead.store(true, ordering: .relaxed)
-        return detail == .events ? state.log.join() : nil
+        return detail == .events ? state.log.join(keeping: most) : nil
       }
     }
 
@@ -275,11 +286,13 @@ package final class ProgressFeed: Sendable {
       let hosts = lookAtHosts?()
       let watch = lookAtWatch?()
       return feed.state.withLock { state in
-        ProgressSample(
+        let events = share.flatMap { state.log.take($0) }
+        return ProgressSample(
           tally: state.tally, received: feed.counter.value,
           active: detail == .totals ? [] : Array(state.active.values),
-          events: share.map { state.log.take($0) } ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
-          watch: watch, prompt: state.prompt, width: state.width, awaited: state.awaited)
+          events: events ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
+          watch: watch, prompt: state.prompt, isPaused: state.isPaused,
+          hasMissed: share != nil && events == nil, width: state.width, awaited: state.awaited)
       }
     }
   }
@@ -287,25 +300,35 @@ package final class ProgressFeed: Sendable {
 
 /// The events that each reader has not taken yet.
 private struct EventLog {
+  private struct Share {
+    let most: Int?
+    /// `nil` if there were too many.
+    var events: [ProgressEvent]? = []
+  }
+
   /// By the number of the reader; `nil` once it has left. An array, because a loop over a dictionary's own indices
   /// holds a second reference to it: each event would copy all that wait.
-  private var waiting: [[ProgressEvent]?] = []
+  private var waiting: [Share?] = []
 
   mutating func append(_ event: @autoclosure () -> ProgressEvent) {
     if waiting.isEmpty { return }
     let event = event()
-    for reader in waiting.indices { waiting[reader]?.append(event) }
+    for reader in waiting.indices {
+      waiting[reader]?.events?.append(event)
+      if let most = waiting[reader]?.most, waiting[reader]?.events?.count ?? 0 > most { waiting[reader]?.events = nil }
+    }
   }
 
-  mutating func join() -> Int {
-    waiting.append([])
+  mutating func join(keeping most: Int?) -> Int {
+    waiting.append(Share(most: most))
     return waiting.count - 1
   }
 
   mutating func leave(_ reader: Int) { waiting[reader] = nil }
 
-  mutating func take(_ reader: Int) -> [ProgressEvent] {
-    defer { waiting[reader] = [] }
-    return waiting[reader] ?? []
+  /// - Returns: `nil` if the reader has missed some.
+  mutating func take(_ reader: Int) -> [ProgressEvent]? {
+    defer { waiting[reader]?.events = [] }
+    return waiting[reader]?.events
   }
 }

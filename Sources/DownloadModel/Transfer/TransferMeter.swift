@@ -22,6 +22,7 @@ package final class TransferMeter: Sendable {
   private let keptBytes = Atomic<Int64>(0)
   private let currentPhase = Atomic(Phase.idle.rawValue)
   private let expectsDigest = Atomic(false)
+  private let beginsAnew = Atomic(false)
   private let hasStopped = Atomic(false)
   private let split = Lock(Split())
   private struct Split {
@@ -54,6 +55,11 @@ package final class TransferMeter: Sendable {
   package var hasDigest: Bool { expectsDigest.load(ordering: .relaxed) }
 
   package func expectDigest() { expectsDigest.store(true, ordering: .relaxed) }
+
+  /// Whether the server resumes nothing, so that what has arrived is lost with the transfer.
+  package var cannotResume: Bool { beginsAnew.load(ordering: .relaxed) }
+
+  package func note(cannotResume: Bool) { beginsAnew.store(cannotResume, ordering: .relaxed) }
 
   package func enter(_ phase: Phase) { currentPhase.store(phase.rawValue, ordering: .relaxed) }
 

@@ -3,7 +3,7 @@ extension UInt8 {
   static var slash: UInt8 { UInt8(ascii: "/") }
   static var dot: UInt8 { UInt8(ascii: ".") }
   static var dash: UInt8 { UInt8(ascii: "-") }
-  static var newline: UInt8 { UInt8(ascii: "\n") }
+  package static var newline: UInt8 { UInt8(ascii: "\n") }
   static var blank: UInt8 { UInt8(ascii: " ") }
   static var quote: UInt8 { UInt8(ascii: "\"") }
 }

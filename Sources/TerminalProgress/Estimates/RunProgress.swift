@@ -109,6 +109,10 @@ struct RunTotal {
   private var received: Int64 = 0
   private var moved: Int64 = 0
   private var fraction = 0.0
+  /// Whether the bytes of the first sample arrived before.
+  private var joins: Bool
+
+  init(joins: Bool = false) { self.joins = joins }
 
   /// - Parameter longest: the longest remaining time of a file; `nil` if none is known.
   /// - Parameter wait: time until a host or a file is retried.
@@ -116,6 +120,8 @@ struct RunTotal {
     _ sample: ProgressSample, active: [FileProgress]? = nil, longest: Duration? = nil, wait: Duration = .zero,
     hasStalled: Bool = false, isPaused: Bool = false, at now: Duration
   ) -> TotalLine.Content {
+    if joins { received = sample.received }
+    joins = false
     rate.add(bytes: sample.received - received, at: now)
     received = sample.received
     let tally = sample.tally

@@ -5,6 +5,7 @@ import DownloadModel
 struct ActiveRows {
   /// Files that finish sooner never get a row: hundreds a second would only flicker.
   private let seasoning: Duration
+  static let usualSeasoning = Duration.milliseconds(300)
 
   private let glyphs: Glyphs
   /// All files in flight, shown or not; changed in place, because copying a thousand would cost more than drawing them.
@@ -18,9 +19,13 @@ struct ActiveRows {
   /// Files that are old enough for a row but found no room.
   private(set) var hidden = 0
 
-  init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) {
+  /// Whether the files of the first update were in flight before.
+  private let joins: Bool
+
+  init(glyphs: Glyphs, seasoning: Duration = usualSeasoning, joins: Bool = false) {
     self.glyphs = glyphs
     self.seasoning = seasoning
+    self.joins = joins
   }
 
   var shown: [ActiveRow] { order.compactMap { self[$0] } }
@@ -61,7 +66,7 @@ struct ActiveRows {
   private mutating func place(of download: ProgressSample.ActiveDownload, at now: Duration) -> Int {
     if let place = places[download.id] { return place }
     places[download.id] = all.count
-    all.append(ActiveRow(download, at: now, glyphs: glyphs))
+    all.append(ActiveRow(download, at: now, glyphs: glyphs, joins: joins && updates == 1))
     return all.count - 1
   }
 
@@ -123,7 +128,8 @@ struct ActiveRow {
   fileprivate var isPlaced = false
   fileprivate private(set) var updates = 0
 
-  init(_ download: ProgressSample.ActiveDownload, at now: Duration, glyphs: Glyphs) {
+  /// - Parameter joins: whether the bytes that it has arrived before.
+  init(_ download: ProgressSample.ActiveDownload, at now: Duration, glyphs: Glyphs, joins: Bool) {
     id = download.id
     address = download.address
     name = Self.name(of: download.address, glyphs)
@@ -131,7 +137,8 @@ struct ActiveRow {
     latestChange = now
     meter = download.meter
     phase = meter.phase
-    progress = FileProgress(position: meter.start, start: meter.start, total: meter.total)
+    let position = joins ? meter.position : meter.start
+    progress = FileProgress(position: position, start: meter.start, total: meter.total)
     rate = RateEstimate(start: now)
   }
 

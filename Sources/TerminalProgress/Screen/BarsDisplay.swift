@@ -12,7 +12,7 @@ struct BarsDisplay {
   private let heading: RunHeading?
   private var writer = FrameWriter()
   private var rows: ActiveRows
-  private var total = RunTotal()
+  private var total: RunTotal
   private var waits = WaitLines.Content()
   /// Lines about waits in the last frame.
   private var waitCount = 0
@@ -24,14 +24,17 @@ struct BarsDisplay {
   /// Transfers of the file in the details panel.
   private var transfers: (id: Int, details: [TransferDetails])?
 
-  init(environment: TerminalEnvironment, words: ProgressMessages, heading: RunHeading?) {
+  /// - Parameter joins: whether the run began before.
+  init(environment: TerminalEnvironment, words: ProgressMessages, heading: RunHeading?, joins: Bool = false) {
     glyphs = environment.glyphs
     usesTaskbar = environment.takesTaskbarProgress
     usesTitle = environment.takesTitle
     isColored = environment.isColored
     self.words = words
     self.heading = heading
-    rows = heading == nil ? ActiveRows(glyphs: glyphs) : ActiveRows(glyphs: glyphs, seasoning: .zero)
+    rows = ActiveRows(
+      glyphs: glyphs, seasoning: heading == nil && !joins ? ActiveRows.usualSeasoning : .zero, joins: joins)
+    total = RunTotal(joins: joins)
   }
 
   private func layout(_ size: TerminalSize, isNarrowing: Bool = false) -> FrameLayout {
@@ -60,6 +63,7 @@ struct BarsDisplay {
   /// - Returns: empty if there is nothing new to show.
   mutating func draw(_ sample: ProgressSample, _ notes: [String], at now: Duration, size: TerminalSize) -> [UInt8] {
     let layout = layout(size, isNarrowing: writer.isNarrowing(size, at: now))
+    screen.isPaused = sample.isPaused
     waits.take(sample, words)
     let prompt = prompt(sample, at: now)
     // Lines about waits are counted as in the last frame, because those of this frame depend on its rows.

@@ -32,32 +32,46 @@ package actor ProgressRenderer {
   package private(set) var lost: TerminalOutput.Lost?
 
   /// `nil` for a style that shows nothing, which costs neither a thread nor a timer.
-  /// - Parameter clock: monotonic; its `now` is the start of the run.
+  /// - Parameters:
+  ///   - most: events that wait for a slow output; with more, it misses some. JSON then begins with a snapshot, and has
+  ///     another one after a gap. `nil` for an output of the run itself, which misses none.
+  ///   - start: of the run; `nil` for now.
   package init?(
-    feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
+    feed: ProgressFeed, detail: ProgressFeed.Detail = .events, keeping most: Int? = nil, heading: RunHeading? = nil,
     style: ProgressStyle.Resolved, output: any Output, environment: TerminalEnvironment,
-    words: @autoclosure @escaping @Sendable () -> ProgressMessages, clock: some Clock<Duration> = ContinuousClock()
+    words: @autoclosure @escaping @Sendable () -> ProgressMessages, since start: ContinuousClock.Instant? = nil
+  ) {
+    self.init(
+      feed: feed, detail: detail, keeping: most, heading: heading, style: style, output: output,
+      environment: environment, words: words(), clock: ContinuousClock(), since: start)
+  }
+
+  /// - Parameter clock: monotonic.
+  init?<Time: Clock<Duration>>(
+    feed: ProgressFeed, detail: ProgressFeed.Detail = .events, keeping most: Int? = nil, heading: RunHeading? = nil,
+    style: ProgressStyle.Resolved, output: any Output, environment: TerminalEnvironment,
+    words: @autoclosure @escaping @Sendable () -> ProgressMessages, clock: Time, since start: Time.Instant? = nil
   ) {
     switch style {
     case .bars:
       // 10 frames a second: with fewer, what moves would jerk; with more, drawing would cost more.
       interval = .milliseconds(100)
-      bars = BarsDisplay(environment: environment, words: words(), heading: heading)
+      bars = BarsDisplay(environment: environment, words: words(), heading: heading, joins: most != nil)
       makeLog = { nil }
     case .plain:
       interval = .milliseconds(250)
       makeLog = { PlainLog(isColored: environment.isColored, words: words()) }
     case .json:
       interval = .milliseconds(100)
-      makeLog = { JSONLog(words: words(), heading: heading) }
+      makeLog = { JSONLog(words: words(), heading: heading, hasGaps: most != nil) }
     case .none: return nil
     }
     restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []
     // One of several runs draws at once, because the previous one has just left the screen.
     firstPause = heading == nil ? interval : .zero
-    reader = feed.reader(of: detail)
+    reader = feed.reader(of: detail, keeping: most)
     self.output = output
-    let start = clock.now
+    let start = start ?? clock.now
     elapsed = { start.duration(to: clock.now) }
     sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
   }
@@ -128,6 +142,9 @@ package actor ProgressRenderer {
     if cursor.seal(), !restoring.isEmpty, output.isInForeground { output.writeAtOnce(restoring) }
     output.giveKeysBack(isForGood: true)
   }
+
+  /// Restores a terminal on which another process's frames were shown.
+  package static var restoring: [UInt8] { FrameWriter.restoring(extra: "") }
 
   /// Writes whole lines above the region with the next frame; from any thread.
   /// - Returns: false once nothing is drawn any more: the caller must write them itself.

@@ -9,4 +9,6 @@ package enum ScreenCommand: Sendable, Equatable {
   case skip(id: Int)
   /// Like the first Ctrl-C.
   case stop
+  /// Stops, and goes on without the terminal.
+  case handOver
 }

@@ -71,7 +71,7 @@ struct ScreenPanel: LaidOut {
     ("< >", "rate: halves or doubles its limit"),
     ("up, down", "select a file"), ("s", "skip the selected file; what can be resumed is saved"),
     ("d", "details of the selected file"), ("f", "failures so far"),
-    ("q", "stop and save partial files, as Ctrl-C does"), ("?", "keys; ? or Escape closes a panel"),
+    ("q, b", "stop; go on without this terminal"), ("?", "keys; ? or Escape closes a panel"),
   ]
 
   // MARK: One file

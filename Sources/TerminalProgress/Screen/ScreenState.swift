@@ -1,7 +1,7 @@
 /// The meaning of a key while bars are shown and no question is open.
 package enum ScreenKey: String, Sendable, CaseIterable {
   case help = "?", pause = "p", more = "+", fewer = "-", faster = ">", slower = "<", skip = "s", details = "d",
-    failures = "f", stop = "q"
+    failures = "f", stop = "q", handOver = "b"
   case up, down
   /// Escape: closes the open panel.
   case close
@@ -20,7 +20,8 @@ struct ScreenState {
   private static let noteTime = Duration.seconds(4)
 
   private(set) var panel: Panel?
-  private(set) var isPaused = false
+  /// Of the run, also by others.
+  var isPaused = false
   private(set) var selected: Int?
   /// The index of the selected row, from the top: after its file has ended, the next arrow starts there.
   private var place: Int?
@@ -50,7 +51,7 @@ struct ScreenState {
       say("skipping it: what can be resumed is saved", at: now)
       return .skip(id: id)
     case .pause:
-      isPaused.toggle()
+      isPaused.toggle()  // until the next sample
       return isPaused ? .pause : .goOn
     case .more: return .width(change: 1)
     case .fewer: return .width(change: -1)
@@ -58,6 +59,7 @@ struct ScreenState {
     case .stop:
       say("stopping: partial files are saved", at: now)
       return .stop
+    case .handOver: return .handOver
     case .unknown: say("? shows the keys", at: now)
     }
     return nil

@@ -5,6 +5,8 @@ package struct TerminalOutput: ProgressRenderer.Output {
   /// Output cannot be written any more: the terminal hung up, the pipe was closed, or the log's disk is full.
   package struct Lost: Error, Sendable, Equatable {
     package var errno: Int32
+
+    package init(errno: Int32) { self.errno = errno }
   }
 
   private let descriptor: Int32

@@ -5,4 +5,9 @@ package struct TerminalSize: Sendable, Equatable {
 
   /// The size of a terminal that does not report it (POSIX.1: 80 by 24).
   package static let usual = TerminalSize(columns: 80, rows: 24)
+
+  package init(columns: Int, rows: Int) {
+    self.columns = columns
+    self.rows = rows
+  }
 }

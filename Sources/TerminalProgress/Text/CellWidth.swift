@@ -1,7 +1,7 @@
 /// The number of terminal cells that a text takes (Unicode 17, UAX #11, UTS #51). If terminals differ about a rare
 /// sequence, the modern rule applies: one cluster, one glyph.
-enum CellWidth {
-  static func of(_ text: some StringProtocol) -> Int {
+package enum CellWidth {
+  package static func of(_ text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     let scalars = text.unicodeScalars
     return scalars.allSatisfy(isSimple) ? scalars.count : text.reduce(0) { $0 + of($1) }

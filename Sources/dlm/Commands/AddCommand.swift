@@ -1,86 +1,94 @@
 import ArgumentParser
-import DownloadCaching
 import DownloadModel
+import FoundationEssentials
+import Glibc
+import RunDoors
 import SystemPackage
 
 struct AddCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add URLs to the download that is running in this folder, or change its limits.",
+    commandName: "add", abstract: "Add URLs or a list to a download that is running, or change its limits.",
     discussion: """
       EXAMPLES
         dlm add https://example.org/a.iso
         dlm add -d data https://example.org/b.iso https://example.org/c.iso
+        dlm add --run 3 --list more.txt
         dlm add --limit-rate 2M
 
       They are downloaded like further lines of its list; URLs that it already has are not downloaded twice. Without \
-      -d, the run is the one that downloads into this folder or was started in it. A run with --no-cache takes none.
+      -d and --run, the run is the one that downloads into this folder or was started in it.
       """)
 
   @Argument(help: .value("url", "What to download.")) var addresses: [String] = []
   @Option(
     name: OptionTable.row("directory").names, help: .value("dir", "The folder of that run."), completion: .directory)
   var directory: String?
+  @Option(name: .customLong("run"), help: .value("run", "The number of that run (dlm status).")) var number: Int?
+  @Option(help: .value("file", "A list of further URLs."), completion: .file()) var list: String?
   @Option(
     name: OptionTable.row("limit-rate").names,
     help: .value("rate", "Limit the run to this from now on: 500K, HOST=2M, none; may be repeated"))
   var limitRate: [RateLimit] = []
 
-  /// Starts the line of a new limit; the rest is an argument of `RateLimit`. Such lines stand before URLs.
-  static let limitMark = "limit-rate "
-
-  private var lines: [String] { limitRate.map { Self.limitMark + $0.description } + addresses }
-
   func run() async throws {
-    if lines.isEmpty { throw ValidationError("dlm add needs a URL, or --limit-rate") }
-    if limitRate.contains(where: { $0.hours != nil }) {
-      throw ValidationError("a limit that changes with the clock is an option of dlm get: give a rate without hours")
-    }
-    if let text = addresses.first(where: { !Source.isFetchable($0) }) {
-      let text = Redaction.redactedAddress(text)
-      throw ValidationError("\"\(text)\" is not a URL (https://…); dlm get \(text) downloads a list")
-    }
+    try check()
     let get = try GetCommand.parse(directory.map { ["--directory=\($0)"] } ?? [])
-    var folder = try Settings(get, [], .load()).output.directory
-    let path = RunMemory.canonical(folder) ?? folder
-    guard let state = XDGFolders().state.map(RunningSnapshots.folder(below:)) else {
-      throw ValidationError(UsageMessages.noRun(in: folder))
-    }
+    let folder = try Settings(get, [], .load()).output.directory
     // A run that has just started is found after its first second.
     for _ in 0..<30 {
-      let runs = RunningDownloads.all(in: state)
-      var found = runs.filter { $0.directory == path }
-      if found.isEmpty, directory == nil {
-        found = try Self.startedHere(runs)
-        folder = found.first?.directory ?? folder
-      }
-      for run in found {
-        if let files = try await add(to: run, in: state) {
-          let run = "the run in \(folder)"
-          let limits = limitRate.isEmpty ? [] : [QuestionMessages.limited(limitRate, run)]
-          return try StandardOutput.say(limits + (addresses.isEmpty ? [] : [QuestionMessages.added(files, to: run)]))
-        }
+      for run in try runs(in: folder) {
+        if let said = try await tell(run) { return try StandardOutput.say(said) }
       }
       try await Task.sleep(for: .milliseconds(50))
     }
     throw ValidationError(UsageMessages.noRun(in: folder))
   }
 
-  /// - Returns: the number of new URLs and of known ones; `nil` if the run has ended.
-  private func add(to run: RunningDownloads, in state: FilePath) async throws(Refusal) -> (added: Int, known: Int)? {
-    do { return try await run.add(lines, in: state) } catch {
-      throw Refusal(
-        "dlm: nothing was added: \(state) cannot be written: \(error); mend that and add again, or dlm get them "
-          + "afterwards")
+  private func check() throws {
+    if addresses.isEmpty, limitRate.isEmpty, list == nil {
+      throw ValidationError("dlm add needs a URL, --list or --limit-rate")
+    }
+    if limitRate.contains(where: { $0.hours != nil }) {
+      throw ValidationError("a limit that changes with the clock is an option of dlm get: give a rate without hours")
+    }
+    if let text = addresses.first(where: { !Source.isFetchable($0) }) {
+      let text = Redaction.redactedAddress(text)
+      throw ValidationError("\"\(text)\" is not a URL (https://…); dlm add --list \(text) adds a list")
+    }
+    if let list, access(list, R_OK) != 0 {
+      throw Refusal("dlm: \(UsageMessages.unreadable("--list", list, "\(Errno(rawValue: errno))"))", .sourceUnreadable)
     }
   }
 
-  /// - Throws: `ValidationError` if they download into several folders.
-  private static func startedHere(_ runs: [RunningDownloads]) throws -> [RunningDownloads] {
+  /// - Throws: `ValidationError` if several may be meant.
+  private func runs(in folder: String) throws -> [RunRecords.Found] {
+    let all = RunStatus.records?.all().filter(\.isAlive) ?? []
+    if let number { return all.filter { $0.record.number == number } }
+    let path = RunMemory.canonical(folder) ?? folder
+    let inFolder = all.filter { $0.record.directory == path }
+    guard inFolder.isEmpty, directory == nil else { return inFolder }
     let here = RunMemory.canonical(".")
-    let found = runs.filter { $0.startedIn == here }
-    let folders = Set(found.map(\.directory)).sorted()
+    let found = all.filter { $0.record.startedIn == here }
+    let folders = Set(found.map(\.record.directory)).sorted()
     guard folders.count > 1 else { return found }
     throw ValidationError(
       "several downloads were started in this folder; choose one with -d: \(folders.joined(separator: ", "))")
+  }
+
+  /// - Returns: what was done; `nil` if the run has ended.
+  private func tell(_ run: RunRecords.Found) async throws -> [String]? {
+    guard let visit = RunVisit(run.record) else { return nil }
+    var said: [String] = []
+    let name = "the run in \(directory ?? run.record.directory)"
+    if !limitRate.isEmpty {
+      guard try await visit.ask(["do": "limit", "limits": JSONValue.list(limitRate.map(\.description.json))]) != nil
+      else { return nil }
+      said.append(QuestionMessages.limited(limitRate, name))
+    }
+    guard !addresses.isEmpty || list != nil else { return said }
+    let path = list.map { FilePath(RunMemory.canonical(".") ?? "").pushing(FilePath($0)).string }
+    let answer = try await visit.ask(["do": "add", "urls": JSONValue.list(addresses.map(\.json)), "list": path])
+    guard let answer else { return nil }
+    return said + [QuestionMessages.added((answer.added ?? 0, answer.known ?? 0), to: name)]
   }
 }

@@ -1,5 +1,6 @@
 import DownloadCaching
 import DownloadModel
+import RunDoors
 import SystemPackage
 
 enum CacheAtHand {
@@ -27,16 +28,11 @@ enum CacheAtHand {
   }
 
   /// Folders that may contain unfinished files, beside those in the index.
-  static func folders(_ running: [RunningDownloads] = running()) -> [FilePath] {
-    let remembered = state.map { RunHistoryStore.outputFolders(below: $0) } ?? []
-    return (["."] + running.map(\.directory) + remembered).map { FilePath($0) }
+  static func folders() -> [FilePath] {
+    let remembered = XDGFolders().state.map { RunHistoryStore.outputFolders(below: $0) } ?? []
+    let recorded = RunStatus.records?.all().map(\.record.directory) ?? []
+    return (["."] + recorded + remembered).map { FilePath($0) }
   }
-
-  static func running() -> [RunningDownloads] {
-    state.map { RunningDownloads.all(in: RunningSnapshots.folder(below: $0)) } ?? []
-  }
-
-  private static var state: FilePath? { XDGFolders().state }
 
   /// - Throws: the exit status of a failure, after its message; otherwise the error of `body`.
   static func use<Value: Sendable>(

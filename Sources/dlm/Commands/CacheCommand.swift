@@ -2,6 +2,7 @@ import ArgumentParser
 import DownloadCaching
 import DownloadModel
 import FileReceiving
+import RunDoors
 import SystemPackage
 
 struct CacheCommand: AsyncParsableCommand {
@@ -24,15 +25,15 @@ struct CacheCommand: AsyncParsableCommand {
     @Flag(help: "As one JSON object.") var json = false
 
     func run() async throws {
-      let running = CacheAtHand.running()
-      let folders = CacheAtHand.folders(running)
+      let running = RunStatus.all().filter(\.found.isAlive)
+      let folders = CacheAtHand.folders()
       try await CacheAtHand.use { [json] cache in
-        let active = Set(running.flatMap(\.active).map(\.url))
+        let active = Set(running.flatMap { $0.snapshot?.active ?? [] }.map(\.url))
         let unfinished = try await cache.unfinished(in: folders).filter { !active.contains($0.address) }
         let status = try await cache.status()
         if json { return try StandardOutput.say(json: [CacheJSON.status(status, running, unfinished)]) }
         try StandardOutput.say(
-          [CacheMessages.status(status)] + running.flatMap { CacheMessages.running($0) }
+          [CacheMessages.status(status)] + running.flatMap { RunStatus.lines([$0]).map { "Running: \($0)" } + $0.files }
             + CacheMessages.unfinished(unfinished))
       }
     }

@@ -14,6 +14,7 @@ struct GetCommand: AsyncParsableCommand {
         dlm get -o disk.iso https://example.org/a.iso    one file, by this name
         dlm get --accept '*.pdf' https://example.org/    the matching links of a page
         dlm get --mode sequential                        the last list, compared
+        dlm get urls.txt --detach                        goes on without this terminal
 
       A SOURCE is a list file, - for standard input, or a URL. Without one, dlm takes the last list of this folder \
       again, with that run's options; options given now win, and secrets (-H, logins) must be given again.
@@ -38,7 +39,7 @@ struct GetCommand: AsyncParsableCommand {
 
       KEYS, while progress bars are shown (--no-keys turns them off)
         ? d f      show keys, details, failures
-        p q        pause or resume; stop and save partial files
+        p q b      pause or resume; stop and save partial files; go on in the background
         + -        files at once
         up, down   select; s skips what is selected
         paste      a pasted URL joins the run, after a question
@@ -86,9 +87,16 @@ struct GetCommand: AsyncParsableCommand {
   var rows: [OptionTable.Row] { OptionTable.rows.filter { given?.contains($0.name) != false } }
 
   func run() async throws {
+    if own.detach, !DetachedStart.isThisProcess { return try detach() }
     guard sources.isEmpty else { return try await get(again: nil, typed: self) }
     let last = try LastList(RunHistoryStore())
     try await last.command(self).get(again: last, typed: self)
+  }
+
+  private func detach() throws {
+    let number = try DetachedStart.start(["get"] + RememberedOptions(self).typed + ["--"] + sources)
+    StandardError.say(LoginManager.warning)
+    try StandardOutput.say(["run \(number) started · dlm attach \(number)"])
   }
 
   /// - Parameter again: `nil` if a list is named; else this command includes the remembered options, and `typed` does
@@ -113,7 +121,7 @@ struct GetCommand: AsyncParsableCommand {
       do {
         plan = try await RepeatPlan(
           again, sources, settings,
-          noCompare: settings.own.noCompare || watch != nil || settings.output.isStandardOutput
+          noCompare: settings.own.noCompare || settings.own.detach || watch != nil || settings.output.isStandardOutput
             || settings.checksumFile != nil || settings.listFile != nil,
           fetching: fetching)
       } catch {

@@ -39,15 +39,14 @@ struct LastList {
 
   func requireWithheld(_ given: RunOptions) throws {
     let names = try HeaderArgument.lines(of: given.header).map { HeaderArgument(argument: $0).name.lowercased() }
-    let missing: [String] = history.command.withheld.compactMap { withheld in
+    let missing = history.command.withheld.filter { withheld in
       switch withheld {
-      case .header(let name): names.contains(name.lowercased()) ? nil : "-H '\(name): …'"
-      case .proxy: given.proxy == nil ? "--proxy with its login" : nil
-      case .login: given.user == nil ? "--user" : nil
-      case .addressLogins where given.netrc || given.netrcFile != nil: nil
-      case .addressLogins: "the logins of the URLs (name them again, or use --netrc-file)"
+      case .header(let name): !names.contains(name.lowercased())
+      case .proxy: given.proxy == nil
+      case .login: given.user == nil
+      case .addressLogins: !given.netrc && given.netrcFile == nil
       }
-    }
+    }.map(\.option)
     guard missing.isEmpty else {
       throw ValidationError(
         "The last run had secrets, which dlm does not keep: give again \(missing.joined(separator: ", ")).")

@@ -29,6 +29,16 @@ struct RememberedCommand: Decodable, Equatable {
     /// URLs with logins, from the command line or a pipe.
     case addressLogins
 
+    /// What the user gives again.
+    var option: String {
+      switch self {
+      case .header(let name): "-H '\(name): …'"
+      case .proxy: "--proxy with its login"
+      case .login: "--user"
+      case .addressLogins: "the logins of the URLs (name them again, or use --netrc-file)"
+      }
+    }
+
     fileprivate var json: JSONValue {
       switch self {
       case .header(let name): JSONValue(["header": JSONValue(["name": name])])

@@ -10,6 +10,8 @@ struct RememberedOptions: Equatable {
   private(set) var withheld: [RememberedCommand.Withheld] = []
 
   var typed: [String] { lasting + once }
+  /// All but secrets.
+  private(set) var open: [String] = []
 
   init(_ command: GetCommand) {
     var command = command
@@ -26,6 +28,7 @@ struct RememberedOptions: Equatable {
           }
         if let secret { withheld.append(secret) }
         let words = Self.words(row, text)
+        if secret == nil { open += words }
         if row.isLasting, secret == nil { lasting += words } else { once += words }
       }
     }

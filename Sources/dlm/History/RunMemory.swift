@@ -1,7 +1,10 @@
 import DownloadModel
+import FileReceiving
 import Glibc
+import RunDoors
 import Synchronization
 import SystemPackage
+import TerminalProgress
 
 /// The memory of one `get` for the next in its folder. It is written from the list's first URL on, so that a killed run
 /// can be repeated; for a list from a pipe only at its end, because half a list is useless.
@@ -12,6 +15,7 @@ final class RunMemory: Sendable {
   private let lists: [String]
   private let log: RunLog?
   private let directory: String
+  private let openOptions: [String]
   private let state: Lock<State>
 
   private struct State {
@@ -30,6 +34,7 @@ final class RunMemory: Sendable {
     self.store = store
     self.log = log
     self.directory = directory
+    openOptions = options.open
     isPiped = sources.contains(.standardInput)
     lists = sources.compactMap(\.path).map { Self.absolute($0, store) }
     state = Lock(
@@ -37,6 +42,17 @@ final class RunMemory: Sendable {
         command: RememberedCommand(
           sources: sources.compactMap { Self.name(of: $0, store) }, options: options.lasting,
           withheld: options.withheld, directory: Self.absolute(directory, store), mode: mode)))
+  }
+
+  /// For other processes.
+  func record(of sources: [Source]) -> RunRecord {
+    let more = sources.count > 1 ? " and \(Quantity.count(sources.count - 1)) more" : ""
+    let command = state.withLock { $0.command }
+    return RunRecord(
+      process: .current, directory: Self.canonical(directory) ?? directory, startedIn: store.folder,
+      list: (sources.first.map { Redaction.redactedAddress($0.name) } ?? "") + more,
+      words: openOptions.filter { $0 != "--detach" } + command.sources, withheld: command.withheld.map(\.option),
+      beganAt: WallClock.milliseconds())
   }
 
   private static func absolute(_ text: String, _ store: RunHistoryStore) -> String {

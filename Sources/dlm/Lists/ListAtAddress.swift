@@ -1,6 +1,7 @@
 import CurlTransport
 import DownloadModel
 import FileReceiving
+import RunDoors
 import Synchronization
 import SystemPackage
 

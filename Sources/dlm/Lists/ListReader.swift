@@ -2,6 +2,7 @@ import DownloadCaching
 import DownloadModel
 import FileReceiving
 import Glibc
+import RunDoors
 import Synchronization
 import SystemPackage
 

@@ -4,10 +4,10 @@ import FileReceiving
 import SystemPackage
 import TerminalProgress
 
-/// The JSON output of `dlm cache`, as described in the article <doc:CacheCommands>.
+/// The JSON output of `dlm cache` and `dlm status`, as described in the article <doc:CacheCommands>.
 enum CacheJSON {
   /// An object whose texts are sanitized before JSON escapes their characters.
-  private static func object(_ fields: JSONFields) -> JSONValue {
+  static func object(_ fields: JSONFields) -> JSONValue {
     .object(
       fields.mapValues { field -> JSONValue in
         guard case .text(let text) = field.json else { return field.json }
@@ -17,12 +17,11 @@ enum CacheJSON {
 
   static func path(_ folder: String) -> JSONValue { object(["folder": folder]) }
 
-  static func status(_ status: CacheStatus, _ running: [RunningDownloads], _ unfinished: [UnfinishedFile]) -> JSONValue
-  {
+  static func status(_ status: CacheStatus, _ running: [RunStatus], _ unfinished: [UnfinishedFile]) -> JSONValue {
     object([
       "entries": status.entries, "fileBytes": status.fileBytes, "indexBytes": status.indexBytes,
       "storeBytes": status.storeBytes, "folder": status.folder.string,
-      "running": running.map(value), "unfinished": unfinished.map(value),
+      "running": running.map(\.json), "unfinished": unfinished.map(value),
     ])
   }
 
@@ -58,16 +57,6 @@ enum CacheJSON {
     object([
       "url": file.address, "path": file.path.string, "bytes": file.bytes,
       "total": file.total, "keyed": file.isKeyed,
-    ])
-  }
-
-  static func value(_ running: RunningDownloads) -> JSONValue {
-    object([
-      "process": running.process, "directory": running.directory, "listed": running.listed,
-      "listIsComplete": running.listIsComplete, "done": running.done, "failed": running.failed,
-      "bytes": running.bytes, "rate": running.rate, "more": running.more, "list": running.list,
-      "fraction": running.fraction, "secondsLeft": running.secondsLeft,
-      "active": running.active.map { object(["url": $0.url, "bytes": $0.bytes, "total": $0.total]) },
     ])
   }
 

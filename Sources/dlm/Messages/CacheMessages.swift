@@ -33,24 +33,6 @@ enum CacheMessages {
       + "the cache itself takes \(Quantity.bytes(all)) in \(status.folder)\(store)"
   }
 
-  /// - Parameter names: whether files are named.
-  static func running(_ running: RunningDownloads, names: Bool = true) -> [String] {
-    let bound = running.listIsComplete ? "" : "at least "
-    let failed = running.failed > 0 ? ", \(Quantity.count(running.failed)) failed" : ""
-    let list = running.list.map { "\($0): " } ?? ""
-    let percent = running.fraction.map { ", \(Int($0 * 100)) %" } ?? ""
-    let left = running.secondsLeft.map { ", \(RepeatMessages.rounded($0)) left" } ?? ""
-    let head =
-      "Running (process \(running.process)): \(list)\(Quantity.count(running.done)) of \(bound)"
-      + "\(Quantity.count(running.listed)) files done\(failed)\(percent), \(Quantity.bytes(running.bytes)), "
-      + "\(Quantity.rate(Double(running.rate)))\(left), into \(running.directory)"
-    guard names else { return [head] }
-    let files = running.active.map { file in
-      "  \(file.url): \(Quantity.bytes(file.bytes))" + (file.total.map { " of \(Quantity.bytes($0))" } ?? "")
-    }
-    return [head] + files + (running.more > 0 ? ["  and \(Quantity.count(running.more)) more"] : [])
-  }
-
   /// - Parameter store: entries removed from the store to keep a bound; `nil` if no bound was given.
   static func pruned(_ freed: Freed, store: Freed?) -> String {
     let bodies = store.map { store in

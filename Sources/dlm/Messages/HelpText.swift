@@ -79,7 +79,8 @@ struct HelpText {
       .filter { $0 != "get" && $0 != "completion" }
     return
       (["USAGE: dlm [get] [<options>] [<source> ...]   (a list, a URL, or -: a pipe)"] + options
-      + ["Commands: \(commands.joined(separator: ", "))", "Everything: dlm get --help, dlm COMMAND --help"])
+      + TextWrap.wrapped("\(commands.joined(separator: ", ")); more: dlm get --help", 79, behind: "Commands: ")
+      .map { Substring($0) })
       .joined(separator: "\n")
   }
 

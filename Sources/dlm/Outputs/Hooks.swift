@@ -64,6 +64,8 @@ actor Hooks {
 
   nonisolated func ended(_ request: DownloadRequest, _ result: DownloadResult) {
     guard case .success(let outcome) = result, outcome.kind != .skipped else { return }
+    // The run that handed over has run it.
+    if DetachedStart.isContinued, outcome.kind != .fetched, outcome.kind != .copied { return }
     let verdict = outcome.kind == .fetched ? "downloaded" : outcome.kind == .copied ? "copied" : "unchanged"
     // Absolute, because a command would read a server's `--version` as an option.
     let path = FilePath(Self.workingFolder.isEmpty ? "." : Self.workingFolder).pushing(FilePath(outcome.path))

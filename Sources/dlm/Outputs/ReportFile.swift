@@ -37,7 +37,7 @@ struct ReportFile {
 
 extension ReportFacts {
   init(list: String, headline: String, notes: [String] = []) {
-    let typed = Array(CommandLine.arguments.dropFirst())
+    let typed = DLM.words
     let command = ["dlm"] + typed.map { CommandLineText.quoted(UsageMessages.withoutSecrets($0, typed)) }
     var system = utsname()
     func text(_ field: some Any) -> String {

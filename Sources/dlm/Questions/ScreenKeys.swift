@@ -9,6 +9,7 @@ struct ScreenKeys {
   let control: Wiring?
   let renderer: ProgressRenderer
   let stop: @Sendable () -> Void
+  let handOver: HandOver?
   /// Receives pasted text; returns whether it was used, and so not a wrong key.
   let paste: @Sendable (String) -> Bool
 
@@ -21,18 +22,24 @@ struct ScreenKeys {
       group.addTask {
         await keys.run { key in
           if case .paste(let text) = key, paste(text) { return }
-          if let command = await renderer.press(ScreenKey(key)) { await carryOut(command, control) }
+          if let command = await renderer.press(ScreenKey(key)) {
+            await Self.carryOut(command, control, renderer, handOver, stop: stop)
+          }
           pressed.yield()
         }
         pressed.finish()
       }
-      group.addTask { for await _ in presses { await describe(control) } }
+      group.addTask { for await _ in presses { await Self.describe(control, renderer) } }
     }
   }
 
-  private func carryOut(_ command: ScreenCommand, _ control: Wiring) async {
+  static func carryOut(
+    _ command: ScreenCommand, _ control: Wiring, _ renderer: ProgressRenderer, _ handOver: HandOver? = nil,
+    stop: @Sendable () -> Void
+  ) async {
     switch command {
     case .stop: stop()
+    case .handOver: if let handOver { await renderer.answer(handOver.press(stop: stop)) }
     case .pause: control.downloads.pause(true)
     case .goOn: control.downloads.pause(false)
     case .width(let change): await renderer.answer(QuestionMessages.width(control.widen(by: change)))
@@ -43,7 +50,7 @@ struct ScreenKeys {
     }
   }
 
-  private func describe(_ control: Wiring) async {
+  static func describe(_ control: Wiring, _ renderer: ProgressRenderer) async {
     while !Task.isCancelled, let meter = await renderer.described {
       await renderer.describe(meter, by: await control.loops.details(of: meter))
       try? await Task.sleep(for: Self.lookInterval)

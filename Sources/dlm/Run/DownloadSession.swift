@@ -4,6 +4,8 @@ import DownloadCaching
 import DownloadModel
 import Downloads
 import FileReceiving
+import Glibc
+import RunDoors
 import Synchronization
 import SystemPackage
 import TerminalProgress
@@ -23,6 +25,7 @@ struct DownloadSession {
   private let trial: RepeatedFiles?
   private let events: EventRecord?
   private let observers: RunObservers
+  private let handOver: HandOver
 
   static func run(_ order: DownloadOrder) async -> ExitStatus {
     let screen = ProgressScreen(
@@ -40,7 +43,9 @@ struct DownloadSession {
         StandardError.say("dlm: --background: idle priority is not available (\(why)); going on at normal priority")
       }
       let session = try await DownloadSession(order, screen, trial)
-      return await session.close(await session.download())
+      let claim = order.settings.own.detach ? try session.leaveTerminal() : nil
+      guard let published = session.published(claim) else { return await session.close(await session.download()) }
+      return await published.run { await session.close(await session.download()) }
     } catch {
       StandardError.say(error.line)
       return error.status
@@ -91,6 +96,7 @@ struct DownloadSession {
     }
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
     observers = RunObservers(settings, isTrial: trial != nil)
+    handOver = HandOver(order, feed)
     do {
       wiring = try await Wiring(
         Self.settings(order, trial, observers.recorder), mode: settings.mode, files: order.fileCount,
@@ -168,23 +174,48 @@ struct DownloadSession {
 
   // MARK: Download
 
-  private func download() async -> RunReport {
-    // Not for a run without the cache, or one that is only for a comparison.
-    let state = order.cacheFolder == nil || trial != nil ? nil : order.folders.state
-    let more = order.sources.count > 1 ? " and \(Quantity.count(order.sources.count - 1)) more" : ""
-    let list = (order.sources.first.map { Redaction.redactedAddress($0.name) } ?? "") + more
-    let snapshots = state.map {
-      RunningSnapshots(
-        folder: RunningSnapshots.folder(below: $0), directory: order.settings.output.directory, list: list)
+  /// `nil` for a run that is only for a comparison, and without a folder for its record.
+  private func published(_ claim: RunClaim?) -> PublishedRun? {
+    guard trial == nil, let state = order.folders.state else { return nil }
+    return PublishedRun(
+      memory.record(of: order.sources), in: RunRecords(below: state), feed,
+      RunControls(wiring: wiring, stop: screen.stop, add: { await add($0) }),
+      runtime: order.settings.environment["XDG_RUNTIME_DIR"], claim: claim, isHandedOver: { handOver.isOn })
+  }
+
+  /// Everything that can be wrong has been said by now, but of the lists.
+  private func leaveTerminal() throws(Refusal) -> RunClaim {
+    for path in order.sources.compactMap(\.path) where access(path, R_OK) != 0 {
+      let reason = Rejection.Reason.unreadable(errno: errno)
+      throw Refusal(
+        RejectionMessages(Rejection(list: path, line: nil, text: "", reason: reason)).said, .sourceUnreadable)
     }
+    guard let state = order.folders.state else {
+      throw Refusal("dlm: --detach needs a folder for the record of the run: set HOME or XDG_STATE_HOME")
+    }
+    do {
+      var record = memory.record(of: order.sources)
+      record.isDetached = true
+      let claim = try RunRecords(below: state).claim(record)
+      let log = RunLogFile(claim.folder.appending("\(claim.record.number).log").string)
+      try DetachedStart.leave(as: claim.record.number, log)
+      screen.write(to: log)
+      return claim
+    } catch {
+      throw Refusal("dlm: --detach: \(state) cannot be written: \(error); mend that, or run without --detach")
+    }
+  }
+
+  private func download() async -> RunReport {
     let grace = order.settings.own.grace.map { time in
       (time.duration, { @Sendable in endSoon(within: time.duration) })
     }
     let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals, grace: grace) {
-      async let _: Void? = snapshots?.follow(feed) { await add($0) }
       async let _: Void = wiring.schedule.run()
       let control = keys != nil && order.takesCommands ? wiring : nil
-      let show = { @Sendable in await screen.show(feed, keys: keys, control: control, paste: paste) { await fetch() } }
+      let show = { @Sendable in
+        await screen.show(feed, keys: keys, control: control, handOver: handOver, paste: paste) { await fetch() }
+      }
       guard let events else { return await show() }
       return await events.record(feed, while: show)
     }
@@ -209,7 +240,7 @@ struct DownloadSession {
         let path = try await wiring.loops.carryOut(decision, on: question.outcome, of: question.request)
         observers.settled(question.request, .success(question.outcome(after: decision, at: path)))
         return path
-      }, onFailure: { failures.add($0) }, fetch: { _ = await add($0, keepers: -1) })
+      }, onFailure: { failures.add($0) }, fetch: { _ = await add($0.map { .address($0) }, keepers: -1) })
     // Unstructured, because a signal does not end the work on complete files.
     let hooks = observers.hooks.map { hooks in Task { await hooks.run() } }
     async let _: Void? = trial?.output?.follow(orElse: screen.stop)
@@ -289,27 +320,23 @@ struct DownloadSession {
 
   private static let lastAdded = Atomic(1 << 40)
 
-  /// Adds URLs to the run as if they were at the end of its list, and takes new limits (`AddCommand.limitMark`).
+  /// Adds URLs and lists to the run as if they were at the end of its list.
   /// - Returns: how many are new to it, and how many it already has; `nil` if the run is over.
-  private func add(_ lines: [String], keepers: Int = 0) async -> (added: Int, known: Int)? {
-    let limits = lines.filter { $0.hasPrefix(AddCommand.limitMark) }.map { $0.dropFirst(AddCommand.limitMark.count) }
-    wiring.schedule.change(limits.compactMap { RateLimit(argument: String($0)) })
-    let texts = Array(lines.dropFirst(limits.count))
+  private func add(_ sources: [Source], keepers: Int = 0) async -> (added: Int, known: Int)? {
     var marks = order.marks
     let isOfOneFile = marks.outputName != nil || marks.checksum != nil
     marks.outputName = nil
     marks.checksum = nil
     // Greater than the numbers of all lists.
-    let first = Self.lastAdded.wrappingAdd(texts.count, ordering: .relaxed).oldValue
+    let first = Self.lastAdded.wrappingAdd(1 << 24, ordering: .relaxed).oldValue
     let names = watched == nil ? reader.names : NameNumbers()
-    let requests = await ListReader(texts.map { .address($0) }, marks, names: names, first: first).all()
+    let requests = await ListReader(sources, marks, names: names, first: first).all()
     let new = watched.map { $0.add(requests) } ?? requests.filter { !$0.isRepeat }
     let isTaken = wiring.add(watched == nil ? new ?? [] : [], keepers: keepers)
     guard let new, isTaken else { return nil }
-    if texts.isEmpty { return (0, 0) }
     // With options for one file, or for lists, they would mean something else.
     if !isOfOneFile, !order.sources.contains(where: \.isListAt) { memory.add(new.map(\.address)) }
-    let files = (new.count, texts.count - new.count)
+    let files = (new.count, requests.count - new.count)
     order.settings.say(["dlm: " + QuestionMessages.added(files, to: "this run")])
     return files
   }
@@ -342,6 +369,7 @@ struct DownloadSession {
   // MARK: Close
 
   private func close(_ report: RunReport) async -> ExitStatus {
+    if handOver.isOn { return goOnDetached() }
     let listDigest = await reader.listDigest
     let isRemembered = memory.ended(report, listDigest: listDigest, isTrial: trial != nil)
     let isTold = isRemembered && report.isThrough && !order.settings.isSilent
@@ -370,6 +398,20 @@ struct DownloadSession {
     let last = untold.isEmpty || status != .success ? status : .unwritten
     await runDoneHook(last, report.tally)
     return last
+  }
+
+  /// - Returns: 75, so that what a shell would do after the run waits.
+  private func goOnDetached() -> ExitStatus {
+    // The next run reads them.
+    StandardError.say(keepCookies())
+    do {
+      let number = try handOver.start(added: memory.added)
+      StandardError.say("run \(number) goes on · dlm attach \(number)")
+      return .tryAgain
+    } catch let status as ExitStatus { return status } catch let refusal as Refusal {
+      StandardError.say(refusal.line)
+      return refusal.status
+    } catch { return .failed }
   }
 
   private func runDoneHook(_ status: ExitStatus, _ tally: ProgressTally) async {

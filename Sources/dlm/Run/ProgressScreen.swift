@@ -13,6 +13,8 @@ final class ProgressScreen: Sendable {
   private let current = Lock<ProgressRenderer?>(nil)
   private let ending = Lock<Signals?>(nil)
   private let lost = Lock(false)
+  /// Of a detached run, in place of the terminal.
+  private let log = Lock<RunLogFile?>(nil)
 
   /// - Parameters:
   ///   - readsInput: whether the run reads standard input; at a terminal its keys then stay lines, ended by Ctrl-D.
@@ -30,6 +32,8 @@ final class ProgressScreen: Sendable {
   /// Lost JSON lines fail the run, because they are data.
   var hasLostData: Bool { lost.withLock { $0 } }
 
+  func write(to file: RunLogFile) { log.withLock { $0 = file } }
+
   // MARK: Showing
 
   /// Only the end of the run waits for the terminal.
@@ -38,14 +42,16 @@ final class ProgressScreen: Sendable {
   ///   - paste: see `ScreenKeys`.
   func show<Value: Sendable>(
     _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
-    keys: TerminalKeys? = nil, control: Wiring? = nil, paste: @escaping @Sendable (String) -> Bool = { _ in false },
+    keys: TerminalKeys? = nil, control: Wiring? = nil, handOver: HandOver? = nil,
+    paste: @escaping @Sendable (String) -> Bool = { _ in false },
     while work: @Sendable () async -> Value
   ) async -> Value {
     guard
       let renderer = ProgressRenderer(
         feed: feed, detail: detail, heading: heading, style: style,
         // JSON lines are data, the only output on standard output.
-        output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output, environment: environment,
+        output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : log.withLock { $0 } ?? output,
+        environment: environment,
         words: .forDisplay)
     else { return await work() }
     current.withLock { $0 = renderer }
@@ -55,7 +61,7 @@ final class ProgressScreen: Sendable {
     }
     async let drawing: Void = renderer.run()
     async let _: Void? = keys.map {
-      ScreenKeys(keys: $0, control: control, renderer: renderer, stop: stop, paste: paste)
+      ScreenKeys(keys: $0, control: control, renderer: renderer, stop: stop, handOver: handOver, paste: paste)
     }?.run()
     let value = await work()
     await renderer.finish()

@@ -30,6 +30,7 @@ struct GetOptions: ParsableArguments {
   @Option("expect") var expect: ExpectedTypes?
   @Option("first") var first: [String] = []
   @Option("order") var order: RequestOrder?
+  @Flag("detach") var detach = false
   @Flag("background") var background = false
   @Option("grace") var grace: Seconds?
   @Option("failed") var failed: String?

@@ -225,6 +225,10 @@ enum OptionTable {
       .anywhere
     ),
     flag(
+      "detach", \.own.detach,
+      "Go on without the terminal: dlm attach shows the run, dlm status all of them.", once: true
+    ),
+    flag(
       "background", \.own.background,
       "Low priority: idle processor and disk time only, one connection per host, none beside another dlm.",
       .on

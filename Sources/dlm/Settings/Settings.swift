@@ -79,6 +79,10 @@ struct Settings {
     // Questions are shown below bars, so they need them; JSON lines are data that the user requested.
     progress = shared.quiet && style != .json && !output.asks ? .none : style
     try nameFiles(sources)
+    if own.detach {
+      if let why = needsTerminal(lists) { throw ValidationError("--detach: \(why)") }
+      if progress != .none { progress = .plain }
+    }
     guard output.isStandardOutput else { return }
     try requireFreeOutput(style)
     // Bars would be drawn into the file.
@@ -124,6 +128,17 @@ struct Settings {
     failedList = try file("failed", own.failed)
     checksumFile = try file("write-checksums", own.writeChecksums)
     listFile = try file("write-list", own.writeList)
+  }
+
+  /// Why the run cannot go on without its terminal and its streams; `nil` if it can.
+  func needsTerminal(_ lists: [Source]) -> String? {
+    if lists.contains(.standardInput) { return "the list comes from standard input: save it in a file first" }
+    if output.isStandardOutput { return "-o - writes to this terminal or pipe" }
+    if output.asks { return "nobody can be asked then: leave out --ask-names and --on-conflict ask" }
+    if own.dryRun || own.json { return "--dry-run and --json are answers for this terminal" }
+    let files = [events, failedList, summaryFile, checksumFile, listFile, report?.file].compactMap(\.self)
+    let stream = files.first { if case .descriptor = $0.target { true } else { false } }
+    return stream.map { "\($0.option) writes to this process's own streams: name a file" }
   }
 
   private func requireFreeOutput(_ style: ProgressStyle) throws {

@@ -1,4 +1,5 @@
 import Glibc
+import RunDoors
 import Synchronization
 
 /// Lets another thread permanently end waits for a descriptor.

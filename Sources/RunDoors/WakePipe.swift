@@ -1,13 +1,13 @@
 import Glibc
-import SystemPackage
+package import SystemPackage
 
 /// A pipe that becomes readable after an event, so that poll(2) can wait for it.
-final class WakePipe: Sendable {
+package final class WakePipe: Sendable {
   /// The reading end, non-blocking.
-  let descriptor: Int32
+  package let descriptor: Int32
   private let writeEnd: Int32
 
-  init() throws(Errno) {
+  package init() throws(Errno) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
     for end in ends {
@@ -24,12 +24,12 @@ final class WakePipe: Sendable {
   }
 
   /// From any thread. A full pipe is already readable.
-  func wake() {
+  package func wake() {
     var byte: UInt8 = 1
     _ = write(writeEnd, &byte, 1)
   }
 
-  func drain() {
+  package func drain() {
     var bytes = [UInt8](repeating: 0, count: 512)
     while read(descriptor, &bytes, bytes.count) > 0 {}
   }

@@ -1,0 +1,48 @@
+import ArgumentParser
+import DownloadModel
+import RunDoors
+
+struct StopCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stop", abstract: "Stop a download; partial files are saved, and dlm resume goes on with it.",
+    discussion: """
+      EXAMPLES
+        dlm stop 3
+        dlm stop                  the run of this folder, or the only one
+      """)
+
+  @OptionGroup var which: RunArgument
+
+  func run() async throws {
+    let run = try RunChoice.living(which.run).found.record
+    let visit = RunVisit(run)
+    _ = try await visit?.ask(["do": "stop"])
+    _ = try await visit?.end()
+    try StandardOutput.say(["run \(run.number) is stopped: dlm resume \(run.number) goes on with it"])
+  }
+}
+
+struct PauseCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pause", abstract: "Pause a download until dlm resume.",
+    discussion: """
+      EXAMPLES
+        dlm pause 3
+        dlm pause                 the run of this folder, or the only one
+
+      Its connections stay open for as long as the servers keep them; what they close is resumed.
+      """)
+
+  @OptionGroup var which: RunArgument
+
+  func run() async throws {
+    let run = try RunChoice.living(which.run).found.record
+    _ = try await RunVisit(run)?.ask(["do": "pause"])
+    try StandardOutput.say(["run \(run.number) is paused: dlm resume \(run.number) goes on with it"])
+  }
+}
+
+/// The argument of commands for one run.
+struct RunArgument: ParsableArguments {
+  @Argument(help: .value("run", "The number of a run; without it, this folder's run or the only one.")) var run: Int?
+}

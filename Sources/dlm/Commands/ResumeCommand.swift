@@ -1,0 +1,52 @@
+import ArgumentParser
+import DownloadModel
+import Glibc
+import RunDoors
+import SystemPackage
+
+struct ResumeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "resume", abstract: "Go on with a download that is paused, was stopped, or was killed.",
+    discussion: """
+      EXAMPLES
+        dlm resume 3
+        dlm resume 3 --detach     in the background
+        dlm resume 3 -- -H 'Authorization: Bearer …'
+
+      A run that has ended goes on in its folder, with its list and its options; only what is missing is downloaded. \
+      What stands after -- is added to its options: secrets, which dlm does not keep, must be given again.
+      """)
+
+  @OptionGroup var which: RunArgument
+  @Flag(help: "Go on in the background.") var detach = false
+  @Argument(parsing: .postTerminator, help: .value("option", "Further options of dlm get.")) var more: [String] = []
+
+  func run() async throws {
+    let all = RunStatus.all()
+    guard let run = try RunChoice.waiting(which.run, all) else {
+      return try await goOn(with: try RunChoice.ended(which.run, all).found.record)
+    }
+    let number = run.found.record.number
+    guard run.state == .paused else {
+      throw ValidationError("run \(number) is running: dlm attach \(number) shows it")
+    }
+    _ = try await RunVisit(run.found.record)?.ask(["do": "resume"])
+    try StandardOutput.say(["run \(number) goes on"])
+  }
+
+  private func goOn(with record: RunRecord) async throws {
+    guard chdir(record.startedIn) == 0 else {
+      throw Refusal(
+        "dlm: \(record.startedIn), in which run \(record.number) was started, cannot be entered: \(Errno(rawValue: errno))",
+        .folderUnusable)
+    }
+    if !record.withheld.isEmpty, more.isEmpty {
+      StandardError.say(
+        "dlm: run \(record.number) had secrets, which dlm does not keep: if it needs them, give them again after --: "
+          + record.withheld.joined(separator: ", "))
+    }
+    let words = record.words + more + (detach ? ["--detach"] : [])
+    guard let get = try CommandLineParse.command(["get"] + words) as? GetCommand else { return }
+    try await get.run()
+  }
+}

@@ -1,0 +1,164 @@
+import DownloadModel
+import FileReceiving
+import RunDoors
+import SystemPackage
+import TerminalProgress
+
+/// This process's run as other processes of the user find it: a record and a door, from its second second on.
+final class PublishedRun: Sendable {
+  private struct State: Sendable {
+    var claim: RunClaim?
+    var door: RunDoor?
+    var snapshot: RunSnapshot?
+    var visitors = 0
+    var end: RunRecord.End?
+  }
+
+  private let records: RunRecords
+  private let record: RunRecord
+  private let feed: ProgressFeed
+  private let controls: RunControls
+  /// XDG_RUNTIME_DIR.
+  private let runtime: String?
+  private let isHandedOver: @Sendable () -> Bool
+  private let state = Waiters(State())
+  private let beginning = ContinuousClock.now
+  /// Events that wait for a slow visitor.
+  private static let mostEvents = 4096
+
+  init(
+    _ record: RunRecord, in records: RunRecords, _ feed: ProgressFeed, _ controls: RunControls, runtime: String?,
+    claim: RunClaim?, isHandedOver: @escaping @Sendable () -> Bool
+  ) {
+    self.isHandedOver = isHandedOver
+    self.records = records
+    self.record = record
+    self.feed = feed
+    self.controls = controls
+    self.runtime = runtime
+    state.withLock { $0.claim = claim }
+  }
+
+  /// - Parameter work: the run, with its last word.
+  func run(while work: @Sendable () async -> ExitStatus) async -> ExitStatus {
+    await withTaskGroup { group in
+      group.addTask { await self.publish() }
+      let status = await work()
+      await end(status)
+      group.cancelAll()
+      return status
+    }
+  }
+
+  private func publish() async {
+    // From the start, because a reader knows only the files that started after it.
+    let reader = feed.reader(of: .files)
+    if state.withLock({ $0.claim }) == nil {
+      // A short run writes nothing. A clock's sleep ends early only for a cancelled task.
+      try? await Task.sleep(for: .seconds(1))
+      if Task.isCancelled { return }
+    }
+    // Without a record the run is not found, and goes on.
+    guard let claim = state.withLock({ $0.claim }) ?? (try? records.claim(record)) else { return }
+    let door = try? RunDoor(of: claim, runtime: runtime)
+    if let door { try? claim.change { $0.door = door.path.string } }
+    let isOver = state.withLock { state in
+      state.claim = claim
+      state.door = door
+      return state.end != nil
+    }
+    if isOver { door?.close() }
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.follow(reader) }
+      await door?.run { await self.serve($0, number: claim.record.number) }
+      group.cancelAll()
+    }
+  }
+
+  /// Measures the rate, over the last five seconds.
+  private func follow(_ reader: ProgressFeed.Reader) async {
+    let start = ContinuousClock.now
+    var earlier: [(at: Duration, received: Int64)] = []
+    var outlook = RunOutlook()
+    while !Task.isCancelled {
+      let now = start.duration(to: .now)
+      let sample = reader.take()
+      earlier.append((now, sample.received))
+      if earlier.count > 6 { earlier.removeFirst() }
+      let time = max(1, (now - earlier[0].at) / .seconds(1))
+      let rate = Double(sample.received - earlier[0].received) / time
+      outlook.update(sample, at: now)
+      var snapshot = RunSnapshot(sample, rate: Int64(max(0, min(rate, 1e15))))
+      snapshot.fraction = outlook.fraction
+      snapshot.secondsLeft = outlook.timeLeft.map { $0 / .seconds(1) }
+      state.withLock { $0.snapshot = snapshot }
+      try? await Task.sleep(for: .seconds(1))  // ends early only for a cancelled task
+    }
+  }
+
+  private func end(_ status: ExitStatus) async {
+    let tally = feed.tally
+    var end = RunRecord.End(
+      status: status.rawValue, at: WallClock.milliseconds(), done: tally.done, failed: tally.failed,
+      bytes: tally.finishedBytes + tally.keptBytes)
+    end.isHandedOver = isHandedOver()
+    let ended = end
+    let (claim, door) = state.withLock { state in
+      state.end = ended
+      return (state.claim, state.door)
+    }
+    _ = await state.wait { $0.visitors == 0 ? true : nil }
+    door?.close()
+    try? claim?.end(ended)  // else it looks as if it had been killed
+  }
+
+  // MARK: Visitors
+
+  private var snapshot: RunSnapshot? {
+    var snapshot = state.withLock { $0.snapshot }
+    snapshot?.isPaused = feed.isPaused  // at once, and not when it is measured next
+    return snapshot
+  }
+
+  private func serve(_ visitor: DoorVisitor, number: Int) async {
+    state.withLock { $0.visitors += 1 }
+    defer { state.withLock { $0.visitors -= 1 } }
+    visitor.send(["type": "hello", "v": 1, "run": number])
+    await withTaskGroup { group in
+      group.addTask { await self.converse(visitor) }
+      group.addTask { _ = await self.state.wait { $0.end } }
+      await group.next()
+      group.cancelAll()
+    }
+    if let end = state.withLock({ $0.end }) { visitor.send(["type": "ended", "status": end.status]) }
+  }
+
+  private func converse(_ visitor: DoorVisitor) async {
+    await withDiscardingTaskGroup { group in
+      var watch: VisitorWatch?
+      while let line = await visitor.next() {
+        guard let command = DoorCommand(line) else {
+          visitor.send(["error": "not a command"])
+          continue
+        }
+        do throws(RunControls.Refused) {
+          var answer: JSONFields = [:]
+          switch command.verb {
+          case "status": answer = snapshot?.fields ?? [:]
+          case "watch":
+            await watch?.end()
+            let next = VisitorWatch(
+              visitor, command.watch ?? DoorCommand.Watch(), feed, keeping: Self.mostEvents, since: beginning)
+            watch = next
+            group.addTask { await next?.run(self.controls) }
+          case "size", "press", "unwatch": await watch?.take(command, controls)
+          default: answer = try await controls.carryOut(command)
+          }
+          visitor.send(answer.merging(["id": command.id, "ok": true]) { $1 })
+        } catch { visitor.send(["id": command.id, "error": error.why]) }
+      }
+      await watch?.end()
+      group.cancelAll()
+    }
+  }
+}

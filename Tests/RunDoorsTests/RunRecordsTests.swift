@@ -1,0 +1,112 @@
+import DownloadModel
+import FileReceiving
+import Foundation
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import RunDoors
+
+@Suite("Records of runs: numbered, locked while the run lives, kept for a while after it")
+struct RunRecordsTests {
+  private let folder: TestSupport.TemporaryFolder
+  private let records: RunRecords
+
+  init() throws {
+    folder = try TestSupport.TemporaryFolder()
+    records = RunRecords(below: FilePath(folder.path("state")))
+  }
+
+  private func record(beganAt: Int64 = WallClock.milliseconds()) -> RunRecord {
+    RunRecord(
+      process: .current, directory: "/out", startedIn: "/", list: "urls.txt", words: ["urls.txt"], beganAt: beganAt)
+  }
+
+  private func end(_ status: Int32, at: Int64 = WallClock.milliseconds()) -> RunRecord.End {
+    RunRecord.End(status: status, at: at, done: 1, failed: 0, bytes: 3)
+  }
+
+  @Test func livesEndsAndDies() throws {
+    #expect(records.all().isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: folder.path("state")), "nothing is made by a look")
+    let first = try records.claim(record())
+    var second: RunClaim? = try records.claim(record())
+    #expect(records.all().map(\.record.number) == [1, 2])
+    #expect(records.all().allSatisfy { $0.isAlive && !$0.hasDied })
+    #expect(records.all()[0].record == first.record)
+    try first.change { $0.door = "/a/door" }
+    #expect(records.all()[0].record.door == "/a/door")
+    try first.end(end(75))
+    #expect(records.all()[0].record.end?.status == 75 && records.all()[0].record.door == nil)
+    // A lock ends with the process, whatever its end was.
+    #expect(second != nil)
+    second = nil
+    #expect(records.all()[1].hasDied && !records.all()[1].isAlive)
+    for (name, mode) in [("state/records", 0o700), ("state/records/1.json", 0o600)] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.path(name))
+      #expect(attributes[.posixPermissions] as? Int == mode)
+    }
+  }
+
+  @Test func keepsTheNewestTwentyForThirtyDays() throws {
+    let day: Int64 = 24 * 3600 * 1000
+    let now = WallClock.milliseconds()
+    for number in 1...30 {
+      let age = number <= 3 ? 31 * day : 0
+      try records.claim(record(beganAt: now - age)).end(end(0, at: now - age))
+      try folder.write([], to: "state/records/\(number).log")
+    }
+    let living = try records.claim(record())
+    // Each claim leaves twenty that have ended.
+    #expect(records.all().map(\.record.number) == Array(11...31))
+    #expect(!FileManager.default.fileExists(atPath: folder.path("state/records/10.log")))
+    #expect(FileManager.default.fileExists(atPath: folder.path("state/records/11.log")))
+    #expect(living.record.number == 31)
+  }
+
+  /// Neither a stranger's file nor a broken record is read, moved or written over.
+  @Test(arguments: ["", "{}", "{\"number\":1", "null\n", String(repeating: "[", count: 50_000)])
+  func otherFiles(text: String) throws {
+    _ = try records.claim(record())
+    for name in ["1.json", "2.json", "x.json", "02.json"] {
+      try folder.write(Array(text.utf8), to: "state/records/\(name)")
+    }
+    #expect(records.all().isEmpty)
+    let claim = try records.claim(record())
+    #expect(claim.record.number == 3)
+    for name in ["1.json", "2.json", "x.json", "02.json"] {
+      #expect(try folder.read("state/records/\(name)") == Array(text.utf8))
+    }
+  }
+
+  @Test func anotherMachinesRuns() throws {
+    var elsewhere = record()
+    elsewhere.process.host = "elsewhere"
+    _ = try records.claim(elsewhere)
+    #expect(records.all().isEmpty)
+    for _ in 0..<25 { _ = try records.claim(record()) }
+    #expect(FileManager.default.fileExists(atPath: folder.path("state/records/1.json")), "it may be running there")
+  }
+
+  @Test func aProcessIsKnownByMoreThanItsNumber() throws {
+    var process = RunProcess.current
+    #expect(process.isAlive && process.isOnThisMachine && !process.isOfEarlierBoot)
+    process.start = process.start.map { $0 + 1 }
+    #expect(!process.isAlive)
+    process = .current
+    process.boot = "another"
+    #expect(!process.isAlive && process.isOfEarlierBoot)
+  }
+
+  /// Two processes that begin at once get two numbers.
+  @Test func manyAtOnce() async throws {
+    let numbers = try await withThrowingTaskGroup { group in
+      for _ in 0..<16 { group.addTask { try records.claim(record()) } }
+      var claims: [RunClaim] = []
+      for try await claim in group { claims.append(claim) }
+      return claims.map(\.record.number).sorted()
+    }
+    #expect(numbers == Array(1...16))
+  }
+}
