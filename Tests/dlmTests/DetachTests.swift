@@ -241,6 +241,22 @@ struct AttachTests {
     try await runs.end()
   }
 
+  /// Failed files are tried again while others go on, and then have not failed.
+  @Test func retried() async throws {
+    let runs = try await Runs()
+    let list = try runs.place.list([runs.origin.url("/big"), runs.origin.url("/missing")], name: "two.txt")
+    let run = try runs.place.start(["get", list, "-s", "1"])
+    try await runs.origin.wait(path: "/big", bodyBytesSent: 1 << 19)
+    try await runs.wait(for: "running  \(list)  0 of 2 files, 1 failed")
+    runs.origin.route("/missing", .file([7]))
+    #expect(try await runs.place.dlm("retry").outputText == "run 1: 1 file tried again\n")
+    try await runs.place.wait(forSize: 1, of: "missing")
+    runs.gate.open()
+    let ended = try await run.waitForExit()
+    #expect(ended.status == 0 && ended.errorText.contains("2 files"), "\(ended.errorText)")
+    try await runs.end()
+  }
+
   /// A crowd of visitors takes no descriptor from the transfers, and a slow one no time.
   @Test func aCrowd() async throws {
     let runs = try await Runs()

@@ -248,3 +248,29 @@ private struct SlurmCluster {
     if result.status != 0 { throw SupportFailure("\(result.errorText)") }
   }
 }
+
+@Suite("The recipes of \"Runs without a terminal\", as they stand there")
+struct DetachedRecipeTests {
+  /// Each block of a language, as a file of systemd's; where the machine has none, only its form is known.
+  @Test func aUnitAndATimer() async throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+    let text = try String(contentsOf: root.appending(path: "Sources/dlm/dlm.docc/Detached.md"), encoding: .utf8)
+    let runtime = try TestSupport.TemporaryFolder()
+    let place = try Workplace(["XDG_RUNTIME_DIR": runtime.path])
+    for (language, name) in [("ini", "dlm.service"), ("systemd", "dlm.timer")] {
+      let block = try #require(text.components(separatedBy: "```\(language)\n").dropFirst().first)
+      var unit = try #require(block.components(separatedBy: "\n```").first)
+      unit = unit.replacingOccurrences(of: "ExecStart=dlm", with: "ExecStart=\(try DLMExecutable.path())")
+      _ = try place.folder.write(Array("\(unit)\n".utf8), to: "work/\(name)")
+    }
+    for word in ["[Service]", "ExecStart=", "--progress plain", "SuccessExitStatus=75", "OnCalendar="] {
+      #expect(text.contains(word), "\(word)")
+    }
+    guard access("/usr/bin/systemd-analyze", X_OK) == 0 else { return }
+    for name in ["dlm.service", "dlm.timer"] {
+      let run = try place.start("/usr/bin/systemd-analyze", ["--user", "verify", "\(place.work)/\(name)"])
+      let said = try await run.waitForExit()
+      #expect(said.status == 0, "\(said.errorText)")
+    }
+  }
+}

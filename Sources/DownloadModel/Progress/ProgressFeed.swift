@@ -36,6 +36,8 @@ package final class ProgressFeed: Sendable {
     var lookAtWatch: (@Sendable () -> WatchStatus)?
     /// The last result of each line of the watched lists; `nil` unless the run watches its lists.
     var lines: [Int: (result: DownloadResult, kept: Int64)]?
+    /// The first of the failed files, which may be tried again.
+    var failed: [Int: (request: DownloadRequest, result: DownloadResult, kept: Int64)] = [:]
     /// Readers that need more than totals, and the watching of lists.
     var readers = 0
     var log = EventLog()
@@ -52,9 +54,14 @@ package final class ProgressFeed: Sendable {
         default: tally.count(last.result, kept: last.kept, by: -1)
         }
       }
+      if case .failure(let error) = result, error.code != .cancelled, failed.count < Self.mostFailed {
+        failed[request.id] = (request, result, kept)
+      }
       lines?[request.id] = (result, kept)
       tally.count(result, kept: kept)
     }
+
+    private static let mostFailed = 10_000
 
     /// Leaves an end open; with `nil`, closes it.
     /// - Returns: whether it was open before.
@@ -86,6 +93,21 @@ package final class ProgressFeed: Sendable {
     state.withLock { state in
       state.added += count
       state.tally.listed += count
+    }
+  }
+
+  /// Takes failed files back: they are no longer counted, and the caller adds them again.
+  /// - Parameter ids: `nil` for all.
+  package func takeFailed(_ ids: Set<Int>?) -> [DownloadRequest] {
+    state.withLock { state in
+      let taken = state.failed.filter { ids?.contains($0.key) != false }
+      for (id, file) in taken {
+        state.failed[id] = nil
+        state.tally.count(file.result, kept: file.kept, by: -1)
+      }
+      state.added -= taken.count
+      state.tally.listed -= taken.count
+      return taken.values.map(\.request).sorted { $0.id < $1.id }
     }
   }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DownloadModel
 import RunDoors
+import TerminalProgress
 
 struct StopCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -39,6 +40,29 @@ struct PauseCommand: AsyncParsableCommand {
     let run = try RunChoice.living(which.run).found.record
     _ = try await RunVisit(run)?.ask(["do": "pause"])
     try StandardOutput.say(["run \(run.number) is paused: dlm resume \(run.number) goes on with it"])
+  }
+}
+
+struct RetryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "retry", abstract: "Try the failed files of a download again.",
+    discussion: """
+      EXAMPLES
+        dlm retry 3
+        dlm retry                 the run of this folder, or the only one
+
+      In a running download at once; one that has ended goes on as with dlm resume.
+      """)
+
+  @OptionGroup var which: RunArgument
+
+  func run() async throws {
+    let all = RunStatus.all()
+    guard let run = try RunChoice.waiting(which.run, all)?.found.record else {
+      return try await ResumeCommand.goOn(with: try RunChoice.ended(which.run, all).found.record)
+    }
+    let count = try await RunVisit(run)?.ask(["do": "retry"])?.files ?? 0
+    try StandardOutput.say(["run \(run.number): \(Quantity.files(count)) tried again"])
   }
 }
 

@@ -24,7 +24,8 @@ struct ResumeCommand: AsyncParsableCommand {
   func run() async throws {
     let all = RunStatus.all()
     guard let run = try RunChoice.waiting(which.run, all) else {
-      return try await goOn(with: try RunChoice.ended(which.run, all).found.record)
+      return try await Self.goOn(
+        with: try RunChoice.ended(which.run, all).found.record, more + (detach ? ["--detach"] : []))
     }
     let number = run.found.record.number
     guard run.state == .paused else {
@@ -34,7 +35,8 @@ struct ResumeCommand: AsyncParsableCommand {
     try StandardOutput.say(["run \(number) goes on"])
   }
 
-  private func goOn(with record: RunRecord) async throws {
+  /// - Parameter more: further options of `dlm get`.
+  static func goOn(with record: RunRecord, _ more: [String] = []) async throws {
     guard chdir(record.startedIn) == 0 else {
       throw Refusal(
         "dlm: \(record.startedIn), in which run \(record.number) was started, cannot be entered: \(Errno(rawValue: errno))",
@@ -45,7 +47,7 @@ struct ResumeCommand: AsyncParsableCommand {
         "dlm: run \(record.number) had secrets, which dlm does not keep: if it needs them, give them again after --: "
           + record.withheld.joined(separator: ", "))
     }
-    let words = record.words + more + (detach ? ["--detach"] : [])
+    let words = record.words + more
     guard let get = try CommandLineParse.command(["get"] + words) as? GetCommand else { return }
     try await get.run()
   }

@@ -7,6 +7,9 @@ struct RunControls: Sendable {
   let stop: @Sendable () -> Void
   /// - Returns: how many URLs are new to the run, and how many it already has; `nil` if the run is over.
   let add: @Sendable ([Source]) async -> (added: Int, known: Int)?
+  /// Tries failed files again: those of these numbers, or all.
+  /// - Returns: how many; `nil` if the run is over.
+  let retry: @Sendable (Set<Int>?) -> Int?
 
   /// - Returns: the fields of the answer.
   /// - Throws: why not.
@@ -17,6 +20,9 @@ struct RunControls: Sendable {
     case "stop": stop()
     case "skip": await wiring.downloads.giveUp(Set(command.files ?? []), as: .skipped)
     case "limit": wiring.schedule.change(try limits(command.limits ?? []))
+    case "retry":
+      guard let count = retry(command.files.map(Set.init)) else { throw Refused("the run is over") }
+      return ["files": count]
     case "jobs": return ["jobs": try widen(to: command.jobs ?? 0)]
     case "add": return try await add(command)
     default: throw Refused("unknown command: \(command.verb)")

@@ -17,6 +17,7 @@ actor RunVisit {
     var error: String?
     var added: Int?
     var known: Int?
+    var files: Int?
     var type: String?
     var status: Int32?
   }

@@ -38,6 +38,12 @@ final class FailureLog: Sendable {
     if !isKept { spool?.add(error) }
   }
 
+  /// Files that are tried again have not failed.
+  func forget(_ requests: [DownloadRequest]) {
+    let addresses = Set(requests.map(\.address.key))
+    state.withLock { $0.failures.removeAll { error in error.address.map(addresses.contains) == true } }
+  }
+
   func add(_ rejection: Rejection) {
     state.withLock { state in
       if state.rejections.count < limit { state.rejections.append(rejection) } else { state.more += 1 }

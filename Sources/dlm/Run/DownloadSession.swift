@@ -179,7 +179,7 @@ struct DownloadSession {
     guard trial == nil, let state = order.folders.state else { return nil }
     return PublishedRun(
       memory.record(of: order.sources), in: RunRecords(below: state), feed,
-      RunControls(wiring: wiring, stop: screen.stop, add: { await add($0) }),
+      RunControls(wiring: wiring, stop: screen.stop, add: { await add($0) }, retry: retry),
       runtime: order.settings.environment["XDG_RUNTIME_DIR"], claim: claim, isHandedOver: { handOver.isOn })
   }
 
@@ -339,6 +339,16 @@ struct DownloadSession {
     let files = (new.count, requests.count - new.count)
     order.settings.say(["dlm: " + QuestionMessages.added(files, to: "this run")])
     return files
+  }
+
+  /// - Returns: how many failed files are tried again; `nil` if the run is over.
+  @Sendable private func retry(_ ids: Set<Int>?) -> Int? {
+    // So that the run does not end in between.
+    guard watched == nil, wiring.add([], keepers: 1) else { return nil }
+    let requests = feed.takeFailed(ids)
+    failures.forget(requests)
+    _ = wiring.add(requests, keepers: -1)
+    return requests.count
   }
 
   /// - Returns: whether the text was links, about which a question is asked. The run stays open until its answer.
