@@ -119,7 +119,7 @@ struct RunDoorTests {
   /// What is sent to a visitor who reads nothing waits here, and `isReady` says so; the end does not wait for it.
   @Test func aVisitorWhoDoesNotRead() async throws {
     try await atDoor(serve: { visitor in
-      for _ in 0..<100 where visitor.isReady { visitor.send(Array(repeating: 0x61, count: 1 << 16)) }
+      for _ in 0..<100 { visitor.send(Array(repeating: 0x61, count: 1 << 16)) }
       #expect(!visitor.isReady)
     }) { door in
       let silent = try DoorConnection(to: door.path)

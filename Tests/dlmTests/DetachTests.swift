@@ -1,3 +1,4 @@
+import DownloadModel
 import Foundation
 import Glibc
 import RunDoors
@@ -254,6 +255,38 @@ struct AttachTests {
     runs.gate.open()
     let ended = try await run.waitForExit()
     #expect(ended.status == 0 && ended.errorText.contains("2 files"), "\(ended.errorText)")
+    try await runs.end()
+  }
+
+  /// What a program gets: a snapshot, the lines of --progress json, and an answer to each command.
+  @Test func theDoorsLines() async throws {
+    let runs = try await started()
+    let path = FilePath(runs.place.folder.path("home/state/dlm/records/1.sock"))
+    let lines = try await offThePool { [runs] in
+      let door = try DoorConnection(to: path)
+      try door.send(["id": 1, "do": "watch"])
+      try door.send(["id": 2, "do": "fly", "height": 3])
+      try door.send(["id": 3, "do": "add", "urls": "x"])
+      try door.send(["id": 4, "do": "limit", "limits": JSONValue.list(["5M@1-2".json])])
+      var lines: [String] = []
+      while lines.last?.contains("\"type\":\"ended\"") != true {
+        guard let line = try door.line(within: 120_000) else { break }
+        lines.append(String(decoding: line, as: UTF8.self))
+        if lines.last?.contains("\"type\":\"progress\"") == true { runs.gate.open() }
+      }
+      return lines
+    }
+    #expect(lines.first == "{\"run\":1,\"type\":\"hello\",\"v\":1}")
+    for line in [
+      "{\"id\":1,\"ok\":true}", "{\"error\":\"unknown command: fly\",\"id\":2}", "{\"error\":\"not a command\"}",
+      "{\"error\":\"not a limit: 5M@1-2\",\"id\":4}",
+    ] {
+      #expect(lines.contains(line), "\(line)")
+    }
+    let types = lines.compactMap { $0.firstMatch(of: /"type":"([a-z]+)"/).map { String($0.1) } }
+    #expect(types.first { $0 != "hello" } == "snapshot", "\(types)")
+    #expect(types.suffix(2) == ["summary", "ended"], "\(types)")
+    #expect(types.count { $0 == "done" } == 1, "\(types)")
     try await runs.end()
   }
 

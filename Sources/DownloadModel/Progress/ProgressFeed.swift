@@ -270,7 +270,7 @@ package final class ProgressFeed: Sendable {
   }
 
   /// A reader that takes samples at any time, from now on until it is released.
-  /// - Parameter most: events that are kept for it; `nil` for all. If there are more, it misses them.
+  /// - Parameter most: events that wait for it; `nil` for all. It misses those above.
   package func reader(of detail: Detail, keeping most: Int? = nil) -> Reader { Reader(self, detail, most) }
 
   /// The feed keeps its events until the reader takes them or is released.
@@ -308,13 +308,11 @@ package final class ProgressFeed: Sendable {
       let hosts = lookAtHosts?()
       let watch = lookAtWatch?()
       return feed.state.withLock { state in
-        let events = share.flatMap { state.log.take($0) }
-        return ProgressSample(
+        ProgressSample(
           tally: state.tally, received: feed.counter.value,
           active: detail == .totals ? [] : Array(state.active.values),
-          events: events ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
-          watch: watch, prompt: state.prompt, isPaused: state.isPaused,
-          hasMissed: share != nil && events == nil, width: state.width, awaited: state.awaited)
+          events: share.map { state.log.take($0) } ?? [], hosts: hosts?.waits ?? [], further: hosts?.further ?? 0,
+          watch: watch, prompt: state.prompt, isPaused: state.isPaused, width: state.width, awaited: state.awaited)
       }
     }
   }
@@ -324,8 +322,7 @@ package final class ProgressFeed: Sendable {
 private struct EventLog {
   private struct Share {
     let most: Int?
-    /// `nil` if there were too many.
-    var events: [ProgressEvent]? = []
+    var events: [ProgressEvent] = []
   }
 
   /// By the number of the reader; `nil` once it has left. An array, because a loop over a dictionary's own indices
@@ -336,8 +333,8 @@ private struct EventLog {
     if waiting.isEmpty { return }
     let event = event()
     for reader in waiting.indices {
-      waiting[reader]?.events?.append(event)
-      if let most = waiting[reader]?.most, waiting[reader]?.events?.count ?? 0 > most { waiting[reader]?.events = nil }
+      if let share = waiting[reader], let most = share.most, share.events.count >= most { continue }
+      waiting[reader]?.events.append(event)
     }
   }
 
@@ -348,9 +345,8 @@ private struct EventLog {
 
   mutating func leave(_ reader: Int) { waiting[reader] = nil }
 
-  /// - Returns: `nil` if the reader has missed some.
-  mutating func take(_ reader: Int) -> [ProgressEvent]? {
+  mutating func take(_ reader: Int) -> [ProgressEvent] {
     defer { waiting[reader]?.events = [] }
-    return waiting[reader]?.events
+    return waiting[reader]?.events ?? []
   }
 }

@@ -15,8 +15,6 @@ package struct ProgressSample: Sendable {
   package var watch: WatchStatus?
   package var prompt: [String] = []
   package var isPaused = false
-  /// Whether events were dropped since the last sample, because the reader did not take them in time.
-  package var hasMissed = false
   /// Files at a time that the user chose during the run; `nil` if not.
   package var width: Int?
   /// The cause for which the list waits, as a text.

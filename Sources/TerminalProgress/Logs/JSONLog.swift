@@ -12,24 +12,17 @@ struct JSONLog: ProgressLog {
   /// Files of the last plan line.
   private var planned: Int?
   private var total: RunTotal
-  /// Whether the reader lacks earlier events.
-  private var hasGap: Bool
 
-  init(words: ProgressMessages, heading: RunHeading? = nil, hasGaps: Bool = false) {
+  /// - Parameter joins: whether the run began before.
+  init(words: ProgressMessages, heading: RunHeading? = nil, joins: Bool = false) {
     self.words = words
     self.heading = heading
-    hasGap = hasGaps
-    total = RunTotal(joins: hasGaps)
+    total = RunTotal(joins: joins)
   }
 
   mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     var text = lines(sample)
     let sum = total.update(sample, at: now)
-    if hasGap || sample.hasMissed {
-      hasGap = false
-      latest = nil
-      text += line("snapshot", counts(sample), sample.tally.kinds, ["paused": sample.isPaused])
-    }
     if sample.tally != latest?.tally || sample.received != latest?.received {
       latest = (sample.tally, sample.received)
       text += progress(sample, sum)

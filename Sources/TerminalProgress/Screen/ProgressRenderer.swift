@@ -26,6 +26,8 @@ package actor ProgressRenderer {
   /// Between frames, whatever one costs.
   private let interval: Duration
   private let firstPause: Duration
+  /// For outputs of other processes, because there may be many.
+  private static let intervalOfViewers = Duration.milliseconds(200)
   private var isFinished = false
   private var isSuspended = false
   /// Why nothing is written any more: the terminal, the pipe or the file has failed.
@@ -33,8 +35,8 @@ package actor ProgressRenderer {
 
   /// `nil` for a style that shows nothing, which costs neither a thread nor a timer.
   /// - Parameters:
-  ///   - most: events that wait for a slow output; with more, it misses some. JSON then begins with a snapshot, and has
-  ///     another one after a gap. `nil` for an output of the run itself, which misses none.
+  ///   - most: events that wait for a slow output, which misses more. `nil` for an output of the run itself, which
+  ///     misses none.
   ///   - start: of the run; `nil` for now.
   package init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, keeping most: Int? = nil, heading: RunHeading? = nil,
@@ -55,15 +57,15 @@ package actor ProgressRenderer {
     switch style {
     case .bars:
       // 10 frames a second: with fewer, what moves would jerk; with more, drawing would cost more.
-      interval = .milliseconds(100)
+      interval = most == nil ? .milliseconds(100) : Self.intervalOfViewers
       bars = BarsDisplay(environment: environment, words: words(), heading: heading, joins: most != nil)
       makeLog = { nil }
     case .plain:
       interval = .milliseconds(250)
       makeLog = { PlainLog(isColored: environment.isColored, words: words()) }
     case .json:
-      interval = .milliseconds(100)
-      makeLog = { JSONLog(words: words(), heading: heading, hasGaps: most != nil) }
+      interval = most == nil ? .milliseconds(100) : Self.intervalOfViewers
+      makeLog = { JSONLog(words: words(), heading: heading, joins: most != nil) }
     case .none: return nil
     }
     restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []

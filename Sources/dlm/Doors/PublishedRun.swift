@@ -15,7 +15,8 @@ final class PublishedRun: Sendable {
   }
 
   private let records: RunRecords
-  private let record: RunRecord
+  /// Made when it is needed: a short run has none.
+  private let record: @Sendable () -> RunRecord
   private let feed: ProgressFeed
   private let controls: RunControls
   /// XDG_RUNTIME_DIR.
@@ -23,11 +24,13 @@ final class PublishedRun: Sendable {
   private let isHandedOver: @Sendable () -> Bool
   private let state = Waiters(State())
   private let beginning = ContinuousClock.now
+  private let broadcast: DoorBroadcast
   /// Events that wait for a slow visitor.
   private static let mostEvents = 4096
 
   init(
-    _ record: RunRecord, in records: RunRecords, _ feed: ProgressFeed, _ controls: RunControls, runtime: String?,
+    _ record: @escaping @Sendable () -> RunRecord, in records: RunRecords, _ feed: ProgressFeed,
+    _ controls: RunControls, runtime: String?,
     claim: RunClaim?, isHandedOver: @escaping @Sendable () -> Bool
   ) {
     self.isHandedOver = isHandedOver
@@ -37,6 +40,7 @@ final class PublishedRun: Sendable {
     self.controls = controls
     self.runtime = runtime
     state.withLock { $0.claim = claim }
+    broadcast = DoorBroadcast(feed) { [state, feed] in Self.snapshot(state, feed)?.fields ?? [:] }
   }
 
   /// - Parameter work: the run, with its last word.
@@ -59,7 +63,7 @@ final class PublishedRun: Sendable {
       if Task.isCancelled { return }
     }
     // Without a record the run is not found, and goes on.
-    guard let claim = state.withLock({ $0.claim }) ?? (try? records.claim(record)) else { return }
+    guard let claim = state.withLock({ $0.claim }) ?? (try? records.claim(record())) else { return }
     let door = try? RunDoor(of: claim, runtime: runtime)
     if let door { try? claim.change { $0.door = door.path.string } }
     let isOver = state.withLock { state in
@@ -70,6 +74,7 @@ final class PublishedRun: Sendable {
     if isOver { door?.close() }
     await withDiscardingTaskGroup { group in
       group.addTask { await self.follow(reader) }
+      group.addTask { await self.broadcast.run() }
       await door?.run { await self.serve($0, number: claim.record.number) }
       group.cancelAll()
     }
@@ -114,7 +119,7 @@ final class PublishedRun: Sendable {
 
   // MARK: Visitors
 
-  private var snapshot: RunSnapshot? {
+  private static func snapshot(_ state: Waiters<State>, _ feed: ProgressFeed) -> RunSnapshot? {
     var snapshot = state.withLock { $0.snapshot }
     snapshot?.isPaused = feed.isPaused  // at once, and not when it is measured next
     return snapshot
@@ -126,7 +131,10 @@ final class PublishedRun: Sendable {
     visitor.send(["type": "hello", "v": 1, "run": number])
     await withTaskGroup { group in
       group.addTask { await self.converse(visitor) }
-      group.addTask { _ = await self.state.wait { $0.end } }
+      group.addTask {
+        _ = await self.state.wait { $0.end }
+        await self.broadcast.end()
+      }
       await group.next()
       group.cancelAll()
     }
@@ -144,19 +152,24 @@ final class PublishedRun: Sendable {
         do throws(RunControls.Refused) {
           var answer: JSONFields = [:]
           switch command.verb {
-          case "status": answer = snapshot?.fields ?? [:]
+          case "status": answer = Self.snapshot(state, feed)?.fields ?? [:]
+          case "watch" where command.watch?.style == nil || command.watch?.style == .json: broadcast.add(visitor)
           case "watch":
             await watch?.end()
             let next = VisitorWatch(
               visitor, command.watch ?? DoorCommand.Watch(), feed, keeping: Self.mostEvents, since: beginning)
             watch = next
             group.addTask { await next?.run(self.controls) }
-          case "size", "press", "unwatch": await watch?.take(command, controls)
+          case "size", "press": await watch?.take(command, controls)
+          case "unwatch":
+            broadcast.remove(visitor)
+            await watch?.end()
           default: answer = try await controls.carryOut(command)
           }
           visitor.send(answer.merging(["id": command.id, "ok": true]) { $1 })
         } catch { visitor.send(["id": command.id, "error": error.why]) }
       }
+      broadcast.remove(visitor)
       await watch?.end()
       group.cancelAll()
     }

@@ -4,17 +4,14 @@ import RunDoors
 import Synchronization
 import TerminalProgress
 
-/// A visitor's terminal, or its stream of lines. A visitor who does not read gets no frames, and so never holds up the
+/// A visitor's terminal or log. A visitor who does not read gets no frames, and so never holds up the
 /// run.
 final class VisitorScreen: ProgressRenderer.Output {
   private let visitor: DoorVisitor
-  private let isOfBytes: Bool
   private let window: Lock<TerminalSize>
 
-  /// - Parameter isOfBytes: whether the bytes are for a terminal or a log, and not lines of the door themselves.
-  init(_ visitor: DoorVisitor, isOfBytes: Bool, size: TerminalSize) {
+  init(_ visitor: DoorVisitor, size: TerminalSize) {
     self.visitor = visitor
-    self.isOfBytes = isOfBytes
     window = Lock(size)
   }
 
@@ -26,7 +23,7 @@ final class VisitorScreen: ProgressRenderer.Output {
 
   func write(_ bytes: [UInt8]) throws(TerminalOutput.Lost) {
     if visitor.isClosed { throw TerminalOutput.Lost(errno: EPIPE) }
-    if isOfBytes { visitor.send(["type": "show", "text": String(utf8: bytes)]) } else { visitor.send(bytes) }
+    visitor.send(["type": "show", "text": String(utf8: bytes)])
   }
 
   // The visitor's own terminal is its own affair.

@@ -15,13 +15,8 @@ struct VisitorWatch: Sendable {
     _ visitor: DoorVisitor, _ watch: DoorCommand.Watch, _ feed: ProgressFeed, keeping most: Int,
     since beginning: ContinuousClock.Instant
   ) {
-    let style: ProgressStyle.Resolved =
-      switch watch.style {
-      case .json, nil: .json
-      case .plain: .plain
-      case .bars: .bars
-      }
-    screen = VisitorScreen(visitor, isOfBytes: style != .json, size: watch.size)
+    let style = watch.style == .bars ? ProgressStyle.Resolved.bars : .plain
+    screen = VisitorScreen(visitor, size: watch.size)
     let environment = TerminalEnvironment(isTerminal: style == .bars, variables: watch.terminal ?? [:])
     guard
       let renderer = ProgressRenderer(
@@ -44,7 +39,6 @@ struct VisitorWatch: Sendable {
   func take(_ command: DoorCommand, _ controls: RunControls) async {
     switch command.verb {
     case "size": screen.resize(to: (command.watch ?? DoorCommand.Watch()).size)
-    case "unwatch": await end()
     default:
       let key = command.key.flatMap(ScreenKey.init(rawValue:)) ?? .unknown
       if let command = await renderer.press(key) {

@@ -178,7 +178,7 @@ struct DownloadSession {
   private func published(_ claim: RunClaim?) -> PublishedRun? {
     guard trial == nil, let state = order.folders.state else { return nil }
     return PublishedRun(
-      memory.record(of: order.sources), in: RunRecords(below: state), feed,
+      { memory.record(of: order.sources) }, in: RunRecords(below: state), feed,
       RunControls(wiring: wiring, stop: screen.stop, add: { await add($0) }, retry: retry),
       runtime: order.settings.environment["XDG_RUNTIME_DIR"], claim: claim, isHandedOver: { handOver.isOn })
   }

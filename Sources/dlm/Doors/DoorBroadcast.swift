@@ -1,0 +1,95 @@
+import DownloadModel
+import RunDoors
+import TerminalProgress
+
+/// The lines of JSON, made once for all visitors who watch them. One who has not taken the last ones misses these, and
+/// then gets a snapshot.
+final class DoorBroadcast: ProgressRenderer.Output {
+  private struct Listener: Sendable {
+    let visitor: DoorVisitor
+    var lacksSnapshot = true
+  }
+
+  private struct State: Sendable {
+    var listeners: [Listener] = []
+    var isRunning = false
+    var hasEnded = false
+  }
+
+  private let state = Waiters(State())
+  private let feed: ProgressFeed
+  private let snapshot: @Sendable () -> JSONFields
+
+  init(_ feed: ProgressFeed, snapshot: @escaping @Sendable () -> JSONFields) {
+    self.feed = feed
+    self.snapshot = snapshot
+  }
+
+  func add(_ visitor: DoorVisitor) {
+    state.withLock { state in
+      state.listeners.removeAll { $0.visitor === visitor }
+      if !state.hasEnded { state.listeners.append(Listener(visitor: visitor)) }
+    }
+  }
+
+  func remove(_ visitor: DoorVisitor) { state.withLock { $0.listeners.removeAll { $0.visitor === visitor } } }
+
+  /// Writes while there are listeners, until `end()`.
+  func run() async {
+    while await waitForListeners() {
+      guard
+        let renderer = ProgressRenderer(
+          feed: feed, keeping: .max, style: .json, output: self,
+          environment: TerminalEnvironment(isTerminal: false, variables: [:]), words: .forDisplay)
+      else { return }
+      await withTaskGroup { group in
+        group.addTask { await renderer.run() }
+        group.addTask { [state] in _ = await state.wait { $0.hasEnded || $0.listeners.isEmpty ? true : nil } }
+        await group.next()
+        group.cancelAll()
+      }
+      await renderer.finish()
+      state.withLock { $0.isRunning = false }
+    }
+  }
+
+  /// - Returns: false once it has ended.
+  private func waitForListeners() async -> Bool {
+    let isAsked = await state.wait { state -> Bool? in
+      if state.hasEnded { return false }
+      if state.listeners.isEmpty { return nil }
+      state.isRunning = true
+      return true
+    }
+    return isAsked == true
+  }
+
+  /// Returns when the last line, the summary, is written.
+  func end() async {
+    state.withLock { $0.hasEnded = true }
+    _ = await state.wait { $0.isRunning ? nil : true }
+  }
+
+  // MARK: Output
+
+  var isReady: Bool { true }
+  var isInForeground: Bool { true }
+  var size: TerminalSize? { nil }
+
+  func write(_ bytes: [UInt8]) {
+    let now = snapshot().merging(["type": "snapshot"]) { $1 }
+    let listeners = state.withLock { state in
+      for index in state.listeners.indices {
+        let isReady = state.listeners[index].visitor.isReady
+        if isReady, state.listeners[index].lacksSnapshot { state.listeners[index].visitor.send(now) }
+        state.listeners[index].lacksSnapshot = !isReady
+      }
+      return state.listeners
+    }
+    for listener in listeners where !listener.lacksSnapshot { listener.visitor.send(bytes) }
+  }
+
+  func takeKeys() {}
+  func giveKeysBack(isForGood: Bool) {}
+  func writeAtOnce(_ bytes: [UInt8]) {}
+}
