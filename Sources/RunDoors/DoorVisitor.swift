@@ -1,5 +1,6 @@
 package import DownloadModel
 import FileReceiving
+import SystemPackage
 
 /// A process that is connected to this run's door.
 package final class DoorVisitor: Sendable {
@@ -63,7 +64,7 @@ package final class DoorVisitor: Sendable {
   }
 
   /// - Parameter write: returns how many bytes were taken.
-  func flush(_ write: (ArraySlice<UInt8>) throws -> Int) rethrows {
+  func flush(_ write: (ArraySlice<UInt8>) throws(Errno) -> Int) throws(Errno) {
     let waiting = state.withLock { $0.outgoing }
     guard !waiting.isEmpty else { return }
     let count = try write(waiting[...])

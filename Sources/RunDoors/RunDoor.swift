@@ -111,25 +111,11 @@ private actor DoorLoop {
   /// - Returns: false once it has gone, or has sent a line that is too long.
   private func serve(_ guest: Guest, _ events: Int32) -> Bool {
     do throws(Errno) {
-      if events & POLLOUT != 0 { try flush(guest) }
+      if events & POLLOUT != 0 { try guest.visitor.flush { bytes throws(Errno) in try guest.socket.write(bytes) } }
       // Also without POLLIN: it has hung up.
       guard events & (POLLIN | POLLHUP | POLLERR) != 0, let bytes = try guest.socket.read() else { return true }
       return !bytes.isEmpty && guest.visitor.receive(bytes)
     } catch { return false }
-  }
-
-  private func flush(_ guest: Guest) throws(Errno) {
-    let result = Result { () throws(Errno) in
-      var failure: Errno?
-      guest.visitor.flush { bytes in
-        do throws(Errno) { return try guest.socket.write(bytes) } catch {
-          failure = error
-          return 0
-        }
-      }
-      if let failure { throw failure }
-    }
-    try result.get()
   }
 
   private func letIn(_ arrive: (DoorVisitor) -> Void) {

@@ -22,8 +22,9 @@ struct InterruptionTests {
     let ended = try await run.waitForExit(within: .seconds(20))
     #expect(ended.status == status, "\(ended.errorText)")
     let word = signal == SIGINT ? "Interrupted" : "Stopped"
-    let standing =
-      "\(word): 1 of 2 files done, 5.0 MiB of the next saved. Resume with:\n    dlm get urls.txt --directory out"
+    // On a busy machine some of what was sent has not arrived yet.
+    let standing = try Regex(
+      "\(word): 1 of 2 files done, [0-9.]+ MiB of the next saved. Resume with:\n    dlm get urls.txt --directory out")
     #expect(ended.errorText.contains(standing), "\(ended.errorText)")
 
     let again = try await place.dlm("get", "urls.txt", "-d", "out")

@@ -245,8 +245,6 @@ package final class ProgressFeed: Sendable {
 
   package func width(_ count: Int) { state.withLock { $0.width = count } }
 
-  package var isPaused: Bool { state.withLock { $0.isPaused } }
-
   package func pause(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
 
   /// Changes state that is kept only for readers.

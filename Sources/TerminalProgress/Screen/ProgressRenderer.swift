@@ -241,6 +241,16 @@ extension ProgressRenderer {
   }
 }
 
+/// Of an output that is no terminal of this process.
+extension ProgressRenderer.Output {
+  package var isReady: Bool { true }
+  package var isInForeground: Bool { true }
+  package var size: TerminalSize? { nil }
+  package func takeKeys() {}
+  package func giveKeysBack(isForGood: Bool) {}
+  package func writeAtOnce(_ bytes: [UInt8]) {}
+}
+
 /// Whether the renderer has the terminal, which is restored exactly once: by the renderer, or by a second signal.
 private final class CursorGuard: Sendable {
   private enum State: UInt8, AtomicRepresentable { case returned, taken, sealed }

@@ -72,24 +72,22 @@ final class DoorBroadcast: ProgressRenderer.Output {
 
   // MARK: Output
 
-  var isReady: Bool { true }
-  var isInForeground: Bool { true }
-  var size: TerminalSize? { nil }
-
   func write(_ bytes: [UInt8]) {
-    let now = snapshot().merging(["type": "snapshot"]) { $1 }
-    let listeners = state.withLock { state in
+    state.withLock { state in
       for index in state.listeners.indices {
-        let isReady = state.listeners[index].visitor.isReady
-        if isReady, state.listeners[index].lacksSnapshot { state.listeners[index].visitor.send(now) }
-        state.listeners[index].lacksSnapshot = !isReady
+        let visitor = state.listeners[index].visitor
+        guard visitor.isReady else {
+          state.listeners[index].lacksSnapshot = true
+          continue
+        }
+        // It includes what these lines tell.
+        if state.listeners[index].lacksSnapshot {
+          visitor.send(snapshot().merging(["type": "snapshot"]) { $1 })
+        } else {
+          visitor.send(bytes)
+        }
+        state.listeners[index].lacksSnapshot = false
       }
-      return state.listeners
     }
-    for listener in listeners where !listener.lacksSnapshot { listener.visitor.send(bytes) }
   }
-
-  func takeKeys() {}
-  func giveKeysBack(isForGood: Bool) {}
-  func writeAtOnce(_ bytes: [UInt8]) {}
 }

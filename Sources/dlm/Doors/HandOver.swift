@@ -43,10 +43,12 @@ final class HandOver: Sendable {
     return order.plan == nil ? nil : "it compares two modes"
   }
 
-  /// - Parameter added: URLs that were added during the run.
-  func start(added: [String]) throws -> Int {
-    let words = order.typed.sources.isEmpty ? order.options.typed : RememberedOptions(order.typed).typed
+  func start(with memory: RunMemory) throws -> Int {
+    let typed = order.typed.sources
+    // Of a list that is taken again, the remembered name; as typed, a URL has its login.
+    let sources = typed.isEmpty ? memory.sources : typed + memory.added
+    let words = typed.isEmpty ? order.options.typed : RememberedOptions(order.typed).typed
     return try DetachedStart.start(
-      ["get"] + words + ["--detach", "--no-compare", "--"] + order.typed.sources + added, isContinued: true)
+      ["get"] + words + ["--detach", "--no-compare", "--"] + sources, isContinued: true)
   }
 }

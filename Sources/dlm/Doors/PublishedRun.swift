@@ -9,6 +9,7 @@ final class PublishedRun: Sendable {
   private struct State: Sendable {
     var claim: RunClaim?
     var door: RunDoor?
+    /// Measured last.
     var snapshot: RunSnapshot?
     var visitors = 0
     var end: RunRecord.End?
@@ -18,6 +19,8 @@ final class PublishedRun: Sendable {
   /// Made when it is needed: a short run has none.
   private let record: @Sendable () -> RunRecord
   private let feed: ProgressFeed
+  /// From the start, because a reader knows only the files that started after it.
+  private let reader: ProgressFeed.Reader
   private let controls: RunControls
   /// XDG_RUNTIME_DIR.
   private let runtime: String?
@@ -37,10 +40,11 @@ final class PublishedRun: Sendable {
     self.records = records
     self.record = record
     self.feed = feed
+    reader = feed.reader(of: .files)
     self.controls = controls
     self.runtime = runtime
     state.withLock { $0.claim = claim }
-    broadcast = DoorBroadcast(feed) { [state, feed] in Self.snapshot(state, feed)?.fields ?? [:] }
+    broadcast = DoorBroadcast(feed) { [reader, state] in Self.snapshot(reader, state).fields }
   }
 
   /// - Parameter work: the run, with its last word.
@@ -55,8 +59,6 @@ final class PublishedRun: Sendable {
   }
 
   private func publish() async {
-    // From the start, because a reader knows only the files that started after it.
-    let reader = feed.reader(of: .files)
     if state.withLock({ $0.claim }) == nil {
       // A short run writes nothing. A clock's sleep ends early only for a cancelled task.
       try? await Task.sleep(for: .seconds(1))
@@ -66,14 +68,18 @@ final class PublishedRun: Sendable {
     guard let claim = state.withLock({ $0.claim }) ?? (try? records.claim(record())) else { return }
     let door = try? RunDoor(of: claim, runtime: runtime)
     if let door { try? claim.change { $0.door = door.path.string } }
-    let isOver = state.withLock { state in
+    let end = state.withLock { state in
       state.claim = claim
       state.door = door
-      return state.end != nil
+      return state.end
     }
-    if isOver { door?.close() }
+    // It has ended meanwhile.
+    if let end {
+      door?.close()
+      try? claim.end(end)
+    }
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.follow(reader) }
+      group.addTask { await self.follow() }
       group.addTask { await self.broadcast.run() }
       await door?.run { await self.serve($0, number: claim.record.number) }
       group.cancelAll()
@@ -81,7 +87,7 @@ final class PublishedRun: Sendable {
   }
 
   /// Measures the rate, over the last five seconds.
-  private func follow(_ reader: ProgressFeed.Reader) async {
+  private func follow() async {
     let start = ContinuousClock.now
     var earlier: [(at: Duration, received: Int64)] = []
     var outlook = RunOutlook()
@@ -119,10 +125,12 @@ final class PublishedRun: Sendable {
 
   // MARK: Visitors
 
-  private static func snapshot(_ state: Waiters<State>, _ feed: ProgressFeed) -> RunSnapshot? {
-    var snapshot = state.withLock { $0.snapshot }
-    snapshot?.isPaused = feed.isPaused  // at once, and not when it is measured next
-    return snapshot
+  private static func snapshot(_ reader: ProgressFeed.Reader, _ state: Waiters<State>) -> RunSnapshot {
+    let last = state.withLock { $0.snapshot }
+    var now = RunSnapshot(reader.take(), rate: last?.rate ?? 0)
+    now.fraction = last?.fraction
+    now.secondsLeft = last?.secondsLeft
+    return now
   }
 
   private func serve(_ visitor: DoorVisitor, number: Int) async {
@@ -152,7 +160,7 @@ final class PublishedRun: Sendable {
         do throws(RunControls.Refused) {
           var answer: JSONFields = [:]
           switch command.verb {
-          case "status": answer = Self.snapshot(state, feed)?.fields ?? [:]
+          case "status": answer = Self.snapshot(reader, state).fields
           case "watch" where command.watch?.style == nil || command.watch?.style == .json: broadcast.add(visitor)
           case "watch":
             await watch?.end()

@@ -27,11 +27,4 @@ struct RunLogFile: ProgressRenderer.Output {
     }
     try output.write(bytes)
   }
-
-  var isReady: Bool { true }
-  var isInForeground: Bool { true }
-  var size: TerminalSize? { nil }
-  func takeKeys() {}
-  func giveKeysBack(isForGood: Bool) {}
-  func writeAtOnce(_ bytes: [UInt8]) {}
 }

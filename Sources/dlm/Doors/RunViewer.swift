@@ -40,7 +40,10 @@ struct RunViewer: Sendable {
     let keys = style == .bars ? TerminalKeys() : nil
     let leaving = keys == nil ? "Ctrl-C leaves" : "b or Ctrl-C leaves, q stops the download"
     if style != .json { StandardError.say("dlm: run \(run.number), into \(run.directory): \(leaving)") }
-    let signals = Signals(.ending) { output.giveKeysBack(isForGood: true) }
+    let signals = Signals(.ending) {
+      restore()
+      output.giveKeysBack(isForGood: true)
+    }
     let stops = style == .bars ? Signals(.stopping) : nil
     let end = await withTaskGroup { group in
       group.addTask { await Reading(self, connection).untilEnd() }
@@ -67,7 +70,7 @@ struct RunViewer: Sendable {
       return .success
     case .ofRun(let status): return try await say(ended: status)
     case .lost:
-      if style == .bars { output.writeAtOnce(ProgressRenderer.restoring) }
+      restore()
       return try await say(ended: nil)
     }
   }
@@ -87,6 +90,9 @@ struct RunViewer: Sendable {
     }
     throw Refusal("dlm: run \(run.number) was killed: dlm resume \(run.number) goes on with it", .tryAgain)
   }
+
+  /// Shows the cursor again, if the run cannot.
+  private func restore() { if style == .bars, output.isInForeground { output.writeAtOnce(ProgressRenderer.restoring) } }
 
   // MARK: Keys
 
@@ -187,6 +193,8 @@ struct RunViewer: Sendable {
       guard let line = try? JSONDecoder().decode(Line.self, from: Data(bytes)) else { return nil }
       switch line.type {
       case "ended": return .ofRun(line.status ?? 1)
+      // In the background of a shell, the terminal is the shell's.
+      case "show" where viewer.style == .bars && !viewer.output.isInForeground: break
       case "show": try line.text.map { try viewer.output.write(Array($0.utf8)) }
       case nil, "hello": break
       default: if viewer.style == .json { try viewer.output.write(bytes + [.newline]) }

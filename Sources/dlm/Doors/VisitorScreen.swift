@@ -18,16 +18,10 @@ final class VisitorScreen: ProgressRenderer.Output {
   func resize(to size: TerminalSize) { window.withLock { $0 = size } }
 
   var isReady: Bool { visitor.isReady }
-  var isInForeground: Bool { true }
   var size: TerminalSize? { window.withLock { $0 } }
 
   func write(_ bytes: [UInt8]) throws(TerminalOutput.Lost) {
     if visitor.isClosed { throw TerminalOutput.Lost(errno: EPIPE) }
     visitor.send(["type": "show", "text": String(utf8: bytes)])
   }
-
-  // The visitor's own terminal is its own affair.
-  func takeKeys() {}
-  func giveKeysBack(isForGood: Bool) {}
-  func writeAtOnce(_ bytes: [UInt8]) {}
 }

@@ -100,6 +100,8 @@ final class RunMemory: Sendable {
     if isNoted { append([.began(run: run, state.withLock { $0.command })]) }
   }
 
+  var sources: [String] { state.withLock { $0.command.sources } }
+
   var added: [String] { state.withLock { $0.command.sources.suffix($0.added) } }
 
   /// A run for a comparison, which downloaded all files, is recorded only if it downloaded the same bytes.

@@ -22,6 +22,7 @@ enum OptionHint {
     -w --wait --sleep-interval --sleep-requests --tpslimit: --rate 2/s limits the requests to a host
     -b --cookie --load-cookies --save-cookies: --cookie-jar FILE reads and keeps cookies
     -e: --referer URL
+    -D --daemon: --detach goes on without the terminal
     --password --http-user --http-passwd --http-password: --user NAME:PASSWORD, or --netrc-file FILE
     -U --proxy-user --proxy-passwd --proxy-password: user and password stand before the host in the URL of --proxy
     --noproxy --no-proxy: NO_PROXY in the environment names hosts that need no proxy; --proxy '' uses none

@@ -415,7 +415,7 @@ struct DownloadSession {
     // The next run reads them.
     StandardError.say(keepCookies())
     do {
-      let number = try handOver.start(added: memory.added)
+      let number = try handOver.start(with: memory)
       StandardError.say("run \(number) goes on · dlm attach \(number)")
       return .tryAgain
     } catch let status as ExitStatus { return status } catch let refusal as Refusal {
