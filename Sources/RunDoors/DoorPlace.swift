@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// Where a run's socket may be: only a folder that nobody else may enter.
+/// Where a run's socket may be: only in a folder that no other user may enter.
 struct DoorPlace {
   let path: FilePath
   /// Made for this socket alone, and removed with it.

@@ -56,7 +56,7 @@ private actor DoorLoop {
   private let pipe: WakePipe
   private var guests: [Guest] = []
   private nonisolated let isClosing = Atomic(false)
-  /// While the process has no descriptor left, nobody is let in.
+  /// Whether the process has no descriptor left: then no visitor is accepted for a second.
   private var isFull = false
 
   private static let most = 32

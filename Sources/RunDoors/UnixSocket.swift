@@ -36,7 +36,7 @@ struct UnixSocket: ~Copyable {
     unlink(path.string)
   }
 
-  /// - Throws: `.connectionRefused` or `.noSuchFileOrDirectory` if nobody listens there; `.notPermitted` if another
+  /// - Throws: `.connectionRefused` or `.noSuchFileOrDirectory` if no process listens there; `.notPermitted` if another
   ///   user does.
   static func connected(to path: FilePath) throws(Errno) -> UnixSocket {
     let socket = try UnixSocket()
@@ -45,7 +45,7 @@ struct UnixSocket: ~Copyable {
     return socket
   }
 
-  /// - Returns: `nil` if nobody is waiting.
+  /// - Returns: `nil` if no connection is waiting.
   func accepted() throws(Errno) -> UnixSocket? {
     let found = accept(raw, nil, nil)
     if found >= 0 {

@@ -91,7 +91,7 @@ struct DetachTests {
   @Test(
     arguments: [
       (["nothing.txt"], 66, "nothing.txt cannot be read"), (["-"], 64, "standard input"),
-      (["urls.txt", "--ask-names"], 64, "nobody can be asked"), (["http://127.0.0.1:1/", "-o", "-"], 64, "-o -"),
+      (["urls.txt", "--ask-names"], 64, "it cannot ask questions"), (["http://127.0.0.1:1/", "-o", "-"], 64, "-o -"),
       (["urls.txt", "--events", "fd:1"], 64, "--events writes to this process's own streams"),
       (["urls.txt", "-d", "/proc/x"], 73, "choose another with --directory"),
       (["urls.txt", "--jobs", "x"], 64, "use a number"), (["urls.txt", "--cert", "none.pem"], 64, "none.pem"),

@@ -41,7 +41,8 @@ struct AddCommand: AsyncParsableCommand {
       }
       try await Task.sleep(for: .milliseconds(50))
     }
-    throw ValidationError(UsageMessages.noRun(in: folder))
+    throw ValidationError(
+      number.map { "run \($0) is not running; dlm status lists all" } ?? UsageMessages.noRun(in: folder))
   }
 
   private func check() throws {

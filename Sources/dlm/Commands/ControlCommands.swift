@@ -38,7 +38,7 @@ struct PauseCommand: AsyncParsableCommand {
 
   func run() async throws {
     let run = try RunChoice.living(which.run).found.record
-    _ = try await RunVisit(run)?.ask(["do": "pause"])
+    try await RunVisit.tell(run, "pause")
     try StandardOutput.say(["run \(run.number) is paused: dlm resume \(run.number) goes on with it"])
   }
 }
@@ -61,7 +61,7 @@ struct RetryCommand: AsyncParsableCommand {
     guard let run = try RunChoice.waiting(which.run, all)?.found.record else {
       return try await ResumeCommand.goOn(with: try RunChoice.ended(which.run, all).found.record)
     }
-    let count = try await RunVisit(run)?.ask(["do": "retry"])?.files ?? 0
+    let count = try await RunVisit.tell(run, "retry").files ?? 0
     try StandardOutput.say(["run \(run.number): \(Quantity.files(count)) tried again"])
   }
 }

@@ -31,7 +31,7 @@ struct ResumeCommand: AsyncParsableCommand {
     guard run.state == .paused else {
       throw ValidationError("run \(number) is running: dlm attach \(number) shows it")
     }
-    _ = try await RunVisit(run.found.record)?.ask(["do": "resume"])
+    try await RunVisit.tell(run.found.record, "resume")
     try StandardOutput.say(["run \(number) goes on"])
   }
 

@@ -2,8 +2,8 @@ import DownloadModel
 import RunDoors
 import TerminalProgress
 
-/// The lines of JSON, made once for all visitors who watch them. One who has not taken the last ones misses these, and
-/// then gets a snapshot.
+/// The lines of JSON, made once for all visitors that watch them. A visitor that has not read the last lines misses the
+/// next ones, and then gets a snapshot.
 final class DoorBroadcast: ProgressRenderer.Output {
   private struct Listener: Sendable {
     let visitor: DoorVisitor

@@ -23,7 +23,7 @@ enum LoginManager {
 
   private static var user: String? { getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } }
 
-  /// - Parameter texts: the settings files, the last of which counts.
+  /// - Parameter texts: the settings files; a later one overrides those before.
   static func kills(_ texts: [String]) -> Bool {
     var kills = false
     for line in texts.joined(separator: "\n").split(separator: "\n") {

@@ -1,3 +1,4 @@
+import ArgumentParser
 import DownloadModel
 import FoundationEssentials
 import RunDoors
@@ -39,6 +40,13 @@ actor RunVisit {
       return answer
     }
     return nil
+  }
+
+  /// - Throws: `ValidationError` if the run has ended meanwhile.
+  @discardableResult
+  static func tell(_ run: RunRecord, _ verb: String) async throws -> Answer {
+    if let answer = try await RunVisit(run)?.ask(["do": verb]) { return answer }
+    throw ValidationError("run \(run.number) has just ended: dlm status \(run.number) shows how")
   }
 
   /// Waits until the run has ended.

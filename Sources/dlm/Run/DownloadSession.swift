@@ -416,6 +416,7 @@ struct DownloadSession {
     StandardError.say(keepCookies())
     do {
       let number = try handOver.start(with: memory)
+      StandardError.say(LoginManager.warning)
       StandardError.say("run \(number) goes on · dlm attach \(number)")
       return .tryAgain
     } catch let status as ExitStatus { return status } catch let refusal as Refusal {

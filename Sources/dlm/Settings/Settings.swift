@@ -134,7 +134,7 @@ struct Settings {
   func needsTerminal(_ lists: [Source]) -> String? {
     if lists.contains(.standardInput) { return "the list comes from standard input: save it in a file first" }
     if output.isStandardOutput { return "-o - writes to this terminal or pipe" }
-    if output.asks { return "nobody can be asked then: leave out --ask-names and --on-conflict ask" }
+    if output.asks { return "it cannot ask questions: leave out --ask-names and --on-conflict ask" }
     if own.dryRun || own.json { return "--dry-run and --json are answers for this terminal" }
     let files = [events, failedList, summaryFile, checksumFile, listFile, report?.file].compactMap(\.self)
     let stream = files.first { if case .descriptor = $0.target { true } else { false } }
