@@ -23,12 +23,16 @@ let package = Package(
   name: "dlm",
   products: [
     .executable(name: "dlm", targets: ["dlm"]),
+    .executable(name: "dlm-serve", targets: ["dlm-serve"]),
     .library(name: "Downloads", targets: ["Downloads"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
     .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.0")),
+    // Only for dlm-serve.
+    .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMinor(from: "1.0.0")),
   ],
   targets: [
     // Level 0
@@ -100,6 +104,18 @@ let package = Package(
       // Release builds only, since the sanitizers bring their own.
       linkerSettings: [.linkedLibrary("mimalloc", .when(configuration: .release))]),
 
+    // The page. A program of its own, so that dlm carries no server.
+    .executableTarget(
+      name: "dlm-serve",
+      dependencies: [
+        "DownloadModel", "FileReceiving", "RunDoors",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], resources: [.embedInCode("Page.html")], swiftSettings: settings),
+
     // Uses the library as another package does: what is `package` is closed to it.
     .executableTarget(
       name: "LibraryUser", dependencies: ["Downloads"], path: "Tests/LibraryUser", packageAccess: false,
@@ -157,6 +173,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "DemoOriginTests", dependencies: ["DemoOrigin", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "DLMServeTests",
+      dependencies: ["dlm-serve", "dlm", "DownloadModel", "RunDoors", "TestSupport"],
+      exclude: ["Browser/page.py"], swiftSettings: settings),
     .testTarget(
       name: "dlmTests",
       dependencies: [

@@ -161,6 +161,9 @@ package final class DownloadRun: Sendable {
   /// A higher number of files at a time is useless.
   private static let mostLanes = 512
 
+  /// Lets files that have not started go before all others.
+  package func prefer(_ ids: Set<Int>) { state.withLock { $0.running }?.queue.prefer(ids) }
+
   /// Ends files with an error for this run, and keeps their downloaded parts. Files in flight are found in the feed, so
   /// that must have a reader of more than totals.
   package func giveUp(_ ids: Set<Int>, as error: DownloadError) async {

@@ -13,7 +13,9 @@ package struct RunRecords: Sendable {
   private static let longest: Int64 = 30 * 24 * 3600 * 1000
 
   /// - Parameter state: the folder in which the folder of records is.
-  package init(below state: FilePath) { path = state.appending("records") }
+  package init(below state: FilePath) { path = Self.folder(below: state) }
+
+  package static func folder(below state: FilePath) -> FilePath { state.appending("records") }
 
   package struct Found: Equatable, Sendable {
     package var record: RunRecord

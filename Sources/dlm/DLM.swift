@@ -13,7 +13,8 @@ struct DLM: AsyncParsableCommand {
     subcommands: [
       GetCommand.self, AddCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self,
       ClearCacheCommand.self, HistoryCommand.self, StatusCommand.self, AttachCommand.self, StopCommand.self,
-      PauseCommand.self, ResumeCommand.self, RetryCommand.self, MergeCommand.self, ConfigCommand.self,
+      PauseCommand.self, ResumeCommand.self, RetryCommand.self, ServeCommand.self, RenameCommand.self,
+      MergeCommand.self, ConfigCommand.self,
       CompletionCommand.self,
     ])
 

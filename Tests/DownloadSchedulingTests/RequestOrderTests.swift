@@ -138,6 +138,27 @@ struct RequestOrderTests {
     #expect([step { list.popFirst() }, step { list.popFirst() }] == [0, 1])
   }
 
+  /// Files that are held for their host, that wait in the window, and that are still to be read.
+  @Test(arguments: [false, true]) func preferredDuringTheRun(looksAhead: Bool) throws {
+    var list = try (0..<8).map { try Self.request($0) }[...]
+    var state = RequestQueueState(ceiling: 1, widths: [1], retry: RetryPolicy(), looksAhead: looksAhead)
+    var ids: [Int] = []
+    func step() -> Int? {
+      if case .give(let request) = state.step(for: 0, at: .zero, { list.popFirst() }) {
+        ids.append(request.id)
+        _ = state.ended(request, share: 0, wasAsked: true, brokenAt: nil, next: nil)
+        return request.id
+      }
+      return nil
+    }
+    _ = step()
+    state.prefer([6, 4, 99])
+    while step() != nil {}
+    #expect(Set(ids) == Set(0..<8) && ids.first == 0)
+    let places = [4, 6].map { id in ids.firstIndex(of: id) ?? .max }
+    #expect(places == [1, 2], "\(ids)")
+  }
+
   /// Behind a list that is not read yet; and a run that somebody may add to goes on when its list has ended.
   @Test(arguments: [RequestOrder.list, .large], [false, true])
   func addedOnesStandBehindTheList(order: RequestOrder, looksAhead: Bool) throws {

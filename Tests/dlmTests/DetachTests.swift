@@ -258,10 +258,12 @@ struct AttachTests {
     try await runs.end()
   }
 
-  /// What a program gets: a snapshot, the lines of --progress json, and an answer to each command.
+  /// What a program gets: a snapshot at once, also if nothing moves, the lines of --progress json, and an answer to each
+  /// command. A visitor that had left before ended the lines of all others.
   @Test func theDoorsLines() async throws {
     let runs = try await started()
     let path = FilePath(runs.place.folder.path("home/state/dlm/records/1.sock"))
+    #expect(try await runs.status().count == 1)
     let lines = try await offThePool { [runs] in
       let door = try DoorConnection(to: path)
       try door.send(["id": 1, "do": "watch"])
@@ -272,7 +274,7 @@ struct AttachTests {
       while lines.last?.contains("\"type\":\"ended\"") != true {
         guard let line = try door.line(within: 120_000) else { break }
         lines.append(String(decoding: line, as: UTF8.self))
-        if lines.last?.contains("\"type\":\"progress\"") == true { runs.gate.open() }
+        if lines.last?.contains("\"type\":\"snapshot\"") == true { runs.gate.open() }
       }
       return lines
     }
@@ -287,6 +289,29 @@ struct AttachTests {
     #expect(types.first { $0 != "hello" } == "snapshot", "\(types)")
     #expect(types.suffix(2) == ["summary", "ended"], "\(types)")
     #expect(types.count { $0 == "done" } == 1, "\(types)")
+    try await runs.end()
+  }
+
+  /// A file at the end of the list goes next.
+  @Test func first() async throws {
+    let runs = try await Runs()
+    let names = ["/a", "/b", "/c", "/d"]
+    for name in names { runs.origin.route(name, .file([1])) }
+    let list = try runs.place.list((["/big"] + names).map { runs.origin.url($0) }, name: "ordered.txt")
+    #expect(try await runs.place.dlm("get", list, "--detach", "-s", "1", "-m", "sequential").status == 0)
+    try await runs.origin.wait(path: "/big", bodyBytesSent: 1 << 19)
+    try await runs.wait(for: "running")
+    let path = FilePath(runs.place.folder.path("home/state/dlm/records/1.sock"))
+    try await offThePool {
+      let door = try DoorConnection(to: path)
+      try door.send(["id": 1, "do": "first", "files": [3]])
+      while let line = try door.line(within: 60_000) {
+        if String(decoding: line, as: UTF8.self).contains("\"ok\":true") { break }
+      }
+    }
+    runs.gate.open()
+    try await runs.wait(for: "done")
+    #expect(runs.origin.log.map(\.path) == ["/big", "/c", "/a", "/b", "/d"])
     try await runs.end()
   }
 

@@ -190,4 +190,31 @@ struct HelpTests {
       #expect(plain.contains(text), "\(text)")
     }
   }
+
+  /// `dlm demo` and `dlm config` had two options of one name: a debug build ended with the parser's complaint, and a
+  /// release build took one of them.
+  @Test func eachNameOnce() async throws {
+    struct Dump: Decodable {
+      var command: Command
+      struct Command: Decodable {
+        var commandName: String
+        var subcommands: [Command]?
+        var arguments: [Argument]?
+        var all: [Command] { [self] + (subcommands ?? []).flatMap(\.all) }
+      }
+      struct Argument: Decodable {
+        var names: [Name]?
+        struct Name: Decodable, Hashable { var kind, name: String }
+      }
+    }
+    let place = try Workplace()
+    let text = try await place.dlm("--experimental-dump-help").outputText
+    let commands = try JSONDecoder().decode(Dump.self, from: Data(text.utf8)).command.all
+    #expect(commands.count > 15)
+    for command in commands {
+      let names = (command.arguments ?? []).flatMap { $0.names ?? [] }
+      let twice = Dictionary(grouping: names, by: \.self).filter { $0.value.count > 1 }.keys.map(\.name)
+      #expect(twice == [], "dlm \(command.commandName)")
+    }
+  }
 }

@@ -101,6 +101,30 @@ package struct CacheAdministration {
 
   // MARK: Files in the user's folders
 
+  /// Renames a file within its folder, and its entries.
+  /// - Returns: whether the index had it, unchanged since it was downloaded.
+  /// - Throws: `.conflict` if the new name is not a file name or is taken; `.disk`; `.cache`.
+  package func rename(_ path: FilePath, to name: String) async throws(DownloadError) -> Bool {
+    let activity = "naming"
+    guard FileNaming.isUsable(name), let old = path.lastComponent?.string else {
+      throw DownloadError(.conflict, "not a file name", activity, path: name)
+    }
+    let file: StandingFile
+    let renamed: StandingFile
+    let directory: String
+    do throws(Errno) {
+      let folder = try Folder(standing: path.removingLastComponent())
+      guard let found = try folder.standing(old), found.identity.isRegularFile else { throw .noSuchFileOrDirectory }
+      file = found
+      directory = try folder.canonicalPath()
+      try folder.rename(old, toFree: name)
+      renamed = try folder.standing(name) ?? found
+    } catch { throw DownloadError(.disk, error, error == .fileExists ? name : path.string, activity) }
+    return try await asking("writing the index") {
+      $0.rename(file, in: directory, from: old, to: name, changed: ChangeTime(of: renamed))
+    }
+  }
+
   /// The folders that the index knows, and the given folders that exist, canonical.
   private func folders(and more: [FilePath]) async throws(DownloadError) -> [FilePath] {
     if let here { return [FilePath(here)] }

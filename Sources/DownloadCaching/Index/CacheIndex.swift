@@ -152,6 +152,26 @@ actor CacheIndex {
     }
   }
 
+  /// Renames an unchanged file in its rows.
+  /// - Returns: whether there is a row.
+  func rename(
+    _ file: StandingFile, in directory: String, from old: String, to new: String, changed: ChangeTime
+  ) -> Bool {
+    database.noting { connection in
+      try connection.write {
+        let rows = try connection.rows(CacheSchema.inFolder, [.text(directory)])
+        let own = rows.filter { FileNaming.areSame($0.name, old) && $0.isOwn(file) }
+        let statement = try connection.statement(CacheSchema.insert)
+        for var row in own {
+          row.fields.name = new
+          row.changed = changed
+          try statement.insert(row)
+        }
+        return !own.isEmpty
+      }
+    } ?? false
+  }
+
   /// The rows whose file has no entry in the store, or one of another version.
   func missing(_ rows: [CacheRow]) -> [CacheRow] {
     database.noting { connection in

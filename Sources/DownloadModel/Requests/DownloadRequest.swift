@@ -9,8 +9,8 @@ public struct DownloadRequest: Sendable, Identifiable {
   package var nameNumber = 0
   /// Whether an earlier line of the list has the same URL.
   package var isRepeat = false
-  /// Whether it goes before others (`--first`, or the line's own `first=yes`).
-  package let isFirst: Bool
+  /// Whether it goes before others (`--first`, the line's own `first=yes`, or during the run).
+  package private(set) var isFirst: Bool
   /// Not part of the key, which is kept longer.
   package var pieces: PieceHashes?
   /// The mirrors that its own server's answer named; set when a mirror is used.
@@ -56,6 +56,13 @@ public struct DownloadRequest: Sendable, Identifiable {
     key = Key(address: address, wishes: wishes)
     self.isFirst = isFirst
     expected = expectedSize ?? -1
+  }
+
+  /// The same file, before others.
+  package var first: DownloadRequest {
+    var request = self
+    request.isFirst = true
+    return request
   }
 
   /// The same file with its next source; `nil` if this is the last one.

@@ -158,6 +158,9 @@ package final class RequestQueue: Sendable {
     }
   }
 
+  /// Moves waiting requests before all others, as far as the list is read ahead.
+  package func prefer(_ ids: Set<Int>) { change { $0.prefer(ids) } }
+
   /// Removes waiting requests that are no longer wanted, and returns them; they have ended.
   package func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 

@@ -265,6 +265,13 @@ struct RequestQueueState {
     hold(request, at: hosts.host(of: request))
   }
 
+  /// Those that are in flight, or wait for a retry, stay where they are.
+  mutating func prefer(_ ids: Set<Int>) {
+    let held = hosts.withdraw(ids)
+    window.prefer(ids)
+    for request in held { window.add(request) }
+  }
+
   /// Removes held requests that are no longer wanted; those in flight end by themselves.
   /// - Returns: the removed requests; they have ended.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {

@@ -32,6 +32,8 @@ struct RequestWindow {
   private var urgent = Heap<Ranked>()
   private var others = Heap<Ranked>()
   private var urgentInARow = 0
+  /// Requests that go before others once they are read.
+  private var preferred: Set<Int> = []
   /// The number of callers that may still add requests after the source has ended.
   private var keepers = 0
 
@@ -79,6 +81,7 @@ struct RequestWindow {
   }
 
   mutating func add(_ request: DownloadRequest) {
+    let request = preferred.remove(request.id) == nil ? request : request.first
     let ranked = Ranked(rank: ranking.rank(request), request: request)
     if request.isFirst { urgent.insert(ranked) } else { others.insert(ranked) }
   }
@@ -88,6 +91,13 @@ struct RequestWindow {
     keepers += change
     if !more.isEmpty { isOpen = true }
     for request in more { add(request) }
+  }
+
+  /// Moves those that are waiting here, and later those that are still to be read, before others.
+  mutating func prefer(_ ids: Set<Int>) {
+    isOpen = true
+    preferred.formUnion(ids)
+    for request in withdraw(ids) { add(request) }
   }
 
   mutating func takeUrgent() -> DownloadRequest? { urgent.popMin()?.request }

@@ -27,7 +27,6 @@ struct ConfigCommand: AsyncParsableCommand {
       A wrong name or value changes nothing.
       """)
 
-  @Flag(help: "As JSON, one object per line.") var json = false
   @Argument(
     help: .value("name", "A setting, named after its option (default: all), or set, or unset."),
     completion: .list(["set", "unset"] + OptionTable.settingKeys.sorted()))
@@ -51,7 +50,7 @@ struct ConfigCommand: AsyncParsableCommand {
     get.shared = shared
     var all = SettingInForce.all(get, try SettingsSources.load())
     if !words.isEmpty { all.removeAll { !words.contains($0.name) } }
-    if json { return try StandardOutput.say(json: all.map(\.json)) }
+    if own.json { return try StandardOutput.say(json: all.map(\.json)) }
     try StandardOutput.say(SettingInForce.lines(all))
   }
 

@@ -26,9 +26,7 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: .value("N", "With --serve: the port; 0 takes a free one.")) var port: UInt16 = 0
   @Option(help: .value("MS", "Milliseconds to the first byte of a response.")) var latency = 40
 
-  @Option(
-    name: [.customLong("rate"), .customLong("connection-rate")],
-    help: .value("rate", "Bytes per second of one connection (default: 4000000)."))
+  @Option(help: .value("rate", "Bytes per second of one connection (default: 4000000)."))
   var connectionRate: ByteRate?
 
   @Option(help: .value("PERCENT", "Percentage of lost packets.")) var loss = 0.0

@@ -143,7 +143,8 @@ struct ComparisonSession {
     let recorder = RunRecorder()
     let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : messages(report).table)
     // Reading the files for their digests is shown, but not measured.
-    let result = await screen.show(feed, screen.style == .bars ? .events : .totals, heading: heading) {
+    let detail: ProgressFeed.Detail = screen.style == .bars || settings.shared.verbose ? .events : .totals
+    let result = await screen.show(feed, detail, heading: heading) {
       () -> Result<ComparisonRunner.Observation, DownloadError> in
       do throws(DownloadError) {
         let wall = try await fetch(requests, into: name, of: scratch, step.mode, feed, files, failures, recorder)

@@ -2,12 +2,12 @@ import DownloadModel
 import RunDoors
 import TerminalProgress
 
-/// The lines of JSON, made once for all visitors that watch them. A visitor that has not read the last lines misses the
-/// next ones, and then gets a snapshot.
+/// The lines of JSON, made once for all visitors that watch them. Each gets a snapshot first. A visitor that has not
+/// read the last lines misses the next ones, and then gets another snapshot.
 final class DoorBroadcast: ProgressRenderer.Output {
   private struct Listener: Sendable {
     let visitor: DoorVisitor
-    var lacksSnapshot = true
+    var lacksSnapshot: Bool
   }
 
   private struct State: Sendable {
@@ -28,8 +28,16 @@ final class DoorBroadcast: ProgressRenderer.Output {
   func add(_ visitor: DoorVisitor) {
     state.withLock { state in
       state.listeners.removeAll { $0.visitor === visitor }
-      if !state.hasEnded { state.listeners.append(Listener(visitor: visitor)) }
+      guard !state.hasEnded else { return }
+      // At once: of a run that makes no progress, the next line may be long in coming. Events before the first lines
+      // are in a second one.
+      send(snapshot(), to: visitor)
+      state.listeners.append(Listener(visitor: visitor, lacksSnapshot: !state.isRunning))
     }
+  }
+
+  private func send(_ snapshot: JSONFields, to visitor: DoorVisitor) {
+    visitor.send(snapshot.merging(["type": "snapshot"]) { $1 })
   }
 
   func remove(_ visitor: DoorVisitor) { state.withLock { $0.listeners.removeAll { $0.visitor === visitor } } }
@@ -80,12 +88,8 @@ final class DoorBroadcast: ProgressRenderer.Output {
           state.listeners[index].lacksSnapshot = true
           continue
         }
-        // It includes what these lines tell.
-        if state.listeners[index].lacksSnapshot {
-          visitor.send(snapshot().merging(["type": "snapshot"]) { $1 })
-        } else {
-          visitor.send(bytes)
-        }
+        if state.listeners[index].lacksSnapshot { send(snapshot(), to: visitor) }
+        visitor.send(bytes)
         state.listeners[index].lacksSnapshot = false
       }
     }

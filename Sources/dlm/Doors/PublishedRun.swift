@@ -140,8 +140,8 @@ final class PublishedRun: Sendable {
     await withTaskGroup { group in
       group.addTask { await self.converse(visitor) }
       group.addTask {
-        _ = await self.state.wait { $0.end }
-        await self.broadcast.end()
+        // `nil` if this visitor has gone: the others go on.
+        if await self.state.wait({ $0.end }) != nil { await self.broadcast.end() }
       }
       await group.next()
       group.cancelAll()

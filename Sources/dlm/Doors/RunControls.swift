@@ -19,6 +19,7 @@ struct RunControls: Sendable {
     case "resume": wiring.downloads.pause(false)
     case "stop": stop()
     case "skip": await wiring.downloads.giveUp(Set(command.files ?? []), as: .skipped)
+    case "first": wiring.downloads.prefer(Set(command.files ?? []))
     case "limit": wiring.schedule.change(try limits(command.limits ?? []))
     case "retry":
       guard let count = retry(command.files.map(Set.init)) else { throw Refused("the run is over") }

@@ -1,5 +1,6 @@
 import DownloadCaching
 import DownloadModel
+import RunDoors
 import FileReceiving
 import SystemPackage
 import TerminalProgress

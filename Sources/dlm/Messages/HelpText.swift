@@ -76,7 +76,7 @@ struct HelpText {
     let options = OptionTable.sections.flatMap(\.names).filter(OptionTable.daily.contains)
       .compactMap { get?.options[$0] }.map { $0.prefix(column) + brief($0.dropFirst(column), within: 80 - column) }
     let commands = DLM.configuration.subcommands.compactMap { $0.configuration.commandName }
-      .filter { $0 != "get" && $0 != "completion" }
+      .filter { !["get", "completion", "merge", "rename"].contains($0) }
     return
       (["USAGE: dlm [get] [<options>] [<source> ...]   (a list, a URL, or -: a pipe)"] + options
       + TextWrap.wrapped("\(commands.joined(separator: ", ")); more: dlm get --help", 79, behind: "Commands: ")

@@ -1,59 +1,12 @@
 import DownloadModel
-import FoundationEssentials
 import RunDoors
-import SystemPackage
 import TerminalProgress
 
-/// A run of this user on this machine, as `dlm status` shows it.
-struct RunStatus {
-  let found: RunRecords.Found
-  /// `nil` for a run that has ended or does not answer.
-  let snapshot: RunSnapshot?
-
-  private var record: RunRecord { found.record }
-
-  /// How long a run may take to answer, in milliseconds: it may be stopped (SIGSTOP).
-  private static let patience: Int32 = 2000
-
-  static func all() -> [RunStatus] { records.map { $0.all().map(RunStatus.init) } ?? [] }
+/// Runs as `dlm status` shows them.
+extension RunStatus {
+  static func all() -> [RunStatus] { records.map { $0.all().map { RunStatus($0) } } ?? [] }
 
   static var records: RunRecords? { XDGFolders().state.map { RunRecords(below: $0) } }
-
-  init(_ found: RunRecords.Found) {
-    self.found = found
-    snapshot = found.isAlive ? Self.ask(found.record) : nil
-  }
-
-  private static func ask(_ record: RunRecord) -> RunSnapshot? {
-    guard let connection = try? connection(to: record), (try? connection.send(["id": 1, "do": "status"])) != nil else {
-      return nil
-    }
-    while let line = try? connection.line(within: patience) {
-      if let snapshot = try? JSONDecoder().decode(RunSnapshot.self, from: Data(line)) { return snapshot }
-    }
-    return nil
-  }
-
-  static func connection(to record: RunRecord) throws(Errno) -> DoorConnection {
-    guard let door = record.door else { throw .noSuchFileOrDirectory }
-    return try DoorConnection(to: FilePath(door))
-  }
-
-  var state: State {
-    if found.isAlive { return snapshot.map { $0.isPaused ? .paused : .running } ?? .silent }
-    guard let end = record.end else { return .died }
-    if end.isHandedOver { return .handedOver }
-    return end.status == 0 ? .done : end.status > 128 ? .stopped : .failed
-  }
-
-  enum State: String {
-    case running, paused, done, failed, stopped, died
-    case handedOver = "handed over"
-    /// It does not answer, or has just begun.
-    case silent = "does not answer"
-  }
-
-  // MARK: Shown
 
   /// One line each: `3  running  urls.txt  12 of 40 files, 30 %, 1.2 MiB/s, 2 min left, into /data`
   static func lines(_ runs: [RunStatus]) -> [String] {
@@ -101,13 +54,5 @@ struct RunStatus {
     return files + (snapshot.more > 0 ? ["  and \(Quantity.count(snapshot.more)) more"] : [])
   }
 
-  var json: JSONValue {
-    let own: JSONFields = [
-      "run": record.number, "state": "\(state)", "process": record.process.number, "directory": record.directory,
-      "list": record.list, "detached": record.isDetached, "beganAt": record.beganAt, "endedAt": record.end?.at,
-      "status": record.end.map { Int($0.status) }, "door": record.door,
-    ]
-    let ended: JSONFields = record.end.map { ["done": $0.done, "failed": $0.failed, "bytes": $0.bytes] } ?? [:]
-    return CacheJSON.object(own.merging(snapshot?.fields ?? ended) { $1 })
-  }
+  var json: JSONValue { CacheJSON.object(fields) }
 }

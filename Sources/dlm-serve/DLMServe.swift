@@ -1,0 +1,41 @@
+import DownloadModel
+import FoundationEssentials
+import Glibc
+import RunDoors
+import SystemPackage
+
+@main
+enum DLMServe {
+  static func main() async {
+    guard CommandLine.arguments.count == 2,
+      let settings = try? JSONDecoder().decode(PageSettings.self, from: Data(CommandLine.arguments[1].utf8))
+    else { end(64, "dlm-serve: start it with dlm serve") }
+    // A reader that goes away is an error of the write (EPIPE), and must not end the process.
+    signal(SIGPIPE, SIG_IGN)
+    let token: AccessToken
+    do { token = try AccessToken(in: FilePath(settings.state)) } catch {
+      end(73, "dlm: \(settings.state): \(error): the token of the page cannot be kept there")
+    }
+    do {
+      try await PageServer.run(on: settings.port) { port in
+        say("http://127.0.0.1:\(port)/#\(token.text)", STDOUT_FILENO)
+        let folder = JSONValue.text(settings.directory).text
+        say("dlm: serving \(folder) until Ctrl-C; downloads go on after that", STDERR_FILENO)
+        let gate = Gate(settings, port: port, token)
+        return (gate, Site(settings, gate))
+      }
+    } catch {
+      end(69, "dlm: port \(settings.port) cannot be opened: \(error); dlm serve --port 0 takes a free one")
+    }
+  }
+
+  private static func say(_ line: String, _ stream: Int32) {
+    // Without its reader, the server goes on.
+    _ = try? FileDescriptor(rawValue: stream).writeAll((line + "\n").utf8)
+  }
+
+  private static func end(_ status: Int32, _ line: String) -> Never {
+    say(line, STDERR_FILENO)
+    exit(status)
+  }
+}
