@@ -181,4 +181,25 @@ struct ServeTests {
     }
     try await page.end()
   }
+
+  /// The recipe of the article, as it stands there: below a path of another server, whose host the page knows.
+  @Test func behindNginx() async throws {
+    let name = "files.example.org"
+    let page = try await ServedPage("--host", name)
+    let article = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Sources/dlm/dlm.docc/Page.md")
+    let text = try String(contentsOf: article.standardizedFileURL, encoding: .utf8)
+    let recipe = try #require(text.firstMatch(of: /```nginx\n((?s).*?)```/)?.1)
+    let port = try #require(page.server.split(separator: ":").last.map(String.init))
+    let nginx = try await NginxServer(serverLines: [String(recipe).replacing("6800", with: port)])
+    defer { nginx.stop() }
+    for (host, status) in [(name, 200), ("evil.example", 421)] {
+      let response = try await CurlCommand.response([
+        "-k", "-H", "Host: \(host)", "-H", "Origin: https://\(host)", "-H", "Authorization: Bearer \(page.token)",
+        nginx.tlsURL("/dlm/api/runs"),
+      ])
+      #expect(response.status == status)
+    }
+    try await page.end()
+  }
 }
