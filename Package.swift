@@ -126,7 +126,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["DownloadModel"], path: "Tests/TestSupport",
       exclude: [
         "Servers/delayed_origin.py", "Servers/doh_server.py", "Servers/http2_origin.py", "Servers/socks_server.py",
-        "Servers/tls_origin.py", "Terminal/terminal.py",
+        "Servers/tls_origin.py", "Servers/ftp_server.py", "Servers/s3_server.py", "Servers/moto_server.py",
+        "Terminal/terminal.py",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -10,15 +10,13 @@ package struct RunStatus: Sendable {
 
   package var record: RunRecord { found.record }
 
-  /// How long a run may take to answer, in milliseconds: it may be stopped (SIGSTOP).
-  private static let patience: Int32 = 2000
-
-  package init(_ found: RunRecords.Found) {
+  /// - Parameter patience: how long a run may take to answer, in milliseconds: it may be stopped (SIGSTOP).
+  package init(_ found: RunRecords.Found, patience: Int32 = 2000) {
     self.found = found
-    snapshot = found.isAlive ? Self.ask(found.record) : nil
+    snapshot = found.isAlive ? Self.ask(found.record, patience) : nil
   }
 
-  private static func ask(_ record: RunRecord) -> RunSnapshot? {
+  private static func ask(_ record: RunRecord, _ patience: Int32) -> RunSnapshot? {
     guard let connection = try? connection(to: record), (try? connection.send(["id": 1, "do": "status"])) != nil else {
       return nil
     }

@@ -132,18 +132,24 @@ struct AriaCalls: Sendable {
     private func add(_ parameters: [JSONInput]) async throws(Refused) -> JSONValue {
       guard let given = parameters.first else { throw Refused("The parameter at 0 is required but missing.") }
       let urls = (given.list ?? []).compactMap(\.text)
-      guard let first = urls.first else { throw Refused("URI is not provided.") }
+      guard !urls.isEmpty else { throw Refused("URI is not provided.") }
       guard !urls.contains(where: { $0.contains(where: \.isWhitespace) }) else { throw Refused("URI is not valid.") }
       let options = parameters.dropFirst().first
       var order = PageRequest.Order()
-      // Options of a line of a list: the others are mirrors of the first.
-      let name = options?["out"]?.text.map { ["  out=\($0.filter { !$0.isNewline })"] } ?? []
-      order.text = ([first] + urls.dropFirst().map { "  mirror=\($0)" } + name).joined(separator: "\n") + "\n"
+      // aria2's own form of a list: the further URLs are mirrors of the first.
+      order.text = ([urls.joined(separator: "\t")] + Self.lines(options)).joined(separator: "\n") + "\n"
       order.folder = try options?["dir"]?.text.map { path throws(Refused) in try relative(path) }
       guard case .literal(let text)? = try await calls.start.start(order)["run"]?.json, let run = Int(text) else {
         throw Refused("dlm has not said the number of its run")
       }
       return AriaDownload.gid(run: run, file: 0).json
+    }
+
+    private static func lines(_ options: JSONInput?) -> [String] {
+      ["out", "checksum", "referer", "user-agent", "header"].flatMap { name in
+        let values = options?[name]?.list?.compactMap(\.text) ?? [options?[name]?.text].compactMap(\.self)
+        return values.map { "  \(name)=\($0.filter { !$0.isNewline })" }
+      }
     }
 
     private func relative(_ path: String) throws(Refused) -> String {

@@ -1,22 +1,29 @@
 import DownloadModel
-import FoundationEssentials
 import RunDoors
 import SystemPackage
 
-/// Asks the doors of runs, on a thread of its own, because a run may take seconds to answer.
-actor DoorDesk {
-  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
-
-  private let thread = BlockingExecutor(label: "dlm.desk")
+/// The runs of the user, and their doors.
+struct DoorDesk: Sendable {
   private let records: RunRecords
-  /// In milliseconds. Adding a long list takes time.
-  private static let patience: Int32 = 60_000
+  private let reader = Reader()
+
+  /// On a thread of its own, because a run may take long to answer.
+  private actor Reader {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    private let thread = BlockingExecutor(label: "dlm.desk")
+    /// In milliseconds: a run that is stopped (SIGSTOP) must not hold up the others.
+    private static let patience: Int32 = 300
+
+    func status(of all: [RunRecords.Found]) -> [RunStatus] { all.map { RunStatus($0, patience: Self.patience) } }
+  }
 
   init(_ state: FilePath) { records = RunRecords(below: state) }
 
-  func runs() -> [RunStatus] {
+  /// Those that are alive come first, then the newest.
+  func runs() async -> [RunStatus] {
     let all = records.all()
-    return (all.filter(\.isAlive) + all.filter { !$0.isAlive }.reversed()).map { RunStatus($0) }
+    return await reader.status(of: all.filter(\.isAlive) + all.filter { !$0.isAlive }.reversed())
   }
 
   func run(_ number: Int) throws(Refused) -> RunRecords.Found {
@@ -26,25 +33,16 @@ actor DoorDesk {
     return found
   }
 
-  private struct Answer: Decodable {
-    var id: Int?
-    var error: String?
-    var added: Int?
-    var known: Int?
-    var files: Int?
-  }
-
   /// - Returns: the fields of the answer.
-  func tell(_ number: Int, _ fields: JSONFields) throws(Refused) -> JSONFields {
-    let found = try run(number)
-    guard found.isAlive, let connection = try? RunStatus.connection(to: found.record),
-      (try? connection.send(fields.merging(["id": 1]) { $1 })) != nil
-    else { throw Refused("run \(number) has ended", status: 409) }
-    while let line = try? connection.line(within: Self.patience) {
-      guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)), answer.id == 1 else { continue }
-      if let error = answer.error { throw Refused(error, status: 409) }
+  func tell(_ number: Int, _ fields: JSONFields) async throws(Refused) -> JSONFields {
+    let record = try run(number).record
+    do {
+      guard let answer = try await RunVisit(record)?.ask(fields) else {
+        throw Refused("run \(number) has ended", status: 409)
+      }
       return ["added": answer.added, "known": answer.known, "files": answer.files]
-    }
-    throw Refused("run \(number) does not answer", status: 504)
+    } catch let refused as Refused { throw refused } catch RunVisit.Failure.refused(let why) {
+      throw Refused(why, status: 409)
+    } catch { throw Refused("run \(number) does not answer", status: 504) }
   }
 }

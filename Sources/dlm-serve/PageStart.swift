@@ -26,7 +26,7 @@ struct PageStart: Sendable {
   }
 
   private func add(_ order: PageRequest.Order, to number: Int) async throws(Refused) -> JSONFields {
-    guard folder.contains(try await desk.run(number).record.directory) else {
+    guard folder.contains(try desk.run(number).record.directory) else {
       throw Refused("run \(number) puts its files outside of \(folder.root)", status: 403)
     }
     return try await desk.tell(number, ["do": "add", "list": try lists.keep(order.text ?? "", named: order.name)])

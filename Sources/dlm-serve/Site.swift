@@ -32,13 +32,13 @@ struct Site: Sendable {
       PageAnswer(["directory": folder.root, "runs": JSONValue.list(await desk.runs().map { JSONValue($0.fields) })])
     case ("POST", "/api/runs"): PageAnswer(try await start.start(try request.order()))
     case ("POST", "/api/run"): PageAnswer(try await steer(try request.order()))
-    case ("GET", "/api/events"): try await events(try request.run())
+    case ("GET", "/api/events"): try events(try request.run())
     case ("GET", "/api/log"): try log(of: try request.run())
     case ("GET", "/api/pictures"):
-      PageAnswer(["pictures": JSONValue.list(try await pictures(of: try request.run()).all().map(\.json))])
+      PageAnswer(["pictures": JSONValue.list(try pictures(of: try request.run()).all().map(\.json))])
     case ("GET", "/api/picture"):
       try await pictures.answer(
-        try await pictures(of: try request.run()).path(of: request.target.query["picture"] ?? ""))
+        try pictures(of: try request.run()).path(of: request.target.query["picture"] ?? ""))
     case ("POST", "/api/name"): PageAnswer(try await name(try request.order()))
     case ("POST", "/api/race"): try race(try request.order())
     default: throw Refused("nothing is at this path", status: 404)
@@ -65,7 +65,7 @@ struct Site: Sendable {
     guard let number = order.run, let verb = order.verb, Self.verbs.contains(verb) else {
       throw Refused("\"run\" and \"do\" are needed: \(Self.verbs.sorted().joined(separator: ", "))")
     }
-    if verb == "resume", try await !desk.run(number).isAlive {
+    if verb == "resume", try !desk.run(number).isAlive {
       return ["run": try await start.number(from: ["resume", "\(number)", "--detach"])]
     }
     var fields: JSONFields = ["do": verb, "jobs": order.jobs]
@@ -74,8 +74,8 @@ struct Site: Sendable {
     return try await desk.tell(number, fields)
   }
 
-  private func events(_ number: Int) async throws(Refused) -> PageAnswer {
-    let follower = try RunFollower(try await desk.run(number).record)
+  private func events(_ number: Int) throws(Refused) -> PageAnswer {
+    let follower = try RunFollower(try desk.run(number).record)
     return PageAnswer { write in
       while let line = await follower.next() { try await write(line) }
     }
@@ -89,8 +89,8 @@ struct Site: Sendable {
     return PageAnswer(bytes, type: "text/plain; charset=utf-8")
   }
 
-  private func pictures(of number: Int) async throws(Refused) -> PictureFolder {
-    let record = try await desk.run(number).record
+  private func pictures(of number: Int) throws(Refused) -> PictureFolder {
+    let record = try desk.run(number).record
     guard folder.contains(record.directory) else {
       throw Refused("run \(number) has its files outside of \(folder.root)", status: 403)
     }
@@ -101,7 +101,7 @@ struct Site: Sendable {
     guard let number = order.run, let picture = order.picture, let name = order.name else {
       throw Refused("\"run\", \"picture\" and \"name\" are needed")
     }
-    let path = try await pictures(of: number).path(of: picture)
+    let path = try pictures(of: number).path(of: picture)
     try await program.run(["rename", "--", path, name])
     return ["picture": FilePath(picture).removingLastComponent().appending(name).string]
   }

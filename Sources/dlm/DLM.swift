@@ -1,6 +1,7 @@
 import ArgumentParser
 import CurlTransport
 import Glibc
+import RunDoors
 
 @main
 struct DLM: AsyncParsableCommand {
@@ -58,6 +59,9 @@ struct DLM: AsyncParsableCommand {
     } catch let refusal as Refusal {
       StandardError.say(refusal.line)
       end(refusal.status)
+    } catch let failure as RunVisit.Failure {
+      StandardError.say(failure.refusal.line)
+      end(failure.refusal.status)
     } catch let mistake as ValidationError {
       // The parser would add its own usage text, which does not name this command.
       let name = parsed.map { CommandLineParse.name(of: $0) } ?? "dlm"

@@ -133,9 +133,14 @@ struct AriaCallsTests {
     for options in ["{\"dir\":\"/tmp\"}", "{\"dir\":\"../x\"}", "{\"dir\":\"\(page.place.work)\"}"] {
       #expect(try await server.result("aria2.addUri", "[\"\(origin.url("/big"))\"],\(options)") == nil, "\(options)")
     }
-    let dir = "{\"dir\":\"\(page.place.work)/files/deep\"}"
+    let dir =
+      "{\"dir\":\"\(page.place.work)/files/deep\",\"out\":\"x\",\"referer\":\"http://r.example/\","
+      + "\"header\":[\"Cookie: a=b\",\"X-One: 1\"]}"
     let gid = try #require(try await server.result("aria2.addUri", "[\"\(origin.url("/big"))\"],\(dir)") as? String)
     try await origin.wait(path: "/big", bodyBytesSent: 1 << 19)
+    // What programs in a browser send with a URL.
+    let headers = origin.log.first?.headers ?? [:]
+    #expect(headers["cookie"] == "a=b" && headers["x-one"] == "1" && headers["referer"] == "http://r.example/")
     #expect(try await server.result("aria2.remove", "\"\(gid)\"") as? String == gid)
     try await server.wait(for: "removed", of: gid)
     gate.open()

@@ -175,6 +175,7 @@ struct ServeTests {
     let port = page.server.split(separator: ":").last.map(String.init) ?? ""
     for (arguments, status, text) in [
       (["--port", port], 69, "--port 0"), (["--port", "0", "--directory", "missing"], 73, "no such folder"),
+      (["--allow-origin", "ariang.example"], 64, "not an origin"), (["--host", "http://h"], 64, "not a host name"),
     ] as [([String], Int32, String)] {
       let result = try await page.place.dlm(["serve"] + arguments)
       #expect(result.status == status && result.errorText.contains(text), "\(result.errorText)")

@@ -118,12 +118,14 @@ struct RunDoorTests {
 
   /// What is sent to a visitor who reads nothing waits here, and `isReady` says so; the end does not wait for it.
   @Test func aVisitorWhoDoesNotRead() async throws {
+    let isSent = Flag()
     try await atDoor(serve: { visitor in
       for _ in 0..<100 { visitor.send(Array(repeating: 0x61, count: 1 << 16)) }
       #expect(!visitor.isReady)
+      isSent.open()
     }) { door in
       let silent = try DoorConnection(to: door.path)
-      try await Task.sleep(for: .milliseconds(300))
+      await isSent.wait()
       _ = silent
     }
   }

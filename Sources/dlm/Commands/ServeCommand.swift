@@ -28,6 +28,15 @@ struct ServeCommand: ParsableCommand {
   @Option(help: .value("host", "Further host name of a reverse proxy, with its port. May be repeated."))
   var host: [String] = []
 
+  func validate() throws {
+    if let text = allowOrigin.first(where: { $0 != "*" && $0.wholeMatch(of: /https?:\/\/[^\/]+/) == nil }) {
+      throw ValidationError("--allow-origin \(text): not an origin, such as http://ariang.example, or *")
+    }
+    if let text = host.first(where: { $0.isEmpty || $0.contains("/") }) {
+      throw ValidationError("--host \(text): not a host name, such as files.example.org or localhost:8080")
+    }
+  }
+
   func run() throws {
     guard let state = XDGFolders().state else {
       throw Refusal("dlm: serve needs a folder for its token: set HOME or XDG_STATE_HOME")

@@ -13,6 +13,8 @@ import time
 
 configuration = json.loads(sys.argv[1])
 sys.path.insert(0, configuration["tools"])
+# Beside the sources a folder of bytecode would stand.
+sys.dont_write_bytecode = True
 from browser import CONTRASTS, OVERFLOWS, webdriver  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
@@ -126,9 +128,9 @@ def download(user):
 
 def name_pictures(user):
     # A row that is there stays the same element while its file goes on.
-    user.run("window.row = document.querySelector('.files li')")
+    user.wait("a row", "window.row = document.querySelector('.files li'); return window.row !== null")
     time.sleep(1.5)
-    user.expect(user.run("return window.row !== null && window.row.isConnected"), "a row was replaced")
+    user.expect(user.run("return window.row.isConnected"), "a row was replaced")
     user.click("Name pictures")
     for index in range(len(configuration["slow"]) - 1):
         user.wait("a question", "return document.getElementById('naming-title').textContent === 'Name this picture'"

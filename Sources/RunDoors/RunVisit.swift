@@ -1,11 +1,9 @@
-import ArgumentParser
-import DownloadModel
+package import DownloadModel
 import FoundationEssentials
-import RunDoors
 
 /// A connection that asks one thing after another, on a thread of its own, because each blocks.
-actor RunVisit {
-  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+package actor RunVisit {
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.visit")
   private let connection: DoorConnection
@@ -13,45 +11,43 @@ actor RunVisit {
   /// In milliseconds. Adding a long list takes time.
   private static let patience: Int32 = 60_000
 
-  struct Answer: Decodable {
+  package struct Answer: Decodable, Sendable {
     var id: Int?
     var error: String?
-    var added: Int?
-    var known: Int?
-    var files: Int?
+    package var added: Int?
+    package var known: Int?
+    package var files: Int?
     var type: String?
     var status: Int32?
   }
 
+  package enum Failure: Error {
+    case refused(why: String)
+    /// It may be stopped (SIGSTOP).
+    case doesNotAnswer
+  }
+
   /// `nil` if the run has ended.
-  init?(_ record: RunRecord) {
+  package init?(_ record: RunRecord) {
     guard let connection = try? RunStatus.connection(to: record) else { return nil }
     self.connection = connection
   }
 
   /// - Returns: `nil` if the run has ended meanwhile.
-  /// - Throws: a refusal of the run, or that it does not answer.
-  func ask(_ fields: JSONFields) throws(Refusal) -> Answer? {
+  package func ask(_ fields: JSONFields) throws(Failure) -> Answer? {
     asked += 1
     do { try connection.send(fields.merging(["id": asked]) { $1 }) } catch { return nil }
     while let line = try next() {
       guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)), answer.id == asked else { continue }
-      if let error = answer.error { throw Refusal("dlm: the run refuses: \(error)", .failed) }
+      if let error = answer.error { throw .refused(why: error) }
       return answer
     }
     return nil
   }
 
-  /// - Throws: `ValidationError` if the run has ended meanwhile.
-  @discardableResult
-  static func tell(_ run: RunRecord, _ verb: String) async throws -> Answer {
-    if let answer = try await RunVisit(run)?.ask(["do": verb]) { return answer }
-    throw ValidationError("run \(run.number) has just ended: dlm status \(run.number) shows how")
-  }
-
   /// Waits until the run has ended.
   /// - Returns: its exit status; `nil` if it was killed.
-  func end() throws(Refusal) -> Int32? {
+  package func end() throws(Failure) -> Int32? {
     while let line = try next() {
       if let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)), answer.type == "ended" {
         return answer.status
@@ -60,10 +56,10 @@ actor RunVisit {
     return nil
   }
 
-  private func next() throws(Refusal) -> [UInt8]? {
+  private func next() throws(Failure) -> [UInt8]? {
     let line: [UInt8]?
     do { line = try connection.line(within: Self.patience) } catch { return nil }
-    if let line { return line }
-    throw Refusal("dlm: the run does not answer: it may be stopped (Ctrl-Z), or its machine is very busy", .tryAgain)
+    guard let line else { throw .doesNotAnswer }
+    return line
   }
 }
