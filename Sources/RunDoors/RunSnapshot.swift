@@ -14,6 +14,20 @@ package struct RunSnapshot: Equatable, Codable, Sendable {
     package var total: Int64?
   }
 
+  /// A file that has failed.
+  package struct Failure: Equatable, Codable, Sendable {
+    package var id: Int
+    /// Its URL, redacted.
+    package var url: String
+    package var message: String
+
+    package init(id: Int, url: String, message: String) {
+      self.id = id
+      self.url = url
+      self.message = message
+    }
+  }
+
   package var isPaused = false
   /// The completed fraction, from 0 to 1, and the remaining seconds; `nil` if unknown.
   package var fraction: Double?
@@ -31,6 +45,8 @@ package struct RunSnapshot: Equatable, Codable, Sendable {
   package var active: [File]
   /// The number of further files in flight.
   package var more: Int
+  /// Some of the failed files, the first of the list; `nil` from a run of an earlier version.
+  package var failures: [Failure]?
 
   private static let named = 8
 
@@ -55,6 +71,8 @@ package struct RunSnapshot: Equatable, Codable, Sendable {
       "bytes": bytes, "rate": rate, "more": more, "fraction": fraction, "secondsLeft": secondsLeft,
       "active": JSONValue.list(
         active.map { JSONValue(["id": $0.id, "url": $0.url, "bytes": $0.bytes, "total": $0.total]) }),
+      "failures": JSONValue.list(
+        (failures ?? []).map { JSONValue(["id": $0.id, "url": $0.url, "message": $0.message]) }),
     ]
   }
 }

@@ -2,11 +2,16 @@ import DownloadModel
 import FoundationEssentials
 import Glibc
 import RunDoors
+import Synchronization
 import SystemPackage
 
 @main
 enum DLMServe {
-  static func main() async {
+  /// The signal that ends the server.
+  private static let ending = Atomic(SIGTERM)
+
+  static func main() {
+    EndSignals.hold()
     guard CommandLine.arguments.count == 2,
       let settings = try? JSONDecoder().decode(PageSettings.self, from: Data(CommandLine.arguments[1].utf8))
     else { end(64, "dlm-serve: start it with dlm serve") }
@@ -16,6 +21,19 @@ enum DLMServe {
     do { token = try AccessToken(in: FilePath(settings.state)) } catch {
       end(73, "dlm: \(settings.state): \(error): the token of the page cannot be kept there")
     }
+    // Unstructured, because the main thread waits for signals.
+    let serving = Task.detached {
+      await serve(settings, token)
+      EndSignals.end(by: ending.load(ordering: .relaxed))
+    }
+    ending.store(EndSignals.next(), ordering: .relaxed)
+    serving.cancel()
+    // A second one waits for nothing.
+    EndSignals.end(by: EndSignals.next())
+  }
+
+  /// Returns only if the task is cancelled.
+  private static func serve(_ settings: PageSettings, _ token: AccessToken) async {
     do {
       try await PageServer.run(on: settings.port) { port in
         say("http://127.0.0.1:\(port)/#\(token.text)", STDOUT_FILENO)
@@ -24,9 +42,9 @@ enum DLMServe {
         let gate = Gate(settings, port: port, token)
         return (gate, Site(settings, gate))
       }
-    } catch {
+    } catch  where !Task.isCancelled {
       end(69, "dlm: port \(settings.port) cannot be opened: \(error); dlm serve --port 0 takes a free one")
-    }
+    } catch {}
   }
 
   private static func say(_ line: String, _ stream: Int32) {

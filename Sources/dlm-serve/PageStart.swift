@@ -29,7 +29,9 @@ struct PageStart: Sendable {
     guard folder.contains(try desk.run(number).record.directory) else {
       throw Refused("run \(number) puts its files outside of \(folder.root)", status: 403)
     }
-    return try await desk.tell(number, ["do": "add", "list": try lists.keep(order.text ?? "", named: order.name)])
+    let list = try lists.keep(order.text ?? "", named: order.name)
+    let folder = order.folder.flatMap { $0.isEmpty ? nil : $0 }
+    return try await desk.tell(number, ["do": "add", "list": list, "folder": folder])
   }
 
   /// - Parameter arguments: of a `dlm` that detaches, and says so: `run 3 started · dlm attach 3`

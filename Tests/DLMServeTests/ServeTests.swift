@@ -102,12 +102,17 @@ struct ServeTests {
     let body = SplitMix64.bytes(count: 1 << 20, seed: 5)
     origin.route("/a.png", .file(Self.picture))
     origin.route("/b.png", .file(Array("<script>alert(1)</script>".utf8)))
+    origin.route("/c", .file([3]))
     origin.route("/big", .file(body, FileOptions(ending: .stall(after: 1 << 19, until: gate))))
     var page = try await ServedPage()
     let text = [origin.url("/a.png"), origin.url("/big")].joined(separator: "\\n")
     #expect(try await page.json("/api/runs", "{\"text\":\"\(text)\",\"folder\":\"in/side\"}")["run"] as? Int == 1)
     try await origin.wait(path: "/big", bodyBytesSent: 1 << 19)
     try await page.wait(for: ["running"])
+    let outside = try await page.ask("/api/runs", "{\"run\":1,\"text\":\"http://h/x\",\"folder\":\"../x\"}")
+    #expect(outside.status == 409, "\(outside)")
+    let deep = "{\"run\":1,\"text\":\"\(origin.url("/c"))\",\"folder\":\"deep\"}"
+    #expect(try await page.json("/api/runs", deep)["added"] as? Int == 1)
     let added = try await page.json("/api/runs", "{\"run\":1,\"text\":\"\(origin.url("/b.png"))\"}")
     #expect(added["added"] as? Int == 1)
     try await poll("the files") {
@@ -149,7 +154,8 @@ struct ServeTests {
     #expect(try page.place.file("files/in/side/big") == body)
     // Known under its new name.
     #expect(origin.log.count { $0.path == "/a.png" && $0.headers["if-none-match"] == nil } == 1)
-    #expect(try page.place.names(in: "files/in/side") == ["b.png", "big", "c.png", "harbour.png"])
+    #expect(try page.place.names(in: "files/in/side") == ["b.png", "big", "c.png", "deep", "harbour.png"])
+    #expect(try page.place.file("files/in/side/deep/c") == [3])
     lines.send(SIGTERM)
     try await page.end()
   }
@@ -168,6 +174,44 @@ struct ServeTests {
     let none = try await page.ask("/api/race", "{\"text\":\"\(origin.url("/none"))\"}").text
     #expect(none.contains("\"type\":\"trouble\""), "\(none)")
     try await page.end()
+  }
+
+  /// A comparison ends with the server; a download goes on, and signals reach it.
+  @Test func theEndOfTheServer() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    for path in ["/raced", "/big"] {
+      origin.route(
+        path, .file(SplitMix64.bytes(count: 4000, seed: 5), FileOptions(ending: .stall(after: 10, until: gate))))
+    }
+    var page = try await ServedPage()
+    _ = try await page.json("/api/runs", "{\"text\":\"\(origin.url("/big"))\"}")
+    let race = try CurlCommand.start([
+      "-N", "-H", "Authorization: Bearer \(page.token)", "--data-binary", "{\"text\":\"\(origin.url("/raced"))\"}",
+      page.server + "/api/race",
+    ])
+    try await origin.wait(path: "/raced", bodyBytesSent: 10)
+    let home = page.place.folder.path("home")
+    #expect(Self.processes(["compare", home]).count == 1)
+    try await page.kill(SIGTERM)
+    #expect(Self.processes(["compare", home]) == [])
+    _ = try await race.waitForExit()
+    try await page.restart()
+    try await page.wait(for: ["running"])
+    #expect(try await page.place.dlm("stop").status == 0)
+    try await page.wait(for: ["stopped"])
+    gate.open()
+    try await page.end()
+  }
+
+  /// Those whose command lines have these texts.
+  private static func processes(_ texts: [String]) -> [String] {
+    let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return all.filter { Int($0) != nil }.filter { number in
+      let line = try? String(contentsOfFile: "/proc/\(number)/cmdline", encoding: .utf8)
+      return texts.allSatisfy { line?.contains($0) == true }
+    }
   }
 
   @Test func portsAndFolders() async throws {

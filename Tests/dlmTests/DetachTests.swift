@@ -249,6 +249,8 @@ struct AttachTests {
     let run = try runs.place.start(["get", list, "-s", "1"])
     try await runs.origin.wait(path: "/big", bodyBytesSent: 1 << 19)
     try await runs.wait(for: "running  \(list)  0 of 2 files, 1 failed")
+    let files = try await runs.place.dlm("status", "1").outputText.split(separator: "\n")
+    #expect(files.contains { $0.hasPrefix("  failed: \(runs.origin.url("/missing")): 404") }, "\(files)")
     runs.origin.route("/missing", .file([7]))
     #expect(try await runs.place.dlm("retry").outputText == "run 1: 1 file tried again\n")
     try await runs.place.wait(forSize: 1, of: "missing")

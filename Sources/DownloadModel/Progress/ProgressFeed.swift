@@ -96,6 +96,16 @@ package final class ProgressFeed: Sendable {
     }
   }
 
+  /// The first failed files of the list.
+  package func failures(most: Int) -> [(request: DownloadRequest, error: DownloadError)] {
+    state.withLock { state in
+      state.failed.keys.sorted().prefix(most).compactMap { id in
+        guard let file = state.failed[id], case .failure(let error) = file.result else { return nil }
+        return (file.request, error)
+      }
+    }
+  }
+
   /// Takes failed files back: they are no longer counted, and the caller adds them again.
   /// - Parameter ids: `nil` for all.
   package func takeFailed(_ ids: Set<Int>?) -> [DownloadRequest] {

@@ -9,6 +9,8 @@ struct DoorCommand: Decodable {
   var urls: [String]?
   /// The absolute path of a list.
   var list: String?
+  /// For what is added, below the run's folder.
+  var folder: String?
   /// The numbers of files.
   var files: [Int]?
   /// Arguments of `RateLimit`.
@@ -35,7 +37,7 @@ struct DoorCommand: Decodable {
   }
 
   private enum CodingKeys: String, CodingKey {
-    case id, urls, list, files, limits, jobs, watch, key
+    case id, urls, list, folder, files, limits, jobs, watch, key
     case verb = "do"
   }
 

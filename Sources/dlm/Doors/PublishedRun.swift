@@ -44,7 +44,7 @@ final class PublishedRun: Sendable {
     self.controls = controls
     self.runtime = runtime
     state.withLock { $0.claim = claim }
-    broadcast = DoorBroadcast(feed) { [reader, state] in Self.snapshot(reader, state).fields }
+    broadcast = DoorBroadcast(feed) { [reader, state] in Self.snapshot(reader, feed, state).fields }
   }
 
   /// - Parameter work: the run, with its last word.
@@ -125,11 +125,20 @@ final class PublishedRun: Sendable {
 
   // MARK: Visitors
 
-  private static func snapshot(_ reader: ProgressFeed.Reader, _ state: Waiters<State>) -> RunSnapshot {
+  /// Failures that a snapshot names.
+  private static let mostFailures = 20
+
+  private static func snapshot(
+    _ reader: ProgressFeed.Reader, _ feed: ProgressFeed, _ state: Waiters<State>
+  ) -> RunSnapshot {
     let last = state.withLock { $0.snapshot }
     var now = RunSnapshot(reader.take(), rate: last?.rate ?? 0)
     now.fraction = last?.fraction
     now.secondsLeft = last?.secondsLeft
+    now.failures = feed.failures(most: mostFailures).map { request, error in
+      let message = Redaction.redacted(ProgressMessages.forDisplay.failure(error))
+      return RunSnapshot.Failure(id: request.id, url: request.address.redacted, message: message)
+    }
     return now
   }
 
@@ -160,7 +169,7 @@ final class PublishedRun: Sendable {
         do throws(RunControls.Refused) {
           var answer: JSONFields = [:]
           switch command.verb {
-          case "status": answer = Self.snapshot(reader, state).fields
+          case "status": answer = Self.snapshot(reader, feed, state).fields
           case "watch" where command.watch?.style == nil || command.watch?.style == .json: broadcast.add(visitor)
           case "watch":
             await watch?.end()

@@ -1,12 +1,13 @@
 import DownloadModel
 import Downloads
+import FileReceiving
 
 /// What other processes may do to this run.
 struct RunControls: Sendable {
   let wiring: Wiring
   let stop: @Sendable () -> Void
   /// - Returns: how many URLs are new to the run, and how many it already has; `nil` if the run is over.
-  let add: @Sendable ([Source]) async -> (added: Int, known: Int)?
+  let add: @Sendable ([Source], _ folder: String?) async -> (added: Int, known: Int)?
   /// Tries failed files again: those of these numbers, or all.
   /// - Returns: how many; `nil` if the run is over.
   let retry: @Sendable (Set<Int>?) -> Int?
@@ -57,8 +58,9 @@ struct RunControls: Sendable {
     if let text = urls.first(where: { !Source.isFetchable($0) }) {
       throw Refused("not a URL: \(Redaction.redactedAddress(text))")
     }
+    if let folder = command.folder, !FileNaming.isUsablePath(folder) { throw Refused("not a folder: \(folder)") }
     let sources = urls.map { Source.address($0) } + (command.list.map { [.list(path: $0)] } ?? [])
-    guard let files = await add(sources) else { throw Refused("the run is over") }
+    guard let files = await add(sources, command.folder) else { throw Refused("the run is over") }
     return ["added": files.added, "known": files.known]
   }
 }

@@ -45,13 +45,14 @@ extension RunStatus {
     }
   }
 
-  /// The files in flight, indented.
+  /// The files in flight and those that have failed, indented.
   var files: [String] {
     guard let snapshot else { return [] }
     let files = snapshot.active.map { file in
       "  \(file.url): \(Quantity.bytes(file.bytes))" + (file.total.map { " of \(Quantity.bytes($0))" } ?? "")
     }
-    return files + (snapshot.more > 0 ? ["  and \(Quantity.count(snapshot.more)) more"] : [])
+    let more = snapshot.more > 0 ? ["  and \(Quantity.count(snapshot.more)) more"] : []
+    return files + more + (snapshot.failures ?? []).map { "  failed: \($0.url): \($0.message)" }
   }
 
   var json: JSONValue { CacheJSON.object(fields) }

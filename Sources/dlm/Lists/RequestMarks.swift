@@ -9,6 +9,8 @@ struct RequestMarks {
   /// The checksums of `--checksums`, by name.
   var checksums: ChecksumList?
   var first: [NamePattern] = []
+  /// For files below the run's folder.
+  var folder: String?
   /// The index's folder, if its sizes are needed.
   var indexFolder: FilePath?
 
@@ -24,7 +26,7 @@ struct RequestMarks {
     of address: Address, _ options: LineOptions?, from provenance: Provenance, naming: Provenance
   ) -> DownloadRequest.Wishes? {
     var name = options?.name.flatMap { FileNaming.cleaned($0, from: naming) } ?? outputName
-    let folders = [form.hasDirectory ? nil : options?.directory, options?.folder].compactMap(\.self)
+    let folders = [form.hasDirectory ? nil : options?.directory, self.folder, options?.folder].compactMap(\.self)
     var folder = folders.isEmpty ? nil : FileNaming.cleaned(folders.joined(separator: "/"), from: naming)
     if form.keepsPaths || form.prefixesHost, name == nil, folder == nil {
       folder = FileNaming.folder(of: address, from: naming, keepsPath: form.keepsPaths, prefixesHost: form.prefixesHost)

@@ -179,7 +179,7 @@ struct DownloadSession {
     guard trial == nil, let state = order.folders.state else { return nil }
     return PublishedRun(
       { memory.record(of: order.sources) }, in: RunRecords(below: state), feed,
-      RunControls(wiring: wiring, stop: screen.stop, add: { await add($0) }, retry: retry),
+      RunControls(wiring: wiring, stop: screen.stop, add: { await add($0, into: $1) }, retry: retry),
       runtime: order.settings.environment["XDG_RUNTIME_DIR"], claim: claim, isHandedOver: { handOver.isOn })
   }
 
@@ -322,11 +322,13 @@ struct DownloadSession {
 
   /// Adds URLs and lists to the run as if they were at the end of its list.
   /// - Returns: how many are new to it, and how many it already has; `nil` if the run is over.
-  private func add(_ sources: [Source], keepers: Int = 0) async -> (added: Int, known: Int)? {
+  private func add(_ sources: [Source], into folder: String? = nil, keepers: Int = 0) async -> (added: Int, known: Int)?
+  {
     var marks = order.marks
     let isOfOneFile = marks.outputName != nil || marks.checksum != nil
     marks.outputName = nil
     marks.checksum = nil
+    marks.folder = folder
     // Greater than the numbers of all lists.
     let first = Self.lastAdded.wrappingAdd(1 << 24, ordering: .relaxed).oldValue
     let names = watched == nil ? reader.names : NameNumbers()
