@@ -32,6 +32,23 @@ struct RunningStatusTests {
     throw SupportFailure("no run was told of")
   }
 
+  /// Again each second, until Ctrl-C.
+  @Test func watched() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let gate = try Gate()
+    let run = try await Self.start(origin, place, gate)
+    _ = try await Self.status(place)
+    let watch = try place.start(["status", "--watch"])
+    try await poll("two looks") { watch.outputText.split(separator: "\n").count { $0.hasPrefix("1  running") } > 1 }
+    gate.open()
+    try await watch.wait(forOutput: "1  done")
+    watch.send(SIGINT)
+    _ = try await watch.waitForExit()
+    #expect(try await run.waitForExit().status == 0)
+  }
+
   @Test func aRunIsToldOfWhileItLasts() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -123,14 +123,19 @@ struct RunViewer: Sendable {
 
   private func stopAndGoOn(at stops: Signals, _ connection: DoorConnection) async -> End? {
     for await signal in stops {
-      if signal == SIGTSTP {
-        try? connection.send(["do": "unwatch"])
-        output.giveKeysBack(isForGood: false)
-        Signals.stopProcess()
-      }
-      watch(connection)
+      // The process stops once the run has taken its bars off the screen, and has answered.
+      if signal == SIGTSTP { try? connection.send(["id": Self.stopping, "do": "unwatch"]) } else { watch(connection) }
     }
     return nil
+  }
+
+  /// Identifies the command before Ctrl-Z.
+  private static let stopping = -1
+
+  fileprivate func stopAndGoOn(_ connection: DoorConnection) {
+    output.giveKeysBack(isForGood: false)
+    Signals.stopProcess()
+    watch(connection)
   }
 
   fileprivate func watch(_ connection: DoorConnection) {
@@ -192,6 +197,7 @@ struct RunViewer: Sendable {
     private func take(_ bytes: [UInt8]) throws -> End? {
       guard let line = try? JSONDecoder().decode(Line.self, from: Data(bytes)) else { return nil }
       switch line.type {
+      case nil where line.id == RunViewer.stopping: viewer.stopAndGoOn(connection)
       case "ended": return .ofRun(line.status ?? 1)
       // In the background of a shell, the terminal is the shell's.
       case "show" where viewer.style == .bars && !viewer.output.isInForeground: break

@@ -33,6 +33,35 @@ struct JobControlTests {
     #expect(try place.file("large") == body)
   }
 
+  /// `dlm attach` stopped at once and left the bars of the run under the prompt.
+  @Test func attachedStoppedAndContinued() async throws {
+    let (origin, gate, place) = (try FaultyOrigin(), try Gate(), try Workplace(["TERM": "xterm"]))
+    defer { origin.stop() }
+    let body = SplitMix64.bytes(count: 3 << 20, seed: 1)
+    origin.route("/large", .file(body, FileOptions(ending: .stall(after: 1 << 20, until: gate))))
+    #expect(try await place.dlm("get", "--detach", "--stall-timeout", "600", origin.url("/large")).status == 0)
+    let tmux = try await TmuxRun(place)
+    defer { tmux.stop() }
+    try await tmux.run("stty -g > before")
+    try await tmux.run("'\(try DLMExecutable.path())' attach; stty -g > end")
+    for round in 1...5 {
+      try await tmux.wait { $0.last?.contains("0/1 file") == true }
+      try await tmux.press("C-z")
+      try await tmux.wait { $0.last == "$" && $0.contains { $0.contains("Stopped") } }
+      try await tmux.run("stty -g > stopped.\(round)")
+      try await tmux.run("echo round \(round)")
+      let shown = try await tmux.wait { $0.suffix(2) == ["round \(round)", "$"] }
+      #expect(!shown.contains { $0.contains("0/1 file") }, "\(shown)")
+      try await tmux.run("fg")
+    }
+    try await tmux.wait { $0.last?.contains("0/1 file") == true }
+    gate.open()
+    try await tmux.wait { $0.last == "$" && $0.contains { $0.contains("1  done") } }
+    let before = try place.file("before")
+    for round in 1...5 { #expect(try place.file("stopped.\(round)") == before) }
+    #expect(try place.file("large") == body)
+  }
+
   /// A job in the background leaves the terminal to the shell, and has it again after `fg`.
   @Test func inTheBackground() async throws {
     let (origin, gate, place) = (try FaultyOrigin(), try Gate(), try Workplace(["TERM": "xterm"]))
