@@ -13,23 +13,10 @@ struct PageRequest: Sendable {
       path = parts.first.map(String.init) ?? ""
       let pairs = (parts.count > 1 ? parts[1] : "").split(separator: "&").map { pair in
         let field = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        return (String(field[0]), field.count > 1 ? Self.decoded(field[1]) : "")
+        let value = field.count > 1 ? field[1] : ""
+        return (String(field[0]), PercentEncoding.decode(value).map { String(utf8: $0) } ?? String(value))
       }
       query = Dictionary(pairs) { first, _ in first }
-    }
-
-    private static func decoded(_ text: Substring) -> String {
-      var bytes: [UInt8] = []
-      var rest = Array(text.utf8)[...]
-      while let byte = rest.popFirst() {
-        if byte == UInt8(ascii: "%"), rest.count > 1, let value = UInt8(String(utf8: rest.prefix(2)), radix: 16) {
-          bytes.append(value)
-          rest = rest.dropFirst(2)
-        } else {
-          bytes.append(byte)
-        }
-      }
-      return String(utf8: bytes)
     }
   }
 

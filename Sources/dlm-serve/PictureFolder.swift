@@ -1,4 +1,3 @@
-import DownloadModel
 import FileReceiving
 import SystemPackage
 
@@ -8,14 +7,10 @@ struct PictureFolder: Sendable {
   /// In milliseconds since 1970.
   let since: Int64
 
-  struct Picture: Equatable, Sendable {
-    /// Relative to the folder.
+  private struct Picture {
     var path: String
-    var bytes: Int64
     /// When it got its name, in nanoseconds since 1970.
     var changed: Int64
-
-    var json: JSONValue { JSONValue(["picture": path, "bytes": bytes]) }
   }
 
   private static let most = 1000
@@ -26,13 +21,13 @@ struct PictureFolder: Sendable {
     FilePath(name).extension.map { endings.contains($0.lowercased()) } == true && !name.hasPrefix(".")
   }
 
-  /// The first come first.
-  func all() throws(Refused) -> [Picture] {
+  /// Relative to the folder; the first come first.
+  func all() throws(Refused) -> [String] {
     var found: [Picture] = []
     do { try add(from: Folder(standing: FilePath(path)), below: "", depth: 0, to: &found) } catch {
       throw Refused("\(path): \(error)", status: 404)
     }
-    return found.sorted { ($0.changed, $0.path) < ($1.changed, $1.path) }
+    return found.sorted { ($0.changed, $0.path) < ($1.changed, $1.path) }.map(\.path)
   }
 
   private func add(from folder: Folder, below place: String, depth: Int, to found: inout [Picture]) throws(Errno) {
@@ -40,7 +35,7 @@ struct PictureFolder: Sendable {
       guard let file = try folder.standing(name) else { continue }
       if file.identity.isRegularFile {
         guard Self.isPicture(name), file.changed >= since * 1_000_000 else { continue }
-        found.append(Picture(path: place + name, bytes: file.identity.size, changed: file.changed))
+        found.append(Picture(path: place + name, changed: file.changed))
       } else if depth < Self.deepest, let inner = try? folder.opened(name) {
         try add(from: inner, below: "\(place)\(name)/", depth: depth + 1, to: &found)
       }

@@ -35,7 +35,7 @@ struct Site: Sendable {
     case ("GET", "/api/events"): try events(try request.run())
     case ("GET", "/api/log"): try log(of: try request.run())
     case ("GET", "/api/pictures"):
-      PageAnswer(["pictures": JSONValue.list(try pictures(of: try request.run()).all().map(\.json))])
+      PageAnswer(["pictures": try pictures(of: try request.run()).all()])
     case ("GET", "/api/picture"):
       try await pictures.answer(
         try pictures(of: try request.run()).path(of: request.target.query["picture"] ?? ""))
