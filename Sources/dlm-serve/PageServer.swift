@@ -28,7 +28,8 @@ struct PageServer: Sendable {
 
   /// The most bytes of a request's body.
   private static let longestBody = 8 << 20
-  /// For a whole request.
+  /// For the head of a request, and for its body: silent connections must not keep out others.
+  private static let longestHead = TimeAmount.seconds(5)
   private static let longestRead = TimeAmount.seconds(30)
 
   /// Serves until the task is cancelled.
@@ -63,11 +64,16 @@ struct PageServer: Sendable {
 
   private func serve(_ connection: Connection) async throws {
     let channel = connection.channel
-    let deadline = channel.eventLoop.scheduleTask(in: Self.longestRead) { channel.close(promise: nil) }
-    defer { deadline.cancel() }
+    let ofHead = channel.eventLoop.scheduleTask(in: Self.longestHead) { channel.close(promise: nil) }
+    let ofBody = channel.eventLoop.scheduleTask(in: Self.longestRead) { channel.close(promise: nil) }
+    defer {
+      ofHead.cancel()
+      ofBody.cancel()
+    }
     try await connection.executeThenClose { inbound, outbound in
       var parts = inbound.makeAsyncIterator()
       guard case .head(let head)? = try await parts.next() else { return }
+      ofHead.cancel()
       let url = PageRequest.Target(head.uri)
       switch gate.verdict(Gate.Head(head, path: url.path)) {
       case .refuse(let status, let why): try await send(PageAnswer(error: why, status: status), to: outbound)
@@ -84,7 +90,7 @@ struct PageServer: Sendable {
             return try await send(PageAnswer(error: "more than 8 MiB", status: 413), to: outbound)
           }
         }
-        deadline.cancel()
+        ofBody.cancel()
         let request = PageRequest(method: head.method.rawValue, target: url, body: body)
         var answer: PageAnswer
         do throws(Refused) { answer = try await site.answer(request, guessing) } catch {

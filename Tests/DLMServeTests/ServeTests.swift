@@ -76,6 +76,11 @@ struct ServeTests {
       #expect(answer.status == status, "\(path) \(body ?? ""): \(answer)")
     }
     #expect(try await page.states() == [])
+    // What says nothing keeps out others for some seconds at most.
+    try await poll("the end of a silent connection") {
+      var byte: UInt8 = 0
+      return recv(silent[0], &byte, 1, Int32(MSG_DONTWAIT)) == 0
+    }
     try await page.end()
   }
 

@@ -39,7 +39,7 @@ struct ResumeCommand: AsyncParsableCommand {
   static func goOn(with record: RunRecord, _ more: [String] = []) async throws {
     guard chdir(record.startedIn) == 0 else {
       throw Refusal(
-        "dlm: \(record.startedIn), in which run \(record.number) was started, cannot be entered: \(Errno(rawValue: errno))",
+        "dlm: \(record.startedIn): \(Errno(rawValue: errno)); run \(record.number) was started in that folder",
         .folderUnusable)
     }
     if !record.withheld.isEmpty, more.isEmpty {

@@ -182,7 +182,7 @@ def race(user):
     user.run("const text = document.getElementById('text'); text.value = arguments[0]; text.oninput();",
              "\n".join(configuration["quick"]))
     user.click("Race the three modes")
-    user.wait("the verdict", "return document.getElementById('race-text').textContent.includes('fastest')")
+    user.wait("the verdict", "return document.getElementById('race-text').textContent.includes('impression')")
     bars = user.run("return [...document.querySelectorAll('.lane svg')].map((s) => s.querySelectorAll('rect.receiving').length)")
     user.expect(bars == [len(configuration["quick"])] * 3, f"the waterfalls have {bars} bars")
     user.judge("race")
