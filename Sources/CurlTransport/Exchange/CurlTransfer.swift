@@ -281,11 +281,10 @@ final class CurlTransfer {
     return head.status == 206 || head["accept-ranges"]?.lowercased() == "bytes"
   }
 
-  /// Whether libcurl may not watch its sockets (`CurlLoop.actOnAll`).
-  var isOverlooked: Bool {
-    guard run?.lacksHead == true, let scheme = place?.scheme, scheme.isFTP else { return false }
-    return scheme.isEncrypted || settings.options.trust.tls.isRequired
-  }
+  /// Whether libcurl may neither watch its sockets nor set a timer (`CurlLoop.actOnAll`): during the handshake of an
+  /// FTPS data connection, and if the reply to EPSV arrives while the command is being sent. Then the data connection
+  /// was opened only when the connect timeout ended the transfer.
+  var isOverlooked: Bool { run?.lacksHead == true && place?.scheme.isFTP == true }
 
   var drainDeadline: UInt64? { run?.exchange.drainDeadline }
 
@@ -427,10 +426,7 @@ final class CurlTransfer {
 
   fileprivate func didOpen(_ socket: Int32) {
     // After the first reply of an FTP server, it is the connection for the data of one file.
-    guard let host, !lines.pointee.isEndless || lines.pointee.count == 0 else {
-      if isOverlooked { loop.timers.watchUnanswered(true, at: CurlLoop.now) }
-      return
-    }
+    guard let host, !lines.pointee.isEndless || lines.pointee.count == 0 else { return }
     loop.socketDidOpen(socket, for: host, room: run?.limiters.compactMap(\.receiveBuffer).min())
     run?.exchange.request.meter?.enter(.connecting)
     if lines.pointee.isEndless { return }

@@ -60,6 +60,7 @@ actor CurlAgent {
         // Closes connections that were idle for over a second when libcurl looks for a connection.
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
         try loop.add(transfer.easy)
+        if transfer.isOverlooked { loop.timers.watchUnanswered(true, at: CurlLoop.now) }
         if transfers.count - idle.count == 1 { loop.expectsAnswer = true }
       } catch {
         // So that the report contains it, too.
@@ -288,15 +289,15 @@ actor CurlAgent {
     if group.isWatched { health.count(host) }
   }
 
-  /// Has the hosts judged that leave requests unanswered while they answer others, which may requeue the requests.
-  /// - Returns: whether any request waits for the first answer of its connection; false with HTTP/2 or a rate limit.
+  /// Has the hosts judged that leave requests unanswered while they answer others, which may requeue the requests; and
+  /// lets overlooked transfers go on.
+  /// - Returns: whether to look again: a request waits for the first answer of its connection (never with HTTP/2 or a
+  ///   rate limit), or may be overlooked.
   func watchUnanswered(after time: UInt64) -> Bool {
-    if transfers.contains(where: \.isOverlooked) {
-      loop.actOnAll()
-      return true
-    }
+    let overlooks = transfers.contains(where: \.isOverlooked)
+    if overlooks { loop.actOnAll() }
     // Under a rate limit, hosts seem busy for longer than they are.
-    if settings.options.usesHTTP2 || settings.options.limits.total.isOn { return false }
+    if settings.options.usesHTTP2 || settings.options.limits.total.isOn { return overlooks }
     var waits: [String: HostHealth.Waits] = [:]
     var isWaiting = false
     for transfer in transfers where transfer.wait != nil {
@@ -315,7 +316,7 @@ actor CurlAgent {
       // Unstructured: no task waits for it. It asks the other loops, each on its own thread, and ends.
       Task { [waits] in await judge(waits) }
     }
-    return isWaiting
+    return isWaiting || overlooks
   }
 
   private func judge(_ waits: [String: HostHealth.Waits]) async {
