@@ -3,7 +3,7 @@ import FileReceiving
 import RunDoors
 import SystemPackage
 
-/// What is behind each path.
+/// Answers the requests that passed the gate, by method and path.
 struct Site: Sendable {
   private let folder: PageFolder
   private let desk: DoorDesk
