@@ -8,6 +8,8 @@ package import SystemPackage
 package final class RunClaim: Sendable {
   /// Of the records and of the logs of detached runs.
   package let folder: FilePath
+  /// `nil` if no place takes a socket.
+  package let door: RunDoor?
   private let file: Lock<Held>
 
   private struct Held: ~Copyable {
@@ -15,8 +17,11 @@ package final class RunClaim: Sendable {
     let file: Descriptor
   }
 
-  init(_ record: RunRecord, _ file: consuming sending Descriptor, in folder: FilePath) throws(Errno) {
+  init(
+    _ record: RunRecord, _ file: consuming sending Descriptor, _ door: RunDoor?, in folder: FilePath
+  ) throws(Errno) {
     self.folder = folder
+    self.door = door
     try Self.write(record, file)
     self.file = Lock(Held(record: record, file: file))
   }

@@ -11,11 +11,15 @@ package final class RunDoor: Sendable {
   private let loop: DoorLoop
   private let pipe: WakePipe
 
-  /// - Parameter runtime: XDG_RUNTIME_DIR.
+  /// Visitors can come from now on, and wait until it is served.
+  /// - Parameters:
+  ///   - number: of the run.
+  ///   - records: the folder of the records.
+  ///   - runtime: XDG_RUNTIME_DIR.
   /// - Throws: if no place takes a socket.
-  package init(of claim: RunClaim, runtime: String?) throws(Errno) {
+  init(of number: Int, in records: FilePath, runtime: String?) throws(Errno) {
     pipe = try WakePipe()
-    let places = DoorPlace.all(of: claim.record.number, runtime: runtime, records: claim.folder)
+    let places = DoorPlace.all(of: number, runtime: runtime, records: records)
     var failure = Errno.fileNameTooLong
     for place in places + [DoorPlace.temporary()].compactMap(\.self) {
       do {

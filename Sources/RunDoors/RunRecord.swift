@@ -16,7 +16,7 @@ package struct RunRecord: Codable, Equatable, Sendable {
   package var words: [String]
   /// Options with secrets, which the user must give again.
   package var withheld: [String] = []
-  /// The path of the socket; `nil` until it is open.
+  /// The path of the socket; `nil` once it is closed, and if no place takes one.
   package var door: String?
   /// Whether it has no terminal.
   package var isDetached = false

@@ -54,8 +54,9 @@ package struct RunRecords: Sendable {
     return Found(record: record, isAlive: isAlive && record.end == nil)
   }
 
-  /// Records a run of this process that begins now, under the next number.
-  package func claim(_ record: RunRecord) throws(Errno) -> RunClaim {
+  /// Records a run of this process that begins now, under the next number. Whoever finds the record finds its door open.
+  /// - Parameter runtime: XDG_RUNTIME_DIR.
+  package func claim(_ record: RunRecord, runtime: String?) throws(Errno) -> RunClaim {
     let folder = try Folder(own: path)
     let earlier = all(in: folder)
     remove(earlier, from: folder)
@@ -67,7 +68,9 @@ package struct RunRecords: Sendable {
         let file = try folder.open("\(record.number).json", O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         // A reader has it for a moment.
         while !file.lock() { usleep(1000) }
-        return try RunClaim(record, file, in: path)
+        let door = try? RunDoor(of: record.number, in: path, runtime: runtime)
+        record.door = door?.path.string
+        return try RunClaim(record, file, door, in: path)
       } catch .fileExists {}
     }
   }

@@ -26,7 +26,7 @@ package struct RunStatus: Sendable {
     return nil
   }
 
-  /// - Throws: `.noSuchFileOrDirectory` before the door opens and after the run has ended; errors of `DoorConnection`.
+  /// - Throws: `.noSuchFileOrDirectory` after the run has ended; errors of `DoorConnection`.
   package static func connection(to record: RunRecord) throws(Errno) -> DoorConnection {
     guard let door = record.door else { throw .noSuchFileOrDirectory }
     return try DoorConnection(to: FilePath(door))
@@ -42,7 +42,7 @@ package struct RunStatus: Sendable {
   package enum State: String, Sendable {
     case running, paused, done, failed, stopped, died
     case handedOver = "handed over"
-    /// It does not answer, or has just begun.
+    /// It may be stopped (SIGSTOP).
     case silent = "does not answer"
   }
 

@@ -11,12 +11,12 @@ import Testing
 @Suite("The door of a run: private, bounded, never in the way")
 struct RunDoorTests {
   private let folder: TestSupport.TemporaryFolder
-  private let claim: RunClaim
+  private let records: FilePath
 
   init() throws {
     folder = try TestSupport.TemporaryFolder()
-    claim = try RunRecords(below: FilePath(folder.path("state"))).claim(
-      RunRecord(process: .current, directory: "/", startedIn: "/", list: "", words: [], beganAt: 0))
+    records = FilePath(folder.path("records"))
+    mkdir(records.string, 0o700)
   }
 
   /// A door that repeats each line, while `body` runs.
@@ -24,7 +24,7 @@ struct RunDoorTests {
     runtime: String? = nil, serve: (@Sendable (DoorVisitor) async -> Void)? = nil,
     _ body: @escaping @Sendable (RunDoor) async throws -> Void
   ) async throws {
-    let door = try RunDoor(of: claim, runtime: runtime)
+    let door = try RunDoor(of: 1, in: records, runtime: runtime)
     async let serving: Void = door.run(
       serve ?? { visitor in while let line = await visitor.next() { visitor.send(["line": line]) } })
     let result: Result<Void, any Error>
@@ -59,12 +59,10 @@ struct RunDoorTests {
     try await atDoor(runtime: runtime) { #expect($0.path.string == "\(runtime)/dlm/1.sock") }
     // Others could enter it.
     chmod(runtime, 0o755)
-    try await atDoor(runtime: runtime) { #expect($0.path.string == folder.path("state/records/1.sock")) }
-    try await atDoor(runtime: "relative") { #expect($0.path.string == folder.path("state/records/1.sock")) }
-    let long = RunRecords(below: FilePath(folder.path(String(repeating: "x", count: 120))))
-    let far = try long.claim(
-      RunRecord(process: .current, directory: "/", startedIn: "/", list: "", words: [], beganAt: 0))
-    let door = try RunDoor(of: far, runtime: nil)
+    try await atDoor(runtime: runtime) { #expect($0.path.string == folder.path("records/1.sock")) }
+    try await atDoor(runtime: "relative") { #expect($0.path.string == folder.path("records/1.sock")) }
+    let far = records.appending(String(repeating: "x", count: 120))
+    let door = try RunDoor(of: 1, in: far, runtime: nil)
     #expect(door.path.string.hasPrefix("/tmp/dlm-"))
     #expect(DoorPlace.isPrivate(door.path.removingLastComponent().string))
     async let serving: Void = door.run { _ in }

@@ -30,8 +30,8 @@ struct RunRecordsTests {
   @Test func livesEndsAndDies() throws {
     #expect(records.all().isEmpty)
     #expect(!FileManager.default.fileExists(atPath: folder.path("state")), "nothing is made by a look")
-    let first = try records.claim(record())
-    var second: RunClaim? = try records.claim(record())
+    let first = try records.claim(record(), runtime: nil)
+    var second: RunClaim? = try records.claim(record(), runtime: nil)
     #expect(records.all().map(\.record.number) == [1, 2])
     #expect(records.all().allSatisfy { $0.isAlive && !$0.hasDied })
     #expect(records.all()[0].record == first.record)
@@ -54,10 +54,10 @@ struct RunRecordsTests {
     let now = WallClock.milliseconds()
     for number in 1...30 {
       let age = number <= 3 ? 31 * day : 0
-      try records.claim(record(beganAt: now - age)).end(end(0, at: now - age))
+      try records.claim(record(beganAt: now - age), runtime: nil).end(end(0, at: now - age))
       try folder.write([], to: "state/records/\(number).log")
     }
-    let living = try records.claim(record())
+    let living = try records.claim(record(), runtime: nil)
     // Each claim leaves twenty that have ended.
     #expect(records.all().map(\.record.number) == Array(11...31))
     #expect(!FileManager.default.fileExists(atPath: folder.path("state/records/10.log")))
@@ -68,12 +68,12 @@ struct RunRecordsTests {
   /// Neither a stranger's file nor a broken record is read, moved or written over.
   @Test(arguments: ["", "{}", "{\"number\":1", "null\n", String(repeating: "[", count: 50_000)])
   func otherFiles(text: String) throws {
-    _ = try records.claim(record())
+    _ = try records.claim(record(), runtime: nil)
     for name in ["1.json", "2.json", "x.json", "02.json"] {
       try folder.write(Array(text.utf8), to: "state/records/\(name)")
     }
     #expect(records.all().isEmpty)
-    let claim = try records.claim(record())
+    let claim = try records.claim(record(), runtime: nil)
     #expect(claim.record.number == 3)
     for name in ["1.json", "2.json", "x.json", "02.json"] {
       #expect(try folder.read("state/records/\(name)") == Array(text.utf8))
@@ -83,9 +83,9 @@ struct RunRecordsTests {
   @Test func anotherMachinesRuns() throws {
     var elsewhere = record()
     elsewhere.process.host = "elsewhere"
-    _ = try records.claim(elsewhere)
+    _ = try records.claim(elsewhere, runtime: nil)
     #expect(records.all().isEmpty)
-    for _ in 0..<25 { _ = try records.claim(record()) }
+    for _ in 0..<25 { _ = try records.claim(record(), runtime: nil) }
     #expect(FileManager.default.fileExists(atPath: folder.path("state/records/1.json")), "it may be running there")
   }
 
@@ -99,10 +99,27 @@ struct RunRecordsTests {
     #expect(!process.isAlive && process.isOfEarlierBoot)
   }
 
+  /// A command that came in a run's first moment was told that the run had ended.
+  @Test func whoFindsARecordFindsItsDoor() async throws {
+    let claim = try records.claim(record(), runtime: nil)
+    let found = try #require(records.all().first).record
+    let visitor = try RunStatus.connection(to: found)
+    try visitor.send(["do": "status"])
+    let door = try #require(claim.door)
+    async let serving: Void = door.run { visitor in
+      _ = await visitor.next()
+      visitor.send(["ok": true])
+    }
+    let answer = try await offThePool { try visitor.line(within: 120_000) }
+    #expect(answer.map { String(decoding: $0, as: UTF8.self) } == "{\"ok\":true}")
+    door.close()
+    await serving
+  }
+
   /// Two processes that begin at once get two numbers.
   @Test func manyAtOnce() async throws {
     let numbers = try await withThrowingTaskGroup { group in
-      for _ in 0..<16 { group.addTask { try records.claim(record()) } }
+      for _ in 0..<16 { group.addTask { try records.claim(record(), runtime: nil) } }
       var claims: [RunClaim] = []
       for try await claim in group { claims.append(claim) }
       return claims.map(\.record.number).sorted()

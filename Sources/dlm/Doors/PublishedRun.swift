@@ -8,7 +8,6 @@ import TerminalProgress
 final class PublishedRun: Sendable {
   private struct State: Sendable {
     var claim: RunClaim?
-    var door: RunDoor?
     /// Measured last.
     var snapshot: RunSnapshot?
     var visitors = 0
@@ -65,23 +64,20 @@ final class PublishedRun: Sendable {
       if Task.isCancelled { return }
     }
     // Without a record the run is not found, and goes on.
-    guard let claim = state.withLock({ $0.claim }) ?? (try? records.claim(record())) else { return }
-    let door = try? RunDoor(of: claim, runtime: runtime)
-    if let door { try? claim.change { $0.door = door.path.string } }
+    guard let claim = state.withLock({ $0.claim }) ?? (try? records.claim(record(), runtime: runtime)) else { return }
     let end = state.withLock { state in
       state.claim = claim
-      state.door = door
       return state.end
     }
     // It has ended meanwhile.
     if let end {
-      door?.close()
+      claim.door?.close()
       try? claim.end(end)
     }
     await withDiscardingTaskGroup { group in
       group.addTask { await self.follow() }
       group.addTask { await self.broadcast.run() }
-      await door?.run { await self.serve($0, number: claim.record.number) }
+      await claim.door?.run { await self.serve($0, number: claim.record.number) }
       group.cancelAll()
     }
   }
@@ -114,12 +110,12 @@ final class PublishedRun: Sendable {
       bytes: tally.finishedBytes + tally.keptBytes)
     end.isHandedOver = isHandedOver()
     let ended = end
-    let (claim, door) = state.withLock { state in
+    let claim = state.withLock { state in
       state.end = ended
-      return (state.claim, state.door)
+      return state.claim
     }
     _ = await state.wait { $0.visitors == 0 ? true : nil }
-    door?.close()
+    claim?.door?.close()
     try? claim?.end(ended)  // else it looks as if it had been killed
   }
 

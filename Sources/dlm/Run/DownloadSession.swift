@@ -174,13 +174,15 @@ struct DownloadSession {
 
   // MARK: Download
 
+  private var runtimeFolder: String? { order.settings.environment["XDG_RUNTIME_DIR"] }
+
   /// `nil` for a run that is only for a comparison, and without a folder for its record.
   private func published(_ claim: RunClaim?) -> PublishedRun? {
     guard trial == nil, let state = order.folders.state else { return nil }
     return PublishedRun(
       { memory.record(of: order.sources) }, in: RunRecords(below: state), feed,
       RunControls(wiring: wiring, stop: screen.stop, add: { await add($0, into: $1) }, retry: retry),
-      runtime: order.settings.environment["XDG_RUNTIME_DIR"], claim: claim, isHandedOver: { handOver.isOn })
+      runtime: runtimeFolder, claim: claim, isHandedOver: { handOver.isOn })
   }
 
   /// Everything that can be wrong has been said by now, but of the lists.
@@ -196,7 +198,7 @@ struct DownloadSession {
     do {
       var record = memory.record(of: order.sources)
       record.isDetached = true
-      let claim = try RunRecords(below: state).claim(record)
+      let claim = try RunRecords(below: state).claim(record, runtime: runtimeFolder)
       let log = RunLogFile(claim.folder.appending("\(claim.record.number).log").string)
       try DetachedStart.leave(as: claim.record.number, log)
       screen.write(to: log)
