@@ -19,7 +19,7 @@ struct AddCommandTests {
       origin.route("/big", .file(body, FileOptions(ending: .stall(after: 1 << 19, until: gate))))
       for name in ["a", "b"] { origin.route("/\(name)", .file(Array(name.utf8))) }
       _ = try place.list([origin.url("/big")])
-      let options = ["-d", "out", "-s", "1", "--progress", "plain", "--stall-timeout", "300"]
+      let options = ["-d", "out", "-s", "1", "--progress", "plain"]
       run = try place.start(["get", "urls.txt"] + options + more)
       try await origin.wait(path: "/big", bodyBytesSent: 1 << 19)
     }
@@ -64,7 +64,7 @@ struct AddCommandTests {
       added.status == 0 && added.outputText.hasSuffix("to the run in \(run.place.work)/out\n"), "\(added.errorText)")
     let stalls = OriginAnswer.file(Self.body, FileOptions(ending: .stall(after: 1 << 19, until: run.gate)))
     run.origin.route("/second", stalls)
-    let arguments = ["get", run.origin.url("/second"), "-d", "other", "-s", "1", "--stall-timeout", "300"]
+    let arguments = ["get", run.origin.url("/second"), "-d", "other", "-s", "1"]
     let other = try run.place.start(arguments)
     // It is known after its first second.
     var said = try await run.place.dlm("add", run.origin.url("/b"))

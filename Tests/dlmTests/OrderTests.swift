@@ -128,34 +128,21 @@ struct OrderTests {
   }
 
   @Test func theThreadsOfARunInTheBackgroundAreIdleOnes() async throws {
-    let origin = try FaultyOrigin()
-    defer { origin.stop() }
+    // Of its own host: it would give way to the usual run there.
+    let (origin, other) = (try FaultyOrigin(), try FaultyOrigin())
+    defer { for origin in [origin, other] { origin.stop() } }
     let gate = try Gate()
     defer { gate.open() }
-    origin.route("/a", .late([1], until: gate))
-    origin.route("/b", .late([1], until: gate))
+    for origin in [origin, other] { origin.route("/f", .late([1], until: gate)) }
     let place = try Workplace()
-    let usual = try place.start(["get", origin.url("/a"), "-d", "usual"])
-    let background = try place.start(["get", origin.url("/b"), "-d", "background", "--background"])
-    try await origin.wait(forRequests: 1, path: "/a")
-    try await origin.wait(forRequests: 1, path: "/b")
-    #expect(try Self.policies(of: background) == ["5"], "SCHED_IDLE")
-    #expect(try Self.policies(of: usual) == ["0"])
+    let usual = try place.start(["get", origin.url("/f"), "-d", "usual"])
+    let background = try place.start(["get", other.url("/f"), "-d", "background", "--background"])
+    try await poll("idle threads") { try background.schedulingPolicies() == ["5"] }
+    background.leaveIdleClass()
+    for origin in [origin, other] { try await origin.wait(forRequests: 1) }
+    #expect(try usual.schedulingPolicies() == ["0"])
     gate.open()
     #expect(try await usual.waitForExit().status == 0)
     #expect(try await background.waitForExit().status == 0)
-  }
-
-  /// The scheduling policies of a process's threads (proc(5), field 41 of stat).
-  private static func policies(of run: CommandRun) throws -> Set<String> {
-    let tasks = "/proc/\(run.processID)/task"
-    let threads = try FileManager.default.contentsOfDirectory(atPath: tasks)
-    return Set(
-      threads.compactMap { thread in
-        guard let text = try? String(contentsOfFile: "\(tasks)/\(thread)/stat", encoding: .utf8),
-          let name = text.lastIndex(of: ")")
-        else { return nil }
-        return text[name...].split(separator: " ").dropFirst(39).first.map(String.init)
-      })
   }
 }

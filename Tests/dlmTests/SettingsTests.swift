@@ -27,7 +27,7 @@ struct SettingsTests {
       ("\tjobs=x\t", "\"x\" is not a value for jobs"),
     ])
   func aBadValueNamesFileAndLine(setting: String, words: String) async throws {
-    let place = try Workplace()
+    let place = try Workplace(stallTimeout: nil)
     let text = "# mine\n\nno-cache = yes\n\(setting)\n"
     _ = try place.folder.write(Array(text.utf8), to: "work/.dlm.conf")
     let here = try await Self.message(place)
@@ -214,9 +214,10 @@ struct SettingsTests {
   // MARK: dlm config
 
   @Test func configShowsWhereValuesComeFrom() async throws {
-    let place = try Workplace([
+    let variables = [
       "DLM_JOBS": "7", "DLM_PROXY": "http://user:CANARY@h:1", "DLM_HEADER": "Authorization: CANARY",
-    ])
+    ]
+    let place = try Workplace(variables, stallTimeout: nil)
     _ = try place.folder.write(Array("\nretries = 2\ninsecure = yes\n".utf8), to: "work/.dlm.conf")
     _ = try place.folder.write(
       Array("jobs = 3\nretries = 9\ndirectory = /out\n".utf8), to: "home/config/dlm/dlm.conf")

@@ -118,7 +118,7 @@ struct TrustTests {
 
   /// `require-proof: none` in a folder once undid what its user demands of all files.
   @Test func onlyStricter() async throws {
-    let place = try Workplace()
+    let place = try Workplace(stallTimeout: nil)
     var (strict, loose): ([String: String], [String: String]) = ([:], [:])
     for row in OptionTable.rows {
       (strict[row.name], loose[row.name]) =

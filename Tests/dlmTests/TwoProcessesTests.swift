@@ -282,6 +282,7 @@ struct TwoProcessesTests {
     let first = try place.start(["get", origin.url("/f")])
     try await origin.wait(path: "/f", bodyBytesSent: 1)
     let second = try place.start(["get", origin.url("/g"), "--background"])
+    second.leaveIdleClass()
     try await Task.sleep(for: .milliseconds(200))  // in which it would ask
     #expect(origin.log.map(\.path) == ["/f"])
     gate.open()

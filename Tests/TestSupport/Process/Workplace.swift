@@ -11,10 +11,14 @@ package struct Workplace: Sendable {
   private static let inherited: Set = ["PATH", "TMPDIR", "LD_LIBRARY_PATH"]
   private static let inheritedPrefixes = ["ASAN_", "TSAN_", "UBSAN_", "LSAN_"]
 
-  /// - Parameter disk: where it is; nil for the system's temporary folder.
-  package init(_ more: [String: String] = [:], on disk: LoopDisk? = nil) throws {
+  /// - Parameters:
+  ///   - disk: where it is; nil for the system's temporary folder.
+  ///   - stallTimeout: long, because on a machine that is busy for 30 s `dlm` would ask again for what an origin holds
+  ///     until its test lets it go; nil for `dlm`'s own.
+  package init(_ more: [String: String] = [:], on disk: LoopDisk? = nil, stallTimeout: String? = "10m") throws {
     folder = try TemporaryFolder(in: disk?.path)
     var variables = ["LC_ALL": "C.UTF-8"]
+    variables["DLM_STALL_TIMEOUT"] = stallTimeout
     for (name, value) in ProcessInfo.processInfo.environment
     where Self.inherited.contains(name) || Self.inheritedPrefixes.contains(where: name.hasPrefix) {
       variables[name] = value

@@ -39,7 +39,7 @@ struct JobControlTests {
     defer { origin.stop() }
     let body = SplitMix64.bytes(count: 3 << 20, seed: 1)
     origin.route("/large", .file(body, FileOptions(ending: .stall(after: 1 << 20, until: gate))))
-    #expect(try await place.dlm("get", "--detach", "--stall-timeout", "600", origin.url("/large")).status == 0)
+    #expect(try await place.dlm("get", "--detach", origin.url("/large")).status == 0)
     let tmux = try await TmuxRun(place)
     defer { tmux.stop() }
     try await tmux.run("stty -g > before")

@@ -114,7 +114,7 @@ struct KeysTests {
 
     func start(_ more: [String] = [], columns: Int = 80, rows: Int = 24) throws -> TerminalRun {
       try TerminalRun(
-        place, ["get", "-s", "1", "--stall-timeout", "300"] + more + urls, columns: columns, rows: rows)
+        place, ["get", "-s", "1"] + more + urls, columns: columns, rows: rows)
     }
   }
 
@@ -401,7 +401,7 @@ struct KeysTests {
     let slowly = FileOptions(ending: .trickle(piece: 16_384, every: .milliseconds(30)))
     origin.route("/large.bin", .file(body, slowly))
     let terminal = try TerminalRun(
-      place, ["get", "-s", "4", "--stall-timeout", "300", origin.url("/large.bin")])
+      place, ["get", "-s", "4", origin.url("/large.bin")])
     defer { terminal.stop() }
     try await origin.wait(forRequests: 2, path: "/large.bin")
     try await terminal.wait(for: "^  large.bin")

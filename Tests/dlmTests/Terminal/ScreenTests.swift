@@ -20,7 +20,7 @@ struct ScreenTests {
 
     func start(_ more: [String] = [], columns: Int = 80, rows: Int = 24) throws -> TerminalRun {
       try TerminalRun(
-        place, ["get", "-s", "1", "--stall-timeout", "300", origin.url("/large")] + more, columns: columns, rows: rows)
+        place, ["get", "-s", "1", origin.url("/large")] + more, columns: columns, rows: rows)
     }
   }
 
@@ -119,7 +119,7 @@ struct ScreenTests {
     halting.origin.route("/small", .status(404))
     let addresses = [halting.origin.url("/large")] + (1..<3000).map { "\(halting.origin.url("/small"))?\($0)" }
     _ = try halting.place.list(addresses, name: "list")
-    let terminal = try TerminalRun(halting.place, ["get", "--stall-timeout", "300", "--jobs", "1", "list"])
+    let terminal = try TerminalRun(halting.place, ["get", "--jobs", "1", "list"])
     defer { terminal.stop() }
     let standing = try await terminal.wait(for: "0/3,000 files")
     #expect(standing.text.contains("%"), "\(standing.text)")
@@ -248,7 +248,7 @@ struct ScreenTests {
     _ = try place.list(
       (0..<8).map { origin.url("/large\($0).bin") } + (0..<200).map { origin.url("/f\($0).bin") })
     let terminal = try TerminalRun(
-      place, ["get", "urls.txt", "-d", "out", "-j", "12", "-s", "1", "--stall-timeout", "300"])
+      place, ["get", "urls.txt", "-d", "out", "-j", "12", "-s", "1"])
     defer { terminal.stop() }
     try await terminal.wait(for: "^  large.*\\n.*200/208 files")
     for (columns, rows) in [(40, 10), (120, 40), (20, 6), (80, 24)] {

@@ -32,7 +32,7 @@ struct WholeRunTests {
         + (0..<30).map { [origin] in origin.url("/gone\($0).bin") }
         + (100..<200).map { [origin] in origin.url("/small\($0).bin") }
       _ = try place.list(list)
-      arguments = ["get", "urls.txt", "-d", "out", "-s", "1", "-j", "8", "--stall-timeout", "300"]
+      arguments = ["get", "urls.txt", "-d", "out", "-s", "1", "-j", "8"]
     }
 
     func stop() {
