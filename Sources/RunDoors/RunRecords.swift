@@ -54,7 +54,7 @@ package struct RunRecords: Sendable {
     return Found(record: record, isAlive: isAlive && record.end == nil)
   }
 
-  /// Records a run of this process that begins now, under the next number. Whoever finds the record finds its door open.
+  /// Records a run of this process that begins now, under the next number. Whoever finds the record finds an open door.
   /// - Parameter runtime: XDG_RUNTIME_DIR.
   package func claim(_ record: RunRecord, runtime: String?) throws(Errno) -> RunClaim {
     let folder = try Folder(own: path)

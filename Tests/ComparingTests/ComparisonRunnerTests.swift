@@ -1,10 +1,11 @@
 import DownloadModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Comparing
 
-@Suite("Carrying out a comparison", .timeLimit(.minutes(5)))
+@Suite("Carrying out a comparison", .timeLimit(.minutes(hangMinutes)))
 struct ComparisonRunnerTests {
   private typealias Step = ComparisonPlan.Step
   private let plan = ComparisonPlan(modes: [.sequential, .parallel], runs: 2, warmUpRounds: 1)

@@ -6,7 +6,7 @@ import Testing
 @testable import CurlTransport
 
 /// A transfer whose task is cancelled while its sink keeps it goes on, and another task gets its end.
-@Suite("A transfer is handed on", .timeLimit(.minutes(5)))
+@Suite("A transfer is handed on", .timeLimit(.minutes(hangMinutes)))
 struct HandOnTests {
   private static let body = SplitMix64.bytes(count: 200_000, seed: 12)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlTransport
 
-@Suite("What a transport tells about a host beside a request's error", .timeLimit(.minutes(5)))
+@Suite("What a transport tells about a host beside a request's error", .timeLimit(.minutes(hangMinutes)))
 struct HostNewsTests {
   /// The host answers one connection, whose body stands still, and leaves the other unanswered.
   @Test func aRequestThatIsRequeuedSaysWhyFirst() async throws {

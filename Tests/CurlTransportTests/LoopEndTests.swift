@@ -84,7 +84,7 @@ struct LoopEndTests {
   }
 
   /// There was a place for one who waits: of two stops at once, the first waited for ever.
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(hangMinutes)))
   func allThatWaitForTheEndAreTold() async throws {
     let poll = try EventPoll()
     let inbox = LoopInbox(poll.wakeup)
@@ -99,7 +99,7 @@ struct LoopEndTests {
     withExtendedLifetime(poll) {}
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(hangMinutes)))
   func severalShutdownsAtOnce() async throws {
     for _ in 0..<20 {
       let transport = try CurlTransport(TransportOptions(userAgent: "dlm-test"))

@@ -15,7 +15,7 @@ struct BrowserTests {
     var shots = ProcessInfo.processInfo.environment["DLM_SHOTS"] ?? ""
   }
 
-  @Test(.timeLimit(.minutes(15))) func isUsedAndAttacked() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func isUsedAndAttacked() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
     let gate = try Gate()

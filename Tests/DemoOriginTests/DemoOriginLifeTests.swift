@@ -5,7 +5,7 @@ import Testing
 @testable import DemoOrigin
 
 // Each wait here would last an hour: a test ends only because `stop()` ends it.
-@Suite("An origin starts and stops", .timeLimit(.minutes(5)))
+@Suite("An origin starts and stops", .timeLimit(.minutes(hangMinutes)))
 struct DemoOriginLifeTests {
   private let file = DemoFile(path: "/slow.bin", size: 3600, seed: 1)
 

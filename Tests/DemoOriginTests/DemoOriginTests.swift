@@ -3,7 +3,7 @@ import Testing
 
 @testable import DemoOrigin
 
-@Suite("The origin over the wire", .timeLimit(.minutes(5)))
+@Suite("The origin over the wire", .timeLimit(.minutes(hangMinutes)))
 struct DemoOriginTests {
   private static let file = DemoFile(path: "/archives/a.bin", size: 100_000, seed: 9)
   private static let small = DemoFile(path: "/text/b.txt", size: 10, seed: 8)

@@ -32,7 +32,7 @@ struct DemoServerTests {
   }
 
   /// One of three is answered at a time; one that leaves gives its turn away, and its worker free.
-  @Test(.timeLimit(.minutes(5))) func workers() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func workers() async throws {
     let file = DemoFile(path: "/a", size: 10, seed: 1)
     let origin = DemoOrigin(
       files: [file], latency: .milliseconds(40), bytesPerSecondPerConnection: nil, workers: 1)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import DownloadModel
@@ -38,7 +39,7 @@ struct ProgressTallyTests {
 
   /// Each event once copied all waiting ones, and a run of 10,000 files took twice the processor's time in a terminal: so
   /// many events would take minutes.
-  @Test(.timeLimit(.minutes(1))) func anEventDoesNotTouchThoseBefore() throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func anEventDoesNotTouchThoseBefore() throws {
     let feed = ProgressFeed()
     let readers = (0..<3).map { _ in feed.reader(of: .events) }
     let (request, count) = (try request(0), 100_000)
@@ -112,7 +113,7 @@ struct ProgressTallyTests {
   }
 }
 
-@Suite("One stream, several readers: each gets every event once, in order", .timeLimit(.minutes(5)))
+@Suite("One stream, several readers: each gets every event once, in order", .timeLimit(.minutes(hangMinutes)))
 struct ProgressFeedTests {
   /// An event in a letter and the number of its file.
   private static func word(_ event: ProgressEvent) -> String {

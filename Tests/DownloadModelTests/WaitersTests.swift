@@ -1,8 +1,9 @@
 import DownloadModel
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Waiters: each waiting task goes on once, with its answer or without", .timeLimit(.minutes(1)))
+@Suite("Waiters: each waiting task goes on once, with its answer or without", .timeLimit(.minutes(hangMinutes)))
 struct WaitersTests {
   /// What is waited for here: numbers, of which each goes to one task.
   private let stock = Waiters([Int]())

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
   "One download: tried again as the policy says, told to the feed, cancelled while it waits",
-  .timeLimit(.minutes(5)))
+  .timeLimit(.minutes(hangMinutes)))
 struct DownloaderTests {
   private struct Store: DownloadStore {
     /// What is stored since an earlier run, for a file that fails and does not come again.
@@ -155,7 +155,7 @@ struct DownloaderTests {
   /// Found by trial: who waited for another's download told its 429 as its own, and the host was asked for
   /// half as much, and left alone for longer, with each of them. Here the host would want quiet: nobody
   /// advances the clock.
-  @Test(.timeLimit(.minutes(5))) func aRefusalOfAnotherIsNoRefusal() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func aRefusalOfAnotherIsNoRefusal() async throws {
     let (feed, clock) = (ProgressFeed(), ManualClock())
     let busy = DownloadError(.status, cause: .http(status: 429), isTransient: true)
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DownloadScheduling
 
-@Suite("Several loops share one queue: hosts' places are divided, files dealt", .timeLimit(.minutes(5)))
+@Suite("Several loops share one queue: hosts' places are divided, files dealt", .timeLimit(.minutes(hangMinutes)))
 struct RequestQueueShareTests {
   private static func queue(_ hosts: [String], ceiling: Int, widths: [Int]) throws -> RequestQueue {
     let list = try hosts.enumerated().map {
@@ -42,7 +42,7 @@ struct RequestQueueShareTests {
   }
 
   /// The loops are told what they may keep, once for each change.
-  @Test(.timeLimit(.minutes(5))) func loopsAreTold() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func loopsAreTold() async throws {
     let told = Monitor<[[Int]?]>([])
     let list = try (0..<40).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
     try await RequestQueue(
@@ -64,7 +64,7 @@ struct RequestQueueShareTests {
   }
 
   /// They are told by the threads that make the changes, in order.
-  @Test(.timeLimit(.minutes(5))) func loopsAreToldInOrder() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func loopsAreToldInOrder() async throws {
     let told = Monitor<[Int]>([])
     let list = try (0..<200).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
     let queue = RequestQueue(
@@ -88,7 +88,7 @@ struct RequestQueueShareTests {
   }
 
   /// Whoever asks first does not get all: four large files are two on each of two loops.
-  @Test(.timeLimit(.minutes(5))) func fourLargeFiles() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func fourLargeFiles() async throws {
     try await Self.queue(["a", "a", "a", "a"], ceiling: 16, widths: [8, 8]).run { shares in
       let taken = Monitor<[[DownloadRequest]]>([[], []])
       await withTaskGroup { group in
@@ -111,7 +111,7 @@ struct RequestQueueShareTests {
   }
 
   /// A share whose lanes are all busy is not waited for.
-  @Test(.timeLimit(.minutes(5))) func aBusyShareIsNotWaitedFor() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func aBusyShareIsNotWaitedFor() async throws {
     try await Self.queue(["b", "a", "a", "a"], ceiling: 16, widths: [8, 1]).run { shares in
       #expect(await shares[1].next()?.id == 0)
       for id in 1...3 { #expect(await shares[0].next()?.id == id) }
@@ -119,7 +119,7 @@ struct RequestQueueShareTests {
   }
 
   @Test(
-    .timeLimit(.minutes(5)), arguments: [DownloadMode.asyncLet, .parallel], [[4, 4], [3, 2, 2], [1, 1]])
+    .timeLimit(.minutes(hangMinutes)), arguments: [DownloadMode.asyncLet, .parallel], [[4, 4], [3, 2, 2], [1, 1]])
   func everyRequestOnce(mode: DownloadMode, widths: [Int]) async throws {
     let hosts = (0..<200).map { ["a", "b", "c"][$0 % 3] }
     try await Self.queue(hosts, ceiling: 2, widths: widths).run { shares in

@@ -120,7 +120,7 @@ private final class Pipe: RequestSource {
   }
 }
 
-@Suite("The run's order, in all modes and over lists that are still being written", .timeLimit(.minutes(5)))
+@Suite("The run's order, in all modes and over lists that are still being written", .timeLimit(.minutes(hangMinutes)))
 struct RequestOrderTests {
   /// The reader has taken a line from the source, and the queue does not know it yet. Once in some hundred runs the
   /// second line of a watched list came first: a lane took it past the reader.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DownloadScheduling
 
-@Suite("Requests go out as their hosts take them", .timeLimit(.minutes(5)))
+@Suite("Requests go out as their hosts take them", .timeLimit(.minutes(hangMinutes)))
 struct RequestQueueTests {
   private static let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
 
@@ -72,7 +72,7 @@ struct RequestQueueTests {
   }
 
   /// A list that comes through a slow pipe holds up nobody who is ready.
-  @Test(.timeLimit(.minutes(5))) func aRefusedRequestDoesNotWaitForTheList() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func aRefusedRequestDoesNotWaitForTheList() async throws {
     let clock = ManualClock()
     let source = SlowSource(try Self.requests("a", "a"))
     try await Self.queue(source, clock: clock).run { shares in
@@ -93,7 +93,7 @@ struct RequestQueueTests {
 
   /// The list is an open pipe, and the only lane is busy with a file that came back: nobody is left who waits
   /// for the list but the reader, and the run's cancellation must reach it. It was once a task of nobody's.
-  @Test(.timeLimit(.minutes(5))) func cancellationReachesTheReader() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func cancellationReachesTheReader() async throws {
     let clock = ManualClock()
     let source = SlowSource(try Self.requests("a"))
     let queue = Self.queue(source, clock: clock)
@@ -117,7 +117,8 @@ struct RequestQueueTests {
   }
 
   /// With the list, or with the lanes if they end before it.
-  @Test(.timeLimit(.minutes(5)), arguments: [true, false]) func theReaderEnds(withTheList: Bool) async throws {
+  @Test(.timeLimit(.minutes(hangMinutes)), arguments: [true, false])
+  func theReaderEnds(withTheList: Bool) async throws {
     let source = SlowSource(try Self.requests("a", "a"))
     if withTheList { source.open() }
     let clock = ManualClock()
@@ -141,7 +142,7 @@ struct RequestQueueTests {
   }
 
   /// What the lanes throw ends the run, also while the reader waits.
-  @Test(.timeLimit(.minutes(5))) func aFailureOfTheLanes() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func aFailureOfTheLanes() async throws {
     struct Failure: Error {}
     let source = SlowSource(try Self.requests("a", "a"))
     await #expect(throws: Failure.self) {
@@ -167,7 +168,7 @@ struct RequestQueueTests {
   }
 
   /// Its nil is not the end of the list.
-  @Test(.timeLimit(.minutes(5))) func aLaneIsCancelledWhileItReads() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func aLaneIsCancelledWhileItReads() async throws {
     let source = SlowSource(try Self.requests("a", "a"))
     try await Self.queue(source).run { shares in
       shares[0].ended(try #require(await shares[0].next()), wasAsked: true)

@@ -133,7 +133,7 @@ private final class Further: Transport {
   }
 }
 
-@Suite("One large file by several transfers: what the end of each of them means", .timeLimit(.minutes(5)))
+@Suite("One large file by several transfers: what the end of each of them means", .timeLimit(.minutes(hangMinutes)))
 struct SegmentedDownloadTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String

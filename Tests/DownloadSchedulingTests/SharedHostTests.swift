@@ -228,7 +228,7 @@ struct SharedHostTests {
 
   /// Found by reading: the lane of a run in the background that met another process as its file ended was refused the
   /// next one before any time was known, and nobody looked again.
-  @Test(.timeLimit(.minutes(5))) func aLaneThatIsRefusedAtOnceIsNotForgotten() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func aLaneThatIsRefusedAtOnceIsNotForgotten() async throws {
     let (board, clock) = (Board(), ManualClock())
     let list = try (0..<2).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
     let queue = RequestQueue(

@@ -9,7 +9,7 @@ import Testing
 
 /// One name, two addresses: the first brings the beginning of a file, and then nothing more. The test owns the
 /// time: a look of the loop's own is next to nothing beside one of the test's.
-@Suite("A host whose address has collapsed", .timeLimit(.minutes(5)))
+@Suite("A host whose address has collapsed", .timeLimit(.minutes(hangMinutes)))
 struct CollapseTests {
   private static let body = SplitMix64.bytes(count: 600_000, seed: 30)
   /// A fifth of what a collapse takes, in nanoseconds.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite("One run over network loops, and what can be changed of it while it goes on", .timeLimit(.minutes(5)))
+@Suite("One run over network loops, and what can be changed of it while it goes on", .timeLimit(.minutes(hangMinutes)))
 struct DownloadRunTests {
   /// A run over an origin's files, and how they ended.
   private final class Bench: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite("A list is downloaded by a strategy, and each of its files has one outcome", .timeLimit(.minutes(5)))
+@Suite("A list is downloaded by a strategy, and each of its files has one outcome", .timeLimit(.minutes(hangMinutes)))
 struct ListDownloadTests {
   static let schedules: [Downloads.Schedule] = [
     .sequential, .asyncLet(width: 4), .taskGroup(width: 4), .taskGroup(), .own(Backwards(), width: 4),

@@ -3,7 +3,7 @@ import Downloads
 import TestSupport
 import Testing
 
-@Suite("What a session with a cache folder has fetched is not fetched again", .timeLimit(.minutes(5)))
+@Suite("What a session with a cache folder has fetched is not fetched again", .timeLimit(.minutes(hangMinutes)))
 struct SessionCacheTests {
   private static let fresh = FileOptions(headers: ["Cache-Control: max-age=3600"])
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite("A single download brings its file, or says why not", .timeLimit(.minutes(5)))
+@Suite("A single download brings its file, or says why not", .timeLimit(.minutes(hangMinutes)))
 struct SingleDownloadTests {
   @Test func theFileIsThere() async throws {
     let place = try Place()

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// The test owns the time: a look of the loop's own is next to nothing beside one of the test's.
-@Suite("A source that is too slow gives way to the file's next mirror", .timeLimit(.minutes(5)))
+@Suite("A source that is too slow gives way to the file's next mirror", .timeLimit(.minutes(hangMinutes)))
 struct SlowSourceTests {
   private static let body = SplitMix64.bytes(count: 600_000, seed: 31)
   /// One window of `--min-rate`, in nanoseconds.

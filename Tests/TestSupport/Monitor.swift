@@ -114,7 +114,10 @@ package final class Monitor<State: Sendable>: Sendable {
 }
 
 /// How long a test waits for an event before it is called a failure. Never the measure of anything.
-package let safetyLimit = Duration.seconds(180)
+package let safetyLimit = Duration.seconds(300)
+
+/// The time limit of tests that would hang if they failed: a limit of one minute measured how busy the machine was.
+package let hangMinutes = 30
 
 extension Duration {
   var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }

@@ -68,7 +68,10 @@ struct AddCommandTests {
     let other = try run.place.start(arguments)
     // It is known after its first second.
     var said = try await run.place.dlm("add", run.origin.url("/b"))
-    for _ in 0..<100 where said.status == 0 { said = try await run.place.dlm("add", run.origin.url("/b")) }
+    try await poll("the other run") {
+      said = try await run.place.dlm("add", run.origin.url("/b"))
+      return said.status != 0
+    }
     #expect(said.status == 64 && said.errorText.contains("choose one with -d: "), "\(said.errorText)")
     #expect(try await run.add("b", folder: "other").status == 0)
     run.gate.open()

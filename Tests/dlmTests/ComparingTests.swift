@@ -42,7 +42,7 @@ struct ComparingTests {
       try await origin.wait(forRequests: 17)
       run.send(SIGINT)
     }
-    let ended = try await run.waitForExit(within: .seconds(60))
+    let ended = try await run.waitForExit()
     let lines = try ended.outputText.split(separator: "\n").map {
       try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)")
     }
@@ -167,7 +167,7 @@ struct ComparingTests {
     #expect(next.status == 0, "\(next.errorText)")
     #expect(Set(try parent.names()).subtracting(planted).count == 1)
     living.send(SIGTERM)
-    _ = try await living.waitForExit(within: .seconds(20))
+    _ = try await living.waitForExit()
     #expect(try parent.names().sorted() == planted)
     #expect(try place.names() == ["urls.txt"])
   }

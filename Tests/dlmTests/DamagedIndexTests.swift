@@ -61,7 +61,7 @@ struct DamagedIndexTests {
         "-c", "ulimit -v 4000000; exec \"$0\" \"$@\"", try DLMExecutable.path(), "get", "urls.txt", "-d",
         "out",
       ]
-    ).waitForExit(within: .seconds(60))
+    ).waitForExit()
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.names(in: "out").count == 200)
   }

@@ -40,12 +40,10 @@ private struct Runs {
   }
 
   func wait(for state: String, at index: Int = 0) async throws {
-    for _ in 0..<300 {
+    try await poll("run \(index) to be \(state)") {
       let all = try await status()
-      if all.count > index, all[index].hasPrefix(state) { return }
-      try await Task.sleep(for: .milliseconds(100))
+      return all.count > index && all[index].hasPrefix(state)
     }
-    throw SupportFailure("no run is \(state): \(try await status())")
   }
 
   /// The process of a run.

@@ -10,7 +10,7 @@ import Testing
 
 /// The rooms as `Wiring` joins them, with a task a request that the test can cancel. It once cost what had come of a
 /// file without ranges: the next request began it anew.
-@Suite("Of two equal requests one is cancelled", .timeLimit(.minutes(5)))
+@Suite("Of two equal requests one is cancelled", .timeLimit(.minutes(hangMinutes)))
 struct EqualRequestsTests {
   private static let body = SplitMix64.bytes(count: 3 << 20, seed: 112)
 

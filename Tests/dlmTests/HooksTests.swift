@@ -119,8 +119,7 @@ struct HooksTests {
       let text = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ""
       return !text.isEmpty && !text.contains(") Z ")
     }
-    for _ in 0..<500 where isRunning() { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(!isRunning(), "\(number) is left")
+    try await poll("the end of \(number)") { !isRunning() }
   }
 
   /// The first signal, or the end of --grace, goes to the commands and their children; a second ends those that ignore it.
@@ -143,7 +142,7 @@ struct HooksTests {
       try await Task.sleep(for: .milliseconds(300))
       run.send(number)
     }
-    let end = try await run.waitForExit(within: .seconds(30))
+    let end = try await run.waitForExit()
     #expect(end.status == 128 + number, "\(end.errorText)")
     if count == 1 { #expect(end.errorText.contains("/a ended by signal 15"), "\(end.errorText)") }
     #expect(end.errorText.contains("--on-complete did not run for ") == (urls.count == 3), "\(end.errorText)")
@@ -158,7 +157,7 @@ struct HooksTests {
     let run = try place.start(["get", origin.url("/a"), "--on-done", Self.hanging("")])
     try await place.wait(forSize: 0, of: "begun")
     run.send(SIGTERM)
-    let end = try await run.waitForExit(within: .seconds(30))
+    let end = try await run.waitForExit()
     #expect(end.status == 0 && end.errorText.contains("--on-done for the run ended by signal 15"), "\(end.errorText)")
     try await Self.expectEnded(place)
   }

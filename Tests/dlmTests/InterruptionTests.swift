@@ -19,7 +19,7 @@ struct InterruptionTests {
     let run = try place.start(["get", "urls.txt", "-d", "out", "-s", "1"])
     try await origin.wait(path: "/large", bodyBytesSent: 5 << 20)
     run.send(signal)
-    let ended = try await run.waitForExit(within: .seconds(20))
+    let ended = try await run.waitForExit()
     #expect(ended.status == status, "\(ended.errorText)")
     let word = signal == SIGINT ? "Interrupted" : "Stopped"
     // On a busy machine some of what was sent has not arrived yet.
@@ -54,7 +54,7 @@ struct InterruptionTests {
     try await run.wait(forErrorOutput: "no more files start")
     if work == "ends" { gate.open() }
     if work == "is told twice" { run.send(SIGTERM) }
-    let ended = try await run.waitForExit(within: .seconds(20))
+    let ended = try await run.waitForExit()
     #expect(ended.status == 143, "\(ended.errorText)")
     #expect(origin.log.count == 1)
     if work == "is told twice" { return }
@@ -112,7 +112,7 @@ struct InterruptionTests {
     run.write(Array("\(origin.url("/a"))\n".utf8))
     try await origin.wait(path: "/a", bodyBytesSent: 1)
     run.send(SIGINT)
-    let ended = try await run.waitForExit(within: .seconds(20))
+    let ended = try await run.waitForExit()
     #expect(ended.status == 130)
     #expect(
       ended.errorText.contains("0 of at least 1 file done")
@@ -140,7 +140,7 @@ struct InterruptionTests {
     run.write(Array("\(origin.url("/a"))\n".utf8))
     try await origin.wait(path: "/a", bodyBytesSent: 1)
     run.send(signal.0)
-    #expect(try await run.waitForExit(within: .seconds(20)).status == signal.1)
+    #expect(try await run.waitForExit().status == signal.1)
   }
 
   /// Redirects are followed anew, and validators belong to where they led (HTTP rule 9): another mirror with
@@ -185,6 +185,6 @@ struct InterruptionTests {
     try await Task.sleep(for: .seconds(1))
     #expect(!run.hasEnded, "the pipe takes no more, so the end has to wait")
     run.send(SIGINT)
-    #expect(try await run.waitForExit(within: .seconds(20)).status == 130)
+    #expect(try await run.waitForExit().status == 130)
   }
 }

@@ -51,7 +51,7 @@ struct ListAtAddressTests {
     #expect(dry.outputText.contains("a.bin") && dry.outputText.contains("b.bin"), "\(dry.outputText)")
   }
 
-  @Test(.timeLimit(.minutes(5))) func filesComeWhileItArrives() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func filesComeWhileItArrives() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
     let (list, gate) = (Self.text("a.bin", "b.bin"), try Gate())
@@ -76,7 +76,7 @@ struct ListAtAddressTests {
   }
 
   /// A signal ends the wait for a list that does not come.
-  @Test(.timeLimit(.minutes(5))) func interrupted() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func interrupted() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
     origin.route("/urls.txt", .silence())

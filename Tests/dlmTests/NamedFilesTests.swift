@@ -130,7 +130,7 @@ struct NamedFilesTests {
     for _ in 0..<100 where !run.hasEnded { try await Task.sleep(for: .milliseconds(10)) }
     run.send(SIGTERM)
     do {
-      let result = try await run.waitForExit(within: .seconds(20))
+      let result = try await run.waitForExit()
       #expect(result.status != 74, "\(what): \(result.errorText)")
     } catch {
       Issue.record("\(what): still there after SIGTERM")

@@ -120,7 +120,7 @@ struct RecipeTests {
     #expect(try await check().status != 0)
   }
 
-  @Test(.enabled(if: areAsked, "set DLM_ENGINES"), .timeLimit(.minutes(5)))
+  @Test(.enabled(if: areAsked, "set DLM_ENGINES"), .timeLimit(.minutes(hangMinutes)))
   func snakemake() async throws {
     let bench = try Bench(["PYTHONPATH": Self.modules])
     defer { bench.origin.stop() }
@@ -134,7 +134,7 @@ struct RecipeTests {
 
   /// A node whose daemon is killed while a shard waits for a file: Slurm gives the shard to another node, and both end
   /// it side by side. Another shard fails once, and asks to be started again.
-  @Test(.enabled(if: areAsked && geteuid() == 0, "set DLM_ENGINES, as root"), .timeLimit(.minutes(5)))
+  @Test(.enabled(if: areAsked && geteuid() == 0, "set DLM_ENGINES, as root"), .timeLimit(.minutes(hangMinutes)))
   func slurm() async throws {
     let cluster = try SlurmCluster()
     let bench = try Bench(["SLURM_CONF": cluster.settings])

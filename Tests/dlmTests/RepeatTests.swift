@@ -257,7 +257,7 @@ struct RepeatTests {
     let cut = try place.start(["get", "urls.txt", "--refresh"])
     try await origin.wait(forRequests: before + 1, path: "/f5")
     cut.send(SIGTERM)
-    _ = try await cut.waitForExit(within: .seconds(20))
+    _ = try await cut.waitForExit()
     origin.route("/f5", .file(Self.bodies[5]))
     let after = try await place.dlm("get", "-m", "sequential")
     #expect(after.errorText.contains("with mode parallel: its run was cut short"), "\(after.errorText)")
@@ -327,7 +327,7 @@ struct RepeatTests {
     let attributes = try FileManager.default.attributesOfItem(atPath: "\(place.work)/out/\(scratch)")
     #expect(attributes[.posixPermissions] as? Int == 0o700)
     run.send(SIGTERM)
-    let ended = try await run.waitForExit(within: .seconds(20))
+    let ended = try await run.waitForExit()
     #expect(ended.status == 143)
     #expect(ended.errorText.contains("your files are unchanged"), "\(ended.errorText)")
     #expect(try place.names(in: "out") == names)
@@ -348,7 +348,7 @@ struct RepeatTests {
       try await run.wait(forErrorOutput: "to compare with")
       try await Task.sleep(for: .milliseconds(pause))
       run.send(SIGTERM)
-      _ = try await run.waitForExit(within: .seconds(20))
+      _ = try await run.waitForExit()
       #expect(try place.names(in: "out") == names, "after \(pause) ms")
     }
   }

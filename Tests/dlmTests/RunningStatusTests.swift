@@ -21,15 +21,14 @@ struct RunningStatusTests {
 
   /// Asks again and again until a run is shown, and its first file is done.
   private static func status(_ place: Workplace, _ arguments: String...) async throws -> String {
-    for _ in 0..<100 {
+    var text = ""
+    try await poll("a run with its first file done") {
       let status = try await place.start(["cache", "status"] + arguments).waitForExit()
       #expect(status.status == 0, "\(status.errorText)")
-      if status.outputText.contains("/big"), !status.outputText.contains("0 of 2") {
-        return status.outputText
-      }
-      try await Task.sleep(for: .milliseconds(100))
+      text = status.outputText
+      return text.contains("/big") && !text.contains("0 of 2")
     }
-    throw SupportFailure("no run was told of")
+    return text
   }
 
   /// Again each second, until Ctrl-C.

@@ -108,7 +108,7 @@ struct SplittingTests {
   ///
   /// Where the processor is shared with much else, connections that are served well look slow, and more of
   /// them are relieved; so one run in five must keep the bound, whatever else the machine does.
-  @Test(.timeLimit(.minutes(10)), arguments: [["-s", "8"], ["-s", "auto"]], [true, false])
+  @Test(.timeLimit(.minutes(hangMinutes)), arguments: [["-s", "8"], ["-s", "auto"]], [true, false])
   func littleIsSentTwice(options: [String], overTLS: Bool) async throws {
     let body = SplitMix64.bytes(count: 40 << 20, seed: 12)
     let bound = body.count + (6 << 20)
@@ -140,7 +140,7 @@ struct SplittingTests {
 
   /// A cache that has not got the file fetches it anew for each request, and answers with the whole when it
   /// pleases.
-  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+  @Test(.timeLimit(.minutes(hangMinutes)), arguments: [true, false])
   func aCacheThatHasNotGotTheFile(answers: Bool) async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

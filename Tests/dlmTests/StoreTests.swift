@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("What is fetched outlives the user's files, on real disks", .serialized, .timeLimit(.minutes(5)))
+@Suite("What is fetched outlives the user's files, on real disks", .serialized, .timeLimit(.minutes(hangMinutes)))
 struct StoreTests {
   private static let body = SplitMix64.bytes(count: 3 << 20, seed: 1)
   private static let cloning = [LoopDisk.Kind.btrfs, .xfs].filter { LoopDisk.isAllowed($0) }

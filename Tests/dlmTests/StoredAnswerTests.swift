@@ -192,7 +192,7 @@ struct StoredAnswerTests {
 
   /// HTTP rule 33. The body of this 404 never ends: it took 31 s, was called temporary, and was asked for
   /// again.
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(hangMinutes)))
   func anErrorIsReportedFromItsHead() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -58,7 +58,7 @@ struct TrustTests {
     let place = try Workplace()
     _ = try place.list([origin.url("/f")])
     _ = try place.folder.write(Array("watch = yes\n".utf8), to: "work/.dlm.conf")
-    let run = try await place.start(["get", "urls.txt"]).waitForExit(within: .seconds(30))
+    let run = try await place.start(["get", "urls.txt"]).waitForExit()
     #expect(run.status == 0 && run.errorText.contains("watch is ignored"), "\(run.errorText)")
     _ = try place.folder.write(Array("watch = no\n".utf8), to: "work/.dlm.conf")
     let silent = try await place.dlm("get", "urls.txt")
@@ -89,8 +89,7 @@ struct TrustTests {
     let place = try Workplace()
     _ = try place.folder.write(Array("retries = none\n".utf8), to: "work/.dlm.conf")
     let script = "\(change); exec \"$0\" get \(origin.url("/f"))"
-    let run = try await place.start("sh", ["-c", script, try DLMExecutable.path()]).waitForExit(
-      within: .seconds(20))
+    let run = try await place.start("sh", ["-c", script, try DLMExecutable.path()]).waitForExit()
     #expect(run.status == 0, "\(run.errorText)")
     #expect(run.errorText.contains(".dlm.conf is"), "\(run.errorText)")
     #expect(run.errorText.contains("not read"), "\(run.errorText)")
@@ -191,13 +190,11 @@ struct TrustTests {
     #expect(mkfifo("\(place.work)/pipe", 0o600) == 0)
     for path in ["pipe", "/dev/zero"] {
       _ = try place.folder.write(Array("checksums = \(path)\n".utf8), to: "work/.dlm.conf")
-      let run = try await place.start(["get", "--refresh", origin.url("/f")]).waitForExit(
-        within: .seconds(20))
+      let run = try await place.start(["get", "--refresh", origin.url("/f")]).waitForExit()
       #expect(run.status == 0, "\(run.errorText)")
       #expect(run.errorText.contains(".dlm.conf:1: checksums: \(path) is ignored"), "\(run.errorText)")
     }
-    let zero = try await place.start(["get", origin.url("/f"), "--checksums", "/dev/zero"]).waitForExit(
-      within: .seconds(60))
+    let zero = try await place.start(["get", origin.url("/f"), "--checksums", "/dev/zero"]).waitForExit()
     #expect(zero.status == 66 && zero.errorText.contains("too large"), "\(zero.errorText)")
   }
 

@@ -119,7 +119,7 @@ struct WhoseAnswerTests {
 
   /// Name, bytes and requests of both runs. The second answer has other bytes under the first one's
   /// validators: so it shows which of them came.
-  @Test(.timeLimit(.minutes(10)), arguments: Kind.allCases) func table(kind: Kind) async throws {
+  @Test(.timeLimit(.minutes(hangMinutes)), arguments: Kind.allCases) func table(kind: Kind) async throws {
     let place = try await Place()
     defer { place.stop() }
     for situation in Situation.allCases {

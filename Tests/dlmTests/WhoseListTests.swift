@@ -81,7 +81,7 @@ struct WhoseListTests {
 
   /// Afterwards the user asks for the URL alone, and the owner's server sends the right bytes under the tag that the
   /// wrong ones came with.
-  @Test(.timeLimit(.minutes(5)), arguments: Author.allCases) func table(author: Author) async throws {
+  @Test(.timeLimit(.minutes(hangMinutes)), arguments: Author.allCases) func table(author: Author) async throws {
     let place = try Place()
     defer { place.stop() }
     for situation in Situation.allCases {

@@ -8,7 +8,7 @@ import Testing
 
 /// A request that needs no wait is opened without one, and its file named without one. One that does must find
 /// everything as it was.
-@Suite("What needs no wait is done at once", .timeLimit(.minutes(5)))
+@Suite("What needs no wait is done at once", .timeLimit(.minutes(hangMinutes)))
 struct AtOnceTests {
   private static let body = pattern(1000)
 

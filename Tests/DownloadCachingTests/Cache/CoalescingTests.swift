@@ -5,7 +5,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("Equal requests at one time are one piece of work (HTTP rule 19)", .timeLimit(.minutes(5)))
+@Suite("Equal requests at one time are one piece of work (HTTP rule 19)", .timeLimit(.minutes(hangMinutes)))
 struct CoalescingTests {
   private static let address = "http://host/x"
   private static let body = pattern(3 << 20)

@@ -43,7 +43,7 @@ struct DownloadCacheTests {
   }
 
   /// `--fsync` of a small file, while the worker reads gigabytes for another one.
-  @Test(.timeLimit(.minutes(5))) func syncingDoesNotWaitForReading() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func syncingDoesNotWaitForReading() async throws {
     let run = Run(in: folder, server, syncs: true)
     let (isHeld, mayGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let holder = Task { await run.cache.worker.hold(isHeld, until: mayGo) }

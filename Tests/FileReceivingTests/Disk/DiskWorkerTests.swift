@@ -17,7 +17,7 @@ extension DiskWorker {
 
 /// Files of gigabytes once were read to their end whoever was cancelled, and every fsync stood in line behind
 /// them.
-@Suite("What blocks on the disk can be cancelled, and does not hold up the rest", .timeLimit(.minutes(5)))
+@Suite("What blocks on the disk can be cancelled, and does not hold up the rest", .timeLimit(.minutes(hangMinutes)))
 struct DiskWorkerTests {
   private static let expected = ContentDigest(hex: String(repeating: "0", count: 64))
   private let folder: TemporaryFolder

@@ -13,7 +13,7 @@ package enum CurlCommand {
   package static func result(_ arguments: [String], folder: String? = nil) async throws(SupportFailure)
     -> CommandResult
   {
-    try await start(arguments, folder: folder).waitForExit(within: .seconds(100))
+    try await start(arguments, folder: folder).waitForExit()
   }
 
   /// One response, undecoded: chunked framing would stand in its body.

@@ -73,7 +73,8 @@ package struct Workplace: Sendable {
   }
 
   private func isThere(_ size: Int, of name: String) -> Bool {
-    for _ in 0..<6000 {
+    let end = ContinuousClock.now + safetyLimit
+    while ContinuousClock.now < end {
       let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work)/\(name)")
       if let length = attributes?[.size] as? Int, length >= size { return true }
       usleep(10_000)

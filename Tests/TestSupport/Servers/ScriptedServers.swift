@@ -171,10 +171,9 @@ package final class FTPServer: Sendable {
   /// How many commands of a kind came, once there are that many: they are told after they are answered.
   package func count(_ verb: String, atLeast least: Int = 0) async throws -> Int {
     var count = 0
-    for _ in 0..<500 {
+    try await poll("\(least) of \(verb)") {
       count = commands.count { $0 == verb || $0.hasPrefix(verb + " ") }
-      if count >= least { break }
-      try await Task.sleep(for: .milliseconds(20))
+      return count >= least
     }
     return count
   }

@@ -62,7 +62,8 @@ package final class TmuxRun: Sendable {
   @discardableResult
   package func wait(until isMet: ([String]) -> Bool) async throws -> [String] {
     var shown: [String] = []
-    for _ in 0..<900 {
+    let end = ContinuousClock.now + safetyLimit
+    while ContinuousClock.now < end {
       shown = try await lines()
       if isMet(shown) { return shown }
       try await Task.sleep(for: .milliseconds(50))

@@ -134,7 +134,7 @@ struct ListPagesTests {
   }
 
   /// Followed, each look reads all pages, as any of them may have changed.
-  @Test(.timeLimit(.minutes(5))) func areWatched() async throws {
+  @Test(.timeLimit(.minutes(hangMinutes))) func areWatched() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
     let options = FileOptions(etag: "\"1\"", headers: ["Link: </2>; rel=\"next\""])

@@ -37,7 +37,7 @@ struct FourConnectionsTests {
       let place = try Workplace()
       _ = try place.list(bodies.indices.map { front.url("/f\($0).bin") })
       let run = try await place.start(["get", "urls.txt", "-m", mode, "-d", "out"])
-        .waitForExit(within: .seconds(300))
+        .waitForExit()
       try expectAll(place, run)
       if run.status != 0 { Issue.record("round \(round)") }
     }
@@ -64,7 +64,7 @@ struct FewWorkersTests {
     for _ in 0..<2 {
       let start = ContinuousClock.now
       let run = try await place.start(["get", "urls.txt", "-m", mode, "-d", "out", "--no-compare"])
-        .waitForExit(within: .seconds(300))
+        .waitForExit()
       try expectAll(place, run)
       // The stall timeout is 30 s, a first retry comes after less.
       #expect(start.duration(to: .now) < .seconds(15))
@@ -112,7 +112,7 @@ struct FewWorkersTests {
     _ = try place.list((0..<6).map { server.url("/f\($0).bin") })
     let run = try await place.start(
       ["get", "urls.txt", "-d", "out", "--stall-timeout", "3", "--segments", "1", "--retries", "1"]
-    ).waitForExit(within: .seconds(300))
+    ).waitForExit()
     #expect(run.status == 0, "\(run.errorText)")
     #expect(!run.errorText.contains("again in"), "\(run.errorText)")
     for index in 0..<6 { #expect(try place.file("out/f\(index).bin") == body) }
@@ -131,7 +131,7 @@ struct FewWorkersTests {
     try await origin.wait(forRequests: bodies.count + 1)
     try await Task.sleep(for: .milliseconds(300))
     gate.open()
-    let result = try await run.waitForExit(within: .seconds(300))
+    let result = try await run.waitForExit()
     try expectAll(place, result)
     #expect(try place.file("out/slow") == [7])
     // Asked again over a warm connection, if at all. Where another file took that one in the same moment, a new

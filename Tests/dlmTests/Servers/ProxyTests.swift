@@ -41,7 +41,7 @@ struct ProxyTests {
     try await place.start(
       ["get", "urls.txt", "-d", "out", "--progress", "plain", "--cacert", origin.caCertificatePath]
         + arguments
-    ).waitForExit(within: .seconds(300))
+    ).waitForExit()
   }
 
   @Test(arguments: Kind.allCases, [false, true])
@@ -148,7 +148,7 @@ struct ProxyTests {
         "-WWW",
       ], folder: place.work)
     defer { origin.send(9) }
-    let result = try await run.waitForExit(within: .seconds(300))
+    let result = try await run.waitForExit()
     #expect(result.status == 0, "\(result.errorText) \(origin.errorText)")
     #expect(try place.file("out/f") == [7, 8, 9])
     let said = [

@@ -28,7 +28,7 @@ struct ReloadTests {
       }
       server.send(signal)
     }
-    let result = try await run.waitForExit(within: .seconds(300))
+    let result = try await run.waitForExit()
     #expect(result.status == 0, "\(result.errorText.suffix(3000))")
     for index in 0..<Self.count { #expect(try place.file("out/f\(index).bin") == Self.body) }
     #expect(try place.names(in: "out").count == Self.count)

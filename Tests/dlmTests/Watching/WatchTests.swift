@@ -23,7 +23,7 @@ struct WatchTests {
     -> CommandResult
   {
     run.send(SIGINT)
-    let ended = try await run.waitForExit(within: .seconds(20))
+    let ended = try await run.waitForExit()
     #expect(ended.status == status, "\(ended.errorText)")
     return ended
   }
@@ -368,7 +368,7 @@ struct WatchTests {
       (["urls.txt", "--watch", "--refresh-every", "0s"], "refresh-every"),
       (["urls.txt", "--watch", "--refresh-every", "soon"], "refresh-every"),
     ] {
-      let run = try await place.start(["get"] + arguments).waitForExit(within: .seconds(20))
+      let run = try await place.start(["get"] + arguments).waitForExit()
       #expect(run.status == 64 && run.errorText.contains(word), "\(arguments): \(run.errorText)")
     }
   }
