@@ -116,7 +116,7 @@ package final class CurlTransport: Transport {
   private nonisolated(nonsending) func deliverFile(
     _ transfer: TransferRequest, to sink: any ByteSink
   ) async throws(DownloadError) -> TransferReceipt {
-    let path = PercentEncoding.decode(transfer.address.path).map { String(utf8: $0) } ?? String(transfer.address.path)
+    let path = String(utf8: PercentEncoding.decode(transfer.address.path))
     let file = try await localFiles.open(path, from: transfer.rangeStart)
     let result: Result<TransferReceipt, DownloadError>
     do { result = .success(try await deliver(file, transfer, to: sink)) } catch { result = .failure(error) }

@@ -42,7 +42,7 @@ struct Freshness: Equatable {
 
   /// §5.1: of several ages the first counts; an invalid age is ignored.
   private static func received(_ field: String) -> Int64? {
-    let first = field.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { $0 != 0x20 && $0 != 0x09 }
+    let first = field.utf8.prefix { $0 != .comma }.filter { $0 != 0x20 && $0 != 0x09 }
     return DeltaSeconds.read(first)
   }
 

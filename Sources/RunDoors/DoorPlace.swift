@@ -12,11 +12,12 @@ struct DoorPlace {
   ///   - folder: of the records, private.
   static func all(of number: Int, runtime: String?, records folder: FilePath) -> [DoorPlace] {
     let name = "\(number).sock"
+    // At a logout, logind removes the runtime folder, also that of runs that go on.
     var folders = [folder]
     if let runtime, FilePath(runtime).isAbsolute, isPrivate(runtime) {
       let own = FilePath(runtime).appending("dlm")
       mkdir(own.string, 0o700)
-      if isPrivate(own.string) { folders.insert(own, at: 0) }
+      if isPrivate(own.string) { folders.append(own) }
     }
     return folders.map { $0.appending(name) }.filter { $0.string.utf8.count <= UnixSocket.longestPath }.map {
       DoorPlace(path: $0, folder: nil)

@@ -21,7 +21,7 @@ package struct RunProcess: Codable, Equatable, Sendable {
   package var isOfEarlierBoot: Bool { boot != nil && boot != Self.presentBoot }
 
   /// False if unknown.
-  var isAlive: Bool { start != nil && !isOfEarlierBoot && start == Self.start(of: number) }
+  package var isAlive: Bool { start != nil && !isOfEarlierBoot && start == Self.start(of: number) }
 
   private static var presentHost: String {
     var name = utsname()

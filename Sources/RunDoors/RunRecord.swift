@@ -3,7 +3,7 @@ import Glibc
 
 /// One run of `dlm get`, as other processes of its user find it: also after it has ended, and after a kill.
 package struct RunRecord: Codable, Equatable, Sendable {
-  /// By which the user names the run.
+  /// By which the user names the run; 0 before it is recorded.
   package var number = 0
   package var process: RunProcess
   /// The output folder, absolute.
@@ -25,6 +25,9 @@ package struct RunRecord: Codable, Equatable, Sendable {
   /// `nil` during the run, and after a kill.
   package var end: End?
 
+  /// Whether it has ended, and nothing is left to resume.
+  package var isFinished: Bool { end.map { $0.status == 0 || $0.isHandedOver } ?? false }
+
   package struct End: Codable, Equatable, Sendable {
     package var status: Int32
     /// In milliseconds since 1970.
@@ -35,6 +38,8 @@ package struct RunRecord: Codable, Equatable, Sendable {
     package var bytes: Int64
     /// Whether a detached run goes on with its files.
     package var isHandedOver = false
+    /// Some of the failed files, the first of the list; `nil` from an earlier version.
+    package var failures: [RunSnapshot.Failure]?
 
     package init(status: Int32, at: Int64, done: Int, failed: Int, bytes: Int64) {
       self.status = status

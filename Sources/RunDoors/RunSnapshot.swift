@@ -26,6 +26,8 @@ package struct RunSnapshot: Equatable, Codable, Sendable {
       self.url = url
       self.message = message
     }
+
+    var fields: JSONFields { ["id": id, "url": url, "message": message] }
   }
 
   package var isPaused = false
@@ -69,10 +71,8 @@ package struct RunSnapshot: Equatable, Codable, Sendable {
     [
       "isPaused": isPaused, "listed": listed, "listIsComplete": listIsComplete, "done": done, "failed": failed,
       "bytes": bytes, "rate": rate, "more": more, "fraction": fraction, "secondsLeft": secondsLeft,
-      "active": JSONValue.list(
-        active.map { JSONValue(["id": $0.id, "url": $0.url, "bytes": $0.bytes, "total": $0.total]) }),
-      "failures": JSONValue.list(
-        (failures ?? []).map { JSONValue(["id": $0.id, "url": $0.url, "message": $0.message]) }),
+      "active": active.map { JSONValue(["id": $0.id, "url": $0.url, "bytes": $0.bytes, "total": $0.total]) },
+      "failures": (failures ?? []).map { JSONValue($0.fields) },
     ]
   }
 }

@@ -1,5 +1,4 @@
 package import DownloadModel
-import FoundationEssentials
 package import SystemPackage
 
 /// A run of this user on this machine, and how far it is.
@@ -9,6 +8,7 @@ package struct RunStatus: Sendable {
   package let snapshot: RunSnapshot?
 
   package var record: RunRecord { found.record }
+  package var isAlive: Bool { found.isAlive }
 
   /// - Parameter patience: how long a run may take to answer, in milliseconds: it may be stopped (SIGSTOP).
   package init(_ found: RunRecords.Found, patience: Int32 = 2000) {
@@ -21,7 +21,7 @@ package struct RunStatus: Sendable {
       return nil
     }
     while let line = try? connection.line(within: patience) {
-      if let snapshot = try? JSONDecoder().decode(RunSnapshot.self, from: Data(line)) { return snapshot }
+      if let snapshot = RunSnapshot(json: line) { return snapshot }
     }
     return nil
   }
@@ -52,7 +52,13 @@ package struct RunStatus: Sendable {
       "list": record.list, "detached": record.isDetached, "beganAt": record.beganAt, "endedAt": record.end?.at,
       "status": record.end.map { Int($0.status) }, "door": record.door,
     ]
-    let ended: JSONFields = record.end.map { ["done": $0.done, "failed": $0.failed, "bytes": $0.bytes] } ?? [:]
+    let ended: JSONFields =
+      record.end.map { end in
+        [
+          "done": end.done, "failed": end.failed, "bytes": end.bytes,
+          "failures": (end.failures ?? []).map { JSONValue($0.fields) },
+        ]
+      } ?? [:]
     return own.merging(snapshot?.fields ?? ended) { $1 }
   }
 }

@@ -1,11 +1,11 @@
 package import DownloadModel
-import FoundationEssentials
 
 /// A connection that asks one thing after another, on a thread of its own, because each blocks.
 package actor RunVisit {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.visit")
+  private let record: RunRecord
   private let connection: DoorConnection
   private var asked = 0
   /// In milliseconds. Adding a long list takes time.
@@ -17,6 +17,8 @@ package actor RunVisit {
     package var added: Int?
     package var known: Int?
     package var files: Int?
+    /// Lines of an added list that are not requests, with the reasons.
+    package var rejected: [String]?
     var type: String?
     var status: Int32?
   }
@@ -24,13 +26,24 @@ package actor RunVisit {
   package enum Failure: Error {
     case refused(why: String)
     /// It may be stopped (SIGSTOP).
-    case doesNotAnswer
+    case doesNotAnswer(run: Int)
+    /// The run goes on, but its socket is gone.
+    case unreachable(RunRecord)
   }
 
   /// `nil` if the run has ended.
-  package init?(_ record: RunRecord) {
-    guard let connection = try? RunStatus.connection(to: record) else { return nil }
-    self.connection = connection
+  package init?(_ record: RunRecord) async throws(Failure) {
+    self.record = record
+    // A run that ends removes its socket first.
+    for _ in 0..<20 {
+      if let connection = try? RunStatus.connection(to: record) {
+        self.connection = connection
+        return
+      }
+      guard record.process.isAlive else { return nil }
+      try? await Task.sleep(for: .milliseconds(100))
+    }
+    throw .unreachable(record)
   }
 
   /// - Returns: `nil` if the run has ended meanwhile.
@@ -38,7 +51,7 @@ package actor RunVisit {
     asked += 1
     do { try connection.send(fields.merging(["id": asked]) { $1 }) } catch { return nil }
     while let line = try next() {
-      guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)), answer.id == asked else { continue }
+      guard let answer = Answer(json: line), answer.id == asked else { continue }
       if let error = answer.error { throw .refused(why: error) }
       return answer
     }
@@ -49,9 +62,7 @@ package actor RunVisit {
   /// - Returns: its exit status; `nil` if it was killed.
   package func end() throws(Failure) -> Int32? {
     while let line = try next() {
-      if let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)), answer.type == "ended" {
-        return answer.status
-      }
+      if let answer = Answer(json: line), answer.type == "ended" { return answer.status }
     }
     return nil
   }
@@ -59,7 +70,7 @@ package actor RunVisit {
   private func next() throws(Failure) -> [UInt8]? {
     let line: [UInt8]?
     do { line = try connection.line(within: Self.patience) } catch { return nil }
-    guard let line else { throw .doesNotAnswer }
+    guard let line else { throw .doesNotAnswer(run: record.number) }
     return line
   }
 }

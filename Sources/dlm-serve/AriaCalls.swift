@@ -21,7 +21,7 @@ struct AriaCalls: Sendable {
 
   /// One call, or a list of them.
   func answer(_ body: [UInt8], _ guessing: Guessing) async -> PageAnswer {
-    guard let input = JSONInput(body) else {
+    guard let input = JSONInput(json: body) else {
       return answer(Self.failure("Parse error.", of: .null, code: -32700), status: 500)
     }
     let session = Session(self, await desk.runs(), guessing)
@@ -81,9 +81,10 @@ struct AriaCalls: Sendable {
         return JSONValue(["version": AriaCalls.version, "enabledFeatures": ["Async DNS", "GZip", "HTTPS", "Metalink"]])
       case "aria2.getGlobalStat": return globalStatus
       case "aria2.addUri": return try await add(parameters)
-      case "aria2.tellActive": return list(parameters.first) { $0.status == "active" }
-      case "aria2.tellWaiting": return list(parameters.dropFirst(2).first) { $0.status == "paused" }
-      case "aria2.tellStopped": return list(parameters.dropFirst(2).first) { $0.isStopped }
+      case "aria2.tellActive":
+        return .list(downloads.filter { $0.status == "active" }.map { $0.fields(only: parameters.first) })
+      case "aria2.tellWaiting": return try page(parameters) { $0.status == "paused" }
+      case "aria2.tellStopped": return try page(parameters) { $0.isStopped }
       case "aria2.tellStatus": return try find(parameters).fields(only: parameters.dropFirst().first)
       case "aria2.pause":
         return try await tell("pause", try find(parameters, in: ["active"], "cannot be paused now"))
@@ -110,8 +111,30 @@ struct AriaCalls: Sendable {
 
     private var downloads: [AriaDownload] { runs.flatMap(AriaDownload.all) }
 
-    private func list(_ keys: JSONInput?, where isWanted: (AriaDownload) -> Bool) -> JSONValue {
-      .list(downloads.filter(isWanted).map { $0.fields(only: keys) })
+    /// - Parameter parameters: offset, number, and keys. A negative offset counts from the end, and goes backwards.
+    private func page(
+      _ parameters: [JSONInput], of isWanted: (AriaDownload) -> Bool
+    ) throws(Refused) -> JSONValue {
+      let offset = try integer(at: 0, of: parameters)
+      let most = try integer(at: 1, of: parameters)
+      guard most >= 0 else {
+        throw Refused(
+          "The integer parameter at 1 has invalid value: the value must be greater than or equal to 0.")
+      }
+      let all = downloads.filter(isWanted).sorted { $0.run.record.number < $1.run.record.number }
+      let page =
+        offset >= 0
+        ? all.dropFirst(offset).prefix(most)
+        : all.prefix(max(0, all.count + 1 + max(offset, -all.count - 1))).reversed().prefix(most)
+      return .list(page.map { $0.fields(only: parameters.dropFirst(2).first) })
+    }
+
+    private func integer(at index: Int, of parameters: [JSONInput]) throws(Refused) -> Int {
+      guard index < parameters.count else { throw Refused("The parameter at \(index) is required but missing.") }
+      guard case .integer(let integer) = parameters[index] else {
+        throw Refused("The parameter at \(index) has wrong type.")
+      }
+      return Int(integer)
     }
 
     private func find(

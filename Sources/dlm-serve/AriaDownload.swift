@@ -39,7 +39,7 @@ struct AriaDownload: Sendable {
     }
   }
 
-  var isStopped: Bool { !run.found.isAlive }
+  var isStopped: Bool { !run.isAlive }
 
   /// - Parameter keys: those that are wanted; `nil` for all.
   func fields(only keys: JSONInput?) -> JSONValue {
@@ -50,19 +50,22 @@ struct AriaDownload: Sendable {
     let entry: JSONFields = [
       "index": "1", "path": path, "length": "\(total)", "completedLength": "\(bytes)", "selected": "true", "uris": uris,
     ]
-    var fields: [String: JSONValue] = [
-      "gid": gid.json, "status": status.json, "totalLength": "\(total)".json, "completedLength": "\(bytes)".json,
-      "uploadLength": "0".json, "downloadSpeed": "\(run.snapshot?.rate ?? 0)".json, "uploadSpeed": "0".json,
-      "connections": (active == nil ? "0" : "1").json, "numPieces": "1".json, "pieceLength": "\(max(total, 1))".json,
-      "bitfield": "00".json, "dir": run.record.directory.json, "files": .list([JSONValue(entry)]),
+    var fields: JSONFields = [
+      "gid": gid, "status": status, "totalLength": "\(total)", "completedLength": "\(bytes)",
+      "uploadLength": "0", "downloadSpeed": "\(run.snapshot?.rate ?? 0)", "uploadSpeed": "0",
+      "connections": active == nil ? "0" : "1", "numPieces": "1", "pieceLength": "\(max(total, 1))",
+      "bitfield": "00", "dir": run.record.directory, "files": [JSONValue(entry)],
     ]
     if isStopped {
       let code = status == "complete" ? 0 : status == "removed" ? 31 : 1
-      fields["errorCode"] = "\(code)".json
-      if code == 1 { fields["errorMessage"] = "see dlm status \(run.record.number)".json }
+      fields["errorCode"] = "\(code)"
+      if code == 1 {
+        let why = run.record.end?.failures?.first?.message
+        fields["errorMessage"] = why ?? "see dlm status \(run.record.number)"
+      }
     }
-    guard let wanted = keys?.list, !wanted.isEmpty else { return .object(fields) }
+    guard let wanted = keys?.list, !wanted.isEmpty else { return JSONValue(fields) }
     let names = Set(wanted.compactMap(\.text))
-    return .object(fields.filter { names.contains($0.key) })
+    return JSONValue(fields.filter { names.contains($0.key) })
   }
 }

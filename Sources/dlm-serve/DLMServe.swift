@@ -1,5 +1,4 @@
 import DownloadModel
-import FoundationEssentials
 import Glibc
 import RunDoors
 import Synchronization
@@ -13,7 +12,7 @@ enum DLMServe {
   static func main() {
     EndSignals.hold()
     guard CommandLine.arguments.count == 2,
-      let settings = try? JSONDecoder().decode(PageSettings.self, from: Data(CommandLine.arguments[1].utf8))
+      let settings = PageSettings(json: CommandLine.arguments[1].utf8)
     else { end(64, "dlm-serve: start it with dlm serve") }
     // A reader that goes away is an error of the write (EPIPE), and must not end the process.
     signal(SIGPIPE, SIG_IGN)
@@ -43,7 +42,8 @@ enum DLMServe {
         return (gate, Site(settings, gate))
       }
     } catch  where !Task.isCancelled {
-      end(69, "dlm: port \(settings.port) cannot be opened: \(error); dlm serve --port 0 takes a free one")
+      let why = PageServer.cause(of: error)
+      end(69, "dlm: port \(settings.port) cannot be opened: \(why); dlm serve --port 0 takes a free one")
     } catch {}
   }
 

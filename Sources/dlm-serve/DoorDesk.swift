@@ -40,7 +40,9 @@ struct DoorDesk: Sendable {
       guard let answer = try await RunVisit(record)?.ask(fields) else {
         throw Refused("run \(number) has ended", status: 409)
       }
-      return ["added": answer.added, "known": answer.known, "files": answer.files]
+      return [
+        "added": answer.added, "known": answer.known, "files": answer.files, "rejected": answer.rejected ?? [],
+      ]
     } catch let refused as Refused { throw refused } catch RunVisit.Failure.refused(let why) {
       throw Refused(why, status: 409)
     } catch { throw Refused("run \(number) does not answer", status: 504) }

@@ -1,5 +1,4 @@
 import DownloadModel
-import FoundationEssentials
 
 /// A JSON value of a form that is not known beforehand (JSON-RPC 2.0 §4).
 enum JSONInput: Decodable, Equatable, Sendable {
@@ -10,11 +9,6 @@ enum JSONInput: Decodable, Equatable, Sendable {
   case text(String)
   case list([JSONInput])
   case object([String: JSONInput])
-
-  init?(_ bytes: [UInt8]) {
-    guard let value = try? JSONDecoder().decode(JSONInput.self, from: Data(bytes)) else { return nil }
-    self = value
-  }
 
   init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()

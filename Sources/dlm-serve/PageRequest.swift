@@ -1,5 +1,4 @@
 import DownloadModel
-import FoundationEssentials
 
 struct PageRequest: Sendable {
   /// Of the request line (RFC 9112 §3.2).
@@ -9,14 +8,13 @@ struct PageRequest: Sendable {
     let query: [String: String]
 
     init(_ text: String) {
-      let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-      path = parts.first.map(String.init) ?? ""
-      let pairs = (parts.count > 1 ? parts[1] : "").split(separator: "&").map { pair in
-        let field = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let value = field.count > 1 ? field[1] : ""
-        return (String(field[0]), PercentEncoding.decode(value).map { String(utf8: $0) } ?? String(value))
+      let (path, query) = text.halves(at: "?")
+      self.path = String(path)
+      let pairs = (query ?? "").split(separator: "&").map { pair in
+        let (name, value) = pair.halves(at: "=")
+        return (String(name), String(utf8: PercentEncoding.decode(value ?? "")))
       }
-      query = Dictionary(pairs) { first, _ in first }
+      self.query = Dictionary(pairs) { first, _ in first }
     }
   }
 
@@ -54,6 +52,7 @@ struct PageRequest: Sendable {
 
   func order() throws(Refused) -> Order {
     guard method == "POST" else { throw Refused("only POST", status: 405) }
-    do { return try JSONDecoder().decode(Order.self, from: Data(body)) } catch { throw Refused("not a JSON object") }
+    guard let order = Order(json: body) else { throw Refused("not a JSON object, or a field of another type") }
+    return order
   }
 }

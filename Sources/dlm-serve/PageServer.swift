@@ -1,5 +1,6 @@
 import DownloadModel
 import FileReceiving
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -31,6 +32,11 @@ struct PageServer: Sendable {
   /// For the head of a request, and for its body: silent connections must not keep out others.
   private static let longestHead = TimeAmount.seconds(5)
   private static let longestRead = TimeAmount.seconds(30)
+
+  /// Why `run` has failed, in the system's words.
+  static func cause(of error: any Error) -> String {
+    (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+  }
 
   /// Serves until the task is cancelled.
   /// - Parameters:

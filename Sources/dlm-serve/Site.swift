@@ -29,7 +29,7 @@ struct Site: Sendable {
     case (_, Gate.remoteCalls): await calls.answer(request.body, guessing)
     case ("GET", "/"): Self.page
     case ("GET", "/api/runs"):
-      PageAnswer(["directory": folder.root, "runs": JSONValue.list(await desk.runs().map { JSONValue($0.fields) })])
+      PageAnswer(["directory": folder.root, "runs": await desk.runs().map { JSONValue($0.fields) }])
     case ("POST", "/api/runs"): PageAnswer(try await start.start(try request.order()))
     case ("POST", "/api/run"): PageAnswer(try await steer(try request.order()))
     case ("GET", "/api/events"): try events(try request.run())

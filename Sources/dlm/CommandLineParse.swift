@@ -1,4 +1,5 @@
 import ArgumentParser
+import DownloadModel
 import Glibc
 import SystemPackage
 
@@ -47,7 +48,8 @@ enum CommandLineParse {
       let near = NearestWord.to(first, among: commands).map { "did you mean \"dlm \($0)\"?" }
       let remedy = near ?? UsageMessages.remedy(forMissing: first)
       let usual = "commands are \(commands.joined(separator: ", "))"
-      return "\"\(first)\" is neither a command nor a file: \(remedy == UsageMessages.checkName ? usual : remedy)"
+      let shown = Redaction.isLoginWithoutScheme(first) ? Redaction.withoutLogin(first) : first
+      return "\"\(shown)\" is neither a command nor a file: \(remedy == UsageMessages.checkName ? usual : remedy)"
     }
     let below = names(of: command.configuration.subcommands)
     guard words.count > 1, !below.isEmpty, !(below + ["help"]).contains(words[1]), !isOption(words[1]) else {

@@ -196,7 +196,7 @@ struct RateLimitTests {
 
     func number(of name: String) -> UInt64 { UInt64(name.utf8.count) }
 
-    func book(_ price: UInt64, of account: UInt64, from earliest: UInt64) -> UInt64? {
+    func book(_ price: UInt64, of account: UInt64, from earliest: UInt64, within longest: UInt64) -> UInt64? {
       booked.withLock { booked in
         let start = max(booked[account, default: 0], earliest)
         booked[account] = start + price

@@ -36,14 +36,18 @@ extension TransferRequest {
 extension CurlTransport {
   /// Fetches an address the way that dlm does: from an actor on the loop, in a task that prefers the loop's
   /// executor. What comes from outside (`Transport.fetch` itself) is tested in LoopTests, HandOnTests and
-  /// RateLimitTests.
+  /// RateLimitTests. As in the queue, a request that was left unanswered while others were answered is made again: the
+  /// origin's thread for it may have had no time.
   func fetch(
     _ address: Address, from start: Int64? = nil, headers: [String] = [], into sink: CollectingSink = .init()
   ) async throws(DownloadError) -> (TransferReceipt, CollectingSink) {
     var request = TransferRequest(address: address, headerLines: headers)
     request.rangeStart = start
     let lane = Lane(self)
-    let result = await withTaskExecutorPreference(taskExecutor) { [request] in await lane.fetch(request, into: sink) }
-    return (try result.get(), sink)
+    while true {
+      let result = await withTaskExecutorPreference(taskExecutor) { [request] in await lane.fetch(request, into: sink) }
+      if case .failure(let error) = result, error.isRequeued { continue }
+      return (try result.get(), sink)
+    }
   }
 }

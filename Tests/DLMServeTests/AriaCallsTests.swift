@@ -82,6 +82,10 @@ struct AriaCallsTests {
     try await server.wait(for: "complete", of: gid)
     calls = [
       Self.call("aria2.tellStopped", "\"TOKEN\",0,10,[\"gid\",\"status\",\"errorCode\"]"),
+      Self.call("aria2.tellStopped", "\"TOKEN\",-1,1,[\"gid\"]"), Self.call("aria2.tellStopped", "\"TOKEN\",-2,5"),
+      Self.call("aria2.tellStopped", "\"TOKEN\",1,10"), Self.call("aria2.tellStopped", "\"TOKEN\",0,0"),
+      Self.call("aria2.tellStopped", "\"TOKEN\",0,-1"), Self.call("aria2.tellStopped", "\"TOKEN\",0"),
+      Self.call("aria2.tellStopped", "\"TOKEN\",\"x\",1"),
       Self.call("aria2.tellActive", "\"TOKEN\""),
     ]
     for call in calls { said.append(try await Self.said(server, call)) }

@@ -67,7 +67,8 @@ struct RedactionTests {
 
   @Test(arguments: [
     ("user:pw@host/x", true), ("user:p/w@host/x", true), ("urls@2.txt", false), ("./a:b@c", false),
-    ("https://u:p@h/", false), ("C:x", false), (":@", false), ("dir/a:b@c", false),
+    ("https://u:p@h/", false), ("C:x", false),
+    ("https//u:p@h/x", true), ("sftp//me@h", true), ("a//b/c@d", false), (":@", false), ("dir/a:b@c", false),
   ])
   func logins(_ text: String, _ isOne: Bool) { #expect(Redaction.isLoginWithoutScheme(text) == isOne) }
 }

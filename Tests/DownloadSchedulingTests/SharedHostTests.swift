@@ -20,7 +20,7 @@ private final class Board: Sendable {
 
     var now: UInt64 { board.notes.withLock { $0.now } }
     func number(of host: String) -> UInt64 { 1 }
-    func book(_ price: UInt64, of account: UInt64, from earliest: UInt64) -> UInt64? {
+    func book(_ price: UInt64, of account: UInt64, from earliest: UInt64, within longest: UInt64) -> UInt64? {
       board.notes.withLock { notes in
         let start = max(notes.booked[account, default: 0], earliest)
         notes.booked[account] = start + price

@@ -65,6 +65,36 @@ struct RunRecordsTests {
     #expect(living.record.number == 31)
   }
 
+  /// Twenty small runs once took the number of a stopped one, and with it the way to resume it.
+  @Test func whatCanBeResumedStays() throws {
+    try records.claim(record(), runtime: nil).end(end(130))
+    _ = try records.claim(record(), runtime: nil)  // killed
+    for _ in 1...30 { try records.claim(record(), runtime: nil).end(end(0)) }
+    _ = try records.claim(record(), runtime: nil)
+    #expect(records.all().map(\.record.number) == [1, 2] + Array(13...33))
+  }
+
+  /// A run that is resumed keeps its number, and is resumed once.
+  @Test func goesOnUnderItsNumber() throws {
+    var first = record()
+    first.withheld = ["--user"]
+    try records.claim(first, runtime: nil).end(end(130))
+    var again = record()
+    again.number = 1
+    let resumed = try records.claim(again, runtime: nil)
+    #expect(resumed.record.number == 1 && resumed.record.withheld == ["--user"])
+    #expect(records.all().count == 1 && records.all()[0].isAlive)
+    #expect(try records.claim(again, runtime: nil).record.number == 2, "the first is alive")
+  }
+
+  /// More than 64 KiB of URLs made a run that was not found.
+  @Test func longCommandLines() throws {
+    var long = record()
+    long.words = (0..<5000).map { "https://host.example/a/long/path/to/a/file/number-\($0).bin" }
+    let claim = try records.claim(long, runtime: nil)
+    #expect(records.all().map(\.record) == [claim.record])
+  }
+
   /// Neither a stranger's file nor a broken record is read, moved or written over.
   @Test(arguments: ["", "{}", "{\"number\":1", "null\n", String(repeating: "[", count: 50_000)])
   func otherFiles(text: String) throws {

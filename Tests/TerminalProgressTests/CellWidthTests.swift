@@ -1,3 +1,4 @@
+import DownloadModel
 import Testing
 
 @testable import TerminalProgress
@@ -44,7 +45,7 @@ struct TerminalTextTests {
     ("%zz%2", "%zz%2"), ("%FF", "\u{FFFD}"),
   ])
   func decodes(text: String, expected: String) {
-    #expect(TerminalText.percentDecoded(text) == expected)
+    #expect(String(decoding: PercentEncoding.decode(text), as: UTF8.self) == expected)
   }
 
   @Test("a name without its place in the locale")

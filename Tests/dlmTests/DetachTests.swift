@@ -224,19 +224,88 @@ struct AttachTests {
     #expect(try await runs.place.dlm("resume", "1").outputText == "run 1 goes on\n")
     let again = try await runs.place.dlm("resume", "1")
     #expect(again.status == 64 && again.errorText.contains("run 1 is running: dlm attach 1 shows it"))
-    #expect(try await runs.place.dlm("stop", "1").outputText == "run 1 is stopped: dlm resume 1 goes on with it\n")
+    let stopped = try await runs.place.dlm("stop", "1").outputText
+    #expect(stopped == "run 1, into \(runs.place.work), is stopped: dlm resume 1 goes on with it\n")
     #expect(try await runs.status().first?.hasPrefix("stopped") == true)
+    let ended = try await runs.place.dlm("attach")
+    #expect(ended.status == 130 && ended.errorText.contains("1  stopped  urls.txt"), "\(ended.errorText)")
     for name in ["stop", "pause", "attach"] {
       let said = try await runs.place.dlm(name)
-      #expect(said.status == 64 && said.errorText.contains("no download is running"), "\(said.errorText)")
+      #expect(name == "attach" || said.status == 64 && said.errorText.contains("no download is running"))
       let unknown = try await runs.place.dlm(name, "9")
       #expect(unknown.status == 64 && unknown.errorText.contains("run 9 is not known"), "\(unknown.errorText)")
     }
     let resumed = try await runs.place.dlm("resume", "1", "--detach")
-    #expect(resumed.outputText == "run 2 started · dlm attach 2\n", "\(resumed.errorText)")
+    #expect(resumed.outputText == "run 1 started · dlm attach 1\n", "\(resumed.errorText)")
     runs.gate.open()
     try await runs.wait(for: "done")
     #expect(try runs.place.file("big") == Runs.body)
+    try await runs.end()
+  }
+
+  /// What was added is resumed with its options, and a wrong line is told to the one who added it: both were lost.
+  @Test func additionsAreResumed() async throws {
+    let runs = try await started()
+    runs.origin.route("/late", .late([7], until: runs.gate))
+    runs.origin.route("/later", .late([8], until: runs.gate))
+    let more = try runs.place.list(
+      [runs.origin.url("/late") + "\tout=named\theader=X-Key: key", "htp:/wrong"], name: "more.txt")
+    let added = try await runs.place.dlm("add", "--list", more)
+    #expect(added.outputText.hasPrefix("added 1 file to "), "\(added.outputText)")
+    #expect(added.status == 1 && added.errorText.contains("more.txt:2: \"htp:/wrong\""), "\(added.errorText)")
+    #expect(try await runs.place.dlm("add", runs.origin.url("/later")).status == 0)
+    kill(pid_t(try runs.process(1)), SIGKILL)
+    try await runs.wait(for: "died")
+    _ = try runs.place.list([runs.origin.url("/late") + "\tout=named\theader=X-Key: key"], name: "more.txt")
+    #expect(try await runs.place.dlm("resume", "--detach").outputText.hasPrefix("run 1 started"))
+    runs.gate.open()
+    try await runs.wait(for: "done")
+    #expect(try runs.place.names().filter { !$0.hasSuffix(".txt") } == ["big", "later", "named", "small"])
+    #expect(runs.origin.log.last { $0.path == "/late" }?.headers["x-key"] == "key")
+    try await runs.end()
+  }
+
+  /// A run without its socket was called stopped, killed or ended while it went on.
+  @Test func theSocketIsRemoved() async throws {
+    let runs = try await started()
+    try FileManager.default.removeItem(atPath: runs.place.folder.path("home/state/dlm/records/1.sock"))
+    for name in ["pause", "attach"] {
+      let said = try await runs.place.dlm(name)
+      #expect(said.status == 75 && said.errorText.contains("its socket was removed; dlm stop 1"), "\(said.errorText)")
+    }
+    #expect(try await runs.status().first?.hasPrefix("does not answer") == true)
+    #expect(try await runs.place.dlm("stop").status == 0)
+    #expect(try await runs.status().first?.hasPrefix("stopped") == true)
+    try await runs.end()
+  }
+
+  /// Each run keeps its list from a pipe: that of a later run once took its place.
+  @Test func listsFromPipes() async throws {
+    let runs = try await Runs()
+    let arguments = ["get", "-", "-s", "1"]
+    let first = try runs.place.start(arguments, input: .bytes(Array((runs.origin.url("/big") + "\n").utf8)))
+    try await runs.origin.wait(path: "/big", bodyBytesSent: 1 << 19)
+    try await runs.wait(for: "running")
+    first.send(SIGTERM)
+    #expect(try await first.waitForExit().status == 143)
+    let second = try runs.place.start(arguments, input: .bytes(Array((runs.origin.url("/small") + "\n").utf8)))
+    #expect(try await second.waitForExit().status == 0)
+    runs.gate.open()
+    let resumed = try await runs.place.dlm("resume", "1")
+    #expect(resumed.status == 0, "\(resumed.errorText)")
+    #expect(try runs.place.file("big") == Runs.body)
+    try await runs.end()
+  }
+
+  /// Why a run failed is known after its end.
+  @Test func failuresOfAnEndedRun() async throws {
+    let runs = try await Runs()
+    #expect(try await runs.place.dlm("get", runs.origin.url("/missing"), "--detach").status == 0)
+    try await runs.wait(for: "failed")
+    let line = "  failed: \(runs.origin.url("/missing")): 404"
+    #expect(try await runs.place.dlm("status", "1").outputText.contains(line))
+    let attached = try await runs.place.dlm("attach", "1")
+    #expect(attached.status == 1 && attached.errorText.contains(line), "\(attached.errorText)")
     try await runs.end()
   }
 

@@ -35,6 +35,16 @@ struct ListLineTests {
   ])
   func otherStores(text: String, key: String) { #expect(ListLine(text.utf8).address?.key == key) }
 
+  /// It stood in the path of the request, and in messages.
+  @Test(arguments: ["gs://me:secret@bucket/k", "az://me:secret@account/box/k", "s3://me:secret@bucket/k"])
+  func bucketsWithLogins(text: String) {
+    guard case .bad(.row, let shown) = ListLine(text.utf8) else {
+      Issue.record("taken for good")
+      return
+    }
+    #expect(!shown.contains("secret"))
+  }
+
   @Test(arguments: [
     Bad(bytes: Array("nonsense".utf8), reason: .malformed(.noScheme), text: "nonsense"),
     Bad(

@@ -38,7 +38,7 @@ struct PastRunTests {
       run(1, list: "a"), run(2, list: "b"), run(3, list: "a", seconds: 0.75),
       run(4, mode: .sequential, list: "a"),
     ]
-    let lines = HistoryMessages(runs: runs, folder: "/home/a b", pipedList: nil, most: 2).lines
+    let lines = HistoryMessages(runs: runs, folder: "/home/a b", isPiped: { _ in false }, most: 2).lines
     #expect(lines.count == 1 + 1 + 2 + 1 + 1)
     #expect(lines[0] == "WHEN              MODE             FILES   FETCHED     TIME  WHAT")
     #expect(lines[1] == "(2 earlier)")
@@ -64,7 +64,7 @@ struct PastRunTests {
     var past = run(2)
     past.sources = sources
     let messages = HistoryMessages(
-      runs: [past], folder: "/home", pipedList: "/state/runs/x.list", most: 9, columns: columns)
+      runs: [past], folder: "/home", isPiped: { $0 == "/state/runs/x.list" }, most: 9, columns: columns)
     #expect(try #require(messages.lines.last).hasSuffix("1.50 s  \(name)"), "\(messages.lines)")
   }
 
@@ -74,7 +74,7 @@ struct PastRunTests {
     var past = run(1)
     past.sources = ["/home/list_of_my_samples_in_2026.txt"]
     let runs = [past, run(2, mode: .asyncLet)]
-    let lines = HistoryMessages(runs: runs, folder: "/home", pipedList: nil, most: 9, columns: 80).lines
+    let lines = HistoryMessages(runs: runs, folder: "/home", isPiped: { _ in false }, most: 9, columns: 80).lines
     #expect(lines.contains { $0.contains("…") && $0.hasSuffix(", compare") }, "\(lines)")
     #expect(lines.allSatisfy { $0.count < 80 }, "\(lines)")
   }
@@ -83,7 +83,8 @@ struct PastRunTests {
   func json() {
     var signed = (0..<3).map { run($0) }
     signed[2].sources = ["https://h/a?X-Amz-Signature=sEcret&n=1", "/home/urls.txt"]
-    let messages = HistoryMessages(runs: signed + [run(7, list: "other")], folder: "/", pipedList: nil, most: 2)
+    let messages = HistoryMessages(
+      runs: signed + [run(7, list: "other")], folder: "/", isPiped: { _ in false }, most: 2)
     let lines = messages.json.map(\.text)
     #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
     #expect(

@@ -284,7 +284,7 @@ struct RunHistoryTests {
     func text() throws -> String {
       try folder.text("state/runs/" + (try names().first { $0.hasSuffix(".jsonl") } ?? "none"))
     }
-    var stem: String { String(store.spoolPath?.stem ?? "") }
+    var stem: String { String(store.unnamedPath?.stem ?? "") }
   }
 
   @Test func eachRunAddsLinesThatOnlyThisUserReads() throws {

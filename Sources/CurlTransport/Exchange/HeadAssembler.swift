@@ -61,12 +61,12 @@ struct HeadAssembler {
     block.reserveCapacity(bytes.count)
     starts.reserveCapacity(16)
     var rest = bytes
-    while let first = rest.first, first != UInt8(ascii: "\r"), first != UInt8(ascii: "\n") {
+    while let first = rest.first, first != .carriageReturn, first != .newline {
       let line = Self.firstLine(of: rest)
       rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(line.count))
       // Also behind the trailers of a skipped answer, which end without an empty line.
       if isStatusLine(line) {
-        let code = line.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
+        let code = line.drop { $0 != .blank }.dropFirst().prefix(3)
         status = Int(UInt16(String(decoding: code, as: UTF8.self)) ?? 0)
         block.removeAll(keepingCapacity: true)
         starts.removeAll(keepingCapacity: true)
@@ -74,7 +74,7 @@ struct HeadAssembler {
       }
       if OptionalWhiteSpace.contains(first), !starts.isEmpty {
         // It continues the last field (RFC 9112 §5.2).
-        while let last = block.last, last == UInt8(ascii: "\r") || last == UInt8(ascii: "\n") { block.removeLast() }
+        while let last = block.last, last == .carriageReturn || last == .newline { block.removeLast() }
       } else {
         starts.append(block.count)
       }
@@ -91,7 +91,7 @@ struct HeadAssembler {
   }
 
   private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
-    guard line.count >= 5, line[4] == UInt8(ascii: "/"), let start = line.baseAddress else { return false }
+    guard line.count >= 5, line[4] == .slash, let start = line.baseAddress else { return false }
     return strncasecmp(start.assumingMemoryBound(to: CChar.self), "HTTP/", 5) == 0
   }
 }

@@ -9,9 +9,9 @@ enum LoginScheme: String, CaseIterable {
     var isQuoted = false
     var isEscaped = false
     let parts = field.utf8.split { byte in
-      if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
-      isEscaped = isQuoted && !isEscaped && byte == UInt8(ascii: "\\")
-      return byte == UInt8(ascii: ",") && !isQuoted
+      if byte == .quote, !isEscaped { isQuoted.toggle() }
+      isEscaped = isQuoted && !isEscaped && byte == .backslash
+      return byte == .comma && !isQuoted
     }
     return Set(parts.compactMap(scheme(of:)))
   }
@@ -19,8 +19,8 @@ enum LoginScheme: String, CaseIterable {
   /// - Parameter part: `Digest realm="x"`, `nonce="y"`, `Negotiate`. A word that is not a parameter's name is a scheme.
   private static func scheme(of part: Substring.UTF8View) -> LoginScheme? {
     let text = OptionalWhiteSpace.trimmed(part)
-    let word = text.prefix { !OptionalWhiteSpace.contains($0) && $0 != UInt8(ascii: "=") }
-    if OptionalWhiteSpace.trimmed(text[word.endIndex...]).first == UInt8(ascii: "=") { return nil }
+    let word = text.prefix { !OptionalWhiteSpace.contains($0) && $0 != .equals }
+    if OptionalWhiteSpace.trimmed(text[word.endIndex...]).first == .equals { return nil }
     return LoginScheme(rawValue: String(utf8: word).lowercased())
   }
 }

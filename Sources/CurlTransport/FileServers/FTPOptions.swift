@@ -19,7 +19,7 @@ struct FTPOptions: ~Copyable {
     try easy.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, 0)
     // Through a tunnel, because an HTTP proxy would answer with its own pages and headers.
     try easy.set(CURLOPT_HTTPPROXYTUNNEL, 1)
-    let name = PercentEncoding.decode(address.lastPathSegment) ?? Array(address.lastPathSegment.utf8)
+    let name = PercentEncoding.decode(address.lastPathSegment)
     let commands = try HeaderLines(bytes: name.isEmpty ? [] : FTPReplies.commands(for: name, from: request.rangeStart))
     try easy.set(CURLOPT_PREQUOTE, list: commands)
     self.commands = consume commands

@@ -46,7 +46,7 @@ struct FolderListing {
     known += 1
     let name = entry.name
     // Another folder's file is not in this one.
-    if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) || name.contains(UInt8(ascii: "/")) { return [] }
+    if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) || name.contains(.slash) { return [] }
     let plain = PercentEncoding.encoded(name) { !$0.isLetterOrDigit && !"-._~".utf8.contains($0) }
     return Array("<a href=\"./".utf8) + plain + Array((entry.isFolder ? "/\"></a>\n" : "\"></a>\n").utf8)
   }
@@ -83,8 +83,8 @@ struct FolderListing {
 
     /// `01-02-24  10:00AM  <DIR>  name`
     private static func dos(_ line: ArraySlice<UInt8>, _ words: [ArraySlice<UInt8>]) -> Entry? {
-      guard words.count > 3, words[0].count(where: { $0 == UInt8(ascii: "-") }) == 2,
-        words[1].contains(UInt8(ascii: ":")), words[0].first?.isDigit == true
+      guard words.count > 3, words[0].count(where: { $0 == .dash }) == 2,
+        words[1].contains(.colon), words[0].first?.isDigit == true
       else { return nil }
       let isFolder = words[2].elementsEqual("<DIR>".utf8)
       guard isFolder || words[2].allSatisfy(\.isDigit) else { return nil }
@@ -101,7 +101,7 @@ struct FolderListing {
       guard months.contains(first[...]), let time = words.dropFirst(2).first, next.utf8.allSatisfy(\.isDigit) else {
         return 0
       }
-      return time.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ":") } ? 3 : 0
+      return time.allSatisfy { $0.isDigit || $0 == .colon } ? 3 : 0
     }
   }
 }

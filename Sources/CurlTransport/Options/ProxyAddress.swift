@@ -45,7 +45,7 @@ package struct ProxyAddress: Sendable, Hashable {
     let start = mark?.upperBound ?? 0
     let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
     guard bytes[end...].isEmpty || Array(bytes[end...]) == Array("/".utf8) else { throw .path }
-    let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@"))
+    let at = bytes[start..<end].lastIndex(of: .atSign)
     let login = bytes[start..<(at ?? start)]
     let authority = bytes[(at.map { $0 + 1 } ?? start)..<end]
     let hostEnd: Int

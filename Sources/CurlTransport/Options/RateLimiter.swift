@@ -33,15 +33,22 @@ package final class RateLimiter: Sendable {
   func pay(for bytes: Int, at now: UInt64) -> UInt64 {
     let rate = bytesPerSecond
     guard rate > 0 else { return 0 }
-    let price = UInt64(Double(bytes) / Double(rate) * 1e9)
+    let price = Self.time(of: bytes, at: rate)
     let earliest = now - min(now, Self.allowance)
-    if let start = account?.book(price, from: earliest) { return start }
+    let longest = Self.time(of: Self.mostTransfers * (bufferSize ?? bytes), at: rate)
+    if let start = account?.book(price, from: earliest, within: longest) { return start }
     return paidUntil.withLock { paidUntil in
       let start = max(paidUntil, earliest)
       paidUntil = start + price
       return start
     }
   }
+
+  /// Transfers of all processes, each of which has booked the time of one buffer at most.
+  private static let mostTransfers = 256
+
+  /// - Returns: nanoseconds.
+  private static func time(of bytes: Int, at rate: Int64) -> UInt64 { UInt64(Double(bytes) / Double(rate) * 1e9) }
 
   func pause(at now: UInt64) -> UInt64 { isOn ? paidUntil.withLock { $0 > now ? $0 - now : 0 } : 0 }
 

@@ -29,7 +29,7 @@ enum S3Answer {
 
   /// A page of ListObjectsV2 as links, which are read like those of any page.
   static func page(_ body: [UInt8], of folder: Address) -> Page {
-    let prefix = PercentEncoding.decode(folder.path.dropFirst()) ?? Array(folder.path.dropFirst().utf8)
+    let prefix = PercentEncoding.decode(folder.path.dropFirst())
     let folders = elements("CommonPrefixes", in: body[...]).flatMap { values(of: "Prefix", in: $0) }
     let keys = (values(of: "Key", in: body[...]) + folders).filter {
       $0.utf8.starts(with: prefix) && $0.utf8.count > prefix.count

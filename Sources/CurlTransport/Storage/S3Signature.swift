@@ -29,12 +29,12 @@ struct S3Signature {
     if let token = credentials.sessionToken { headers.append((name: "x-amz-security-token", value: token)) }
     self.headers = headers
     let signed = (headers + [(name: "host", value: host)]).sorted { $0.name < $1.name }
-    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let (path, parameters) = target.halves(at: "?")
     // A parameter without a value is signed with an empty one.
-    let query = (parts.count > 1 ? parts[1] : "").split(separator: "&")
+    let query = (parameters ?? "").split(separator: "&")
       .map { $0.contains("=") ? String($0) : "\($0)=" }.sorted()
     canonicalRequest =
-      ([method, String(parts[0]), query.joined(separator: "&")] + signed.map { "\($0.name):\($0.value)" } + [
+      ([method, String(path), query.joined(separator: "&")] + signed.map { "\($0.name):\($0.value)" } + [
         "", Self.names(signed), body,
       ]).joined(separator: "\n")
   }

@@ -73,7 +73,7 @@ package final class S3Storage: Sendable {
   }
 
   private static func isRegion(_ text: String) -> Bool {
-    text.utf8.count <= 32 && text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
+    text.utf8.count <= 32 && text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == .dash }
   }
 
   private func region(of address: Address, _ state: State) -> String {
@@ -115,7 +115,7 @@ package final class S3Storage: Sendable {
   private static func query(_ address: Address, _ page: String?) -> String {
     guard let page else { return address.query.map { "?\($0)" } ?? "" }
     let prefix =
-      PercentEncoding.decode(address.path.dropFirst()).map { String(utf8: $0) } ?? String(address.path.dropFirst())
+      String(utf8: PercentEncoding.decode(address.path.dropFirst()))
     let values = [
       ("continuation-token", page), ("delimiter", "/"), ("list-type", "2"), ("prefix", prefix),
     ].filter { !$0.1.isEmpty }

@@ -106,7 +106,7 @@ package struct CacheAdministration {
   /// - Throws: `.conflict` if the new name is not a file name or is taken; `.disk`; `.cache`.
   package func rename(_ path: FilePath, to name: String) async throws(DownloadError) -> Bool {
     let activity = "naming"
-    guard FileNaming.isUsable(name), let old = path.lastComponent?.string else {
+    guard FileNaming.isUsable(name), !FileNaming.hasControls(name), let old = path.lastComponent?.string else {
       throw DownloadError(.conflict, "not a file name", activity, path: name)
     }
     let file: StandingFile

@@ -12,9 +12,9 @@ package enum PercentEncoding {
     text.flatMap { mustEncode($0) ? Array("%\([$0].hexadecimal.uppercased())".utf8) : [$0] }
   }
 
-  /// The octets that a text encodes, with an incomplete `%` unchanged; `nil` if nothing is encoded.
-  package static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
+  /// The octets that a text encodes (RFC 3986 §2.1), with an incomplete `%` unchanged.
+  package static func decode(_ text: some StringProtocol) -> [UInt8] {
+    octets(Array(text.utf8)[...], isStrict: false) ?? []
   }
 
   /// - Returns: `nil` if `isStrict`, as for RFC 8187, and a `%` lacks its two hex digits.
@@ -23,7 +23,7 @@ package enum PercentEncoding {
     decoded.reserveCapacity(text.count)
     var rest = text
     while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%") {
+      if byte == .percent {
         if rest.count >= 2, let high = digit(rest[rest.startIndex]), let low = digit(rest[rest.startIndex + 1]) {
           decoded.append(high << 4 | low)
           rest.removeFirst(2)
@@ -49,8 +49,8 @@ package enum Base64 {
 
   /// Skips blanks and line ends. The padding of the last four characters may be missing, as many senders omit it.
   package static func octets(_ text: [UInt8]) -> [UInt8]? {
-    let digits = text.filter { $0 > 0x20 && $0 != UInt8(ascii: "=") }
-    let filled = digits + Array(repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
+    let digits = text.filter { $0 > 0x20 && $0 != .equals }
+    let filled = digits + Array(repeating: .equals, count: (4 - digits.count % 4) % 4)
     return Data(base64Encoded: Data(filled)).map(Array.init)
   }
 }

@@ -8,7 +8,7 @@ package enum Redaction {
   /// `https://u:p@host/x?X-Amz-Signature=1f&part=2` becomes `https://host/x?X-Amz-Signature=…&part=2`.
   package static func redacted(_ text: some StringProtocol) -> String {
     // Most texts contain neither an @ nor a =.
-    guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "=") }) else { return String(text) }
+    guard text.utf8.contains(where: { $0 == .atSign || $0 == .equals }) else { return String(text) }
     return scan(Array(text.utf8)) { $0 <= 0x20 || "\"'<>".utf8.contains($0) }
   }
 
@@ -23,7 +23,7 @@ package enum Redaction {
   package static func withoutLogin(_ text: some StringProtocol) -> String {
     var bytes = Array(text.utf8)
     let start = bytes.place(of: "://")?.upperBound ?? 0
-    if let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) { bytes.removeSubrange(start...at) }
+    if let at = bytes[start...].lastIndex(of: .atSign) { bytes.removeSubrange(start...at) }
     return String(utf8: bytes)
   }
 
@@ -32,20 +32,22 @@ package enum Redaction {
     DataAddress.isMeant(address) && address.utf8.count > 60 ? address.prefix(59) + mark : address
   }
 
-  /// Whether a text looks like a URL with a login and without a scheme: `user:secret@host/x`.
+  /// Whether a text looks like a URL with a login and without a scheme: `user:secret@host/x`, `https//user@host/x`.
   package static func isLoginWithoutScheme(_ text: some StringProtocol) -> Bool {
     let bytes = text.utf8
-    guard let end = bytes.firstIndex(where: { ":/".utf8.contains($0) }), bytes[end] == UInt8(ascii: ":"),
-      end != bytes.startIndex
-    else { return false }
-    return bytes[end...].contains(UInt8(ascii: "@")) && bytes[end...].place(of: "://") == nil
+    guard let end = bytes.firstIndex(where: { ":/".utf8.contains($0) }), end != bytes.startIndex else { return false }
+    let rest = bytes[end...]
+    if rest.starts(with: "//".utf8) {
+      return rest.dropFirst(2).prefix { $0 != .slash }.contains(.atSign)
+    }
+    return bytes[end] == .colon && rest.contains(.atSign) && rest.place(of: "://") == nil
   }
 
   /// Whether a parameter's value signs the URL or unlocks its file: the parameters of AWS, Google (`X-Goog-…`), Azure
   /// (`sig`), CloudFront (`Policy`, `Key-Pair-Id`) and Akamai (`hdnts`, `hdnea`), and the usual names of tokens and
   /// keys. Each part of `auth[token]` is a name.
   package static func isSecret(parameter name: some StringProtocol) -> Bool {
-    (PercentEncoding.decode(name) ?? Array(name.utf8)).split { "[]".utf8.contains($0) }.contains { part in
+    PercentEncoding.decode(name).split { "[]".utf8.contains($0) }.contains { part in
       let plain = Substring(String(utf8: part.filter { !"-_.".utf8.contains($0) }).lowercased())
       return names.contains(plain) || endings.contains { plain.hasSuffix($0) }
     }
@@ -72,7 +74,7 @@ package enum Redaction {
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]
-      if byte == UInt8(ascii: ":"), bytes[index...].starts(with: "://".utf8) {
+      if byte == .colon, bytes[index...].starts(with: "://".utf8) {
         kept += "://".utf8
         index = endOfLogin(bytes, from: index + 3)
       } else if "?&;#".utf8.contains(byte) {
@@ -80,7 +82,7 @@ package enum Redaction {
         index += 1
         let nameEnd = bytes[index...].firstIndex { !$0.isLetterOrDigit && !"-_.%[]".utf8.contains($0) } ?? bytes.count
         let name = bytes[index..<nameEnd]
-        guard nameEnd < bytes.count, bytes[nameEnd] == UInt8(ascii: "="), !name.isEmpty,
+        guard nameEnd < bytes.count, bytes[nameEnd] == .equals, !name.isEmpty,
           isSecret(parameter: String(utf8: name))
         else { continue }
         kept += name + [bytes[nameEnd]] + Array(mark.utf8)
@@ -97,7 +99,7 @@ package enum Redaction {
   /// login is missing.
   private static func endOfLogin(_ bytes: [UInt8], from start: Int) -> Int {
     let end = bytes[start...].firstIndex { "/?#\n\"'".utf8.contains($0) } ?? bytes.count
-    guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return start }
+    guard let at = bytes[start..<end].lastIndex(of: .atSign) else { return start }
     return bytes[start..<at].elementsEqual(mark.utf8) ? start : at + 1
   }
 }
@@ -106,7 +108,7 @@ extension Address {
   /// `key` without the values of its secret parameters.
   package var redacted: String {
     if scheme == .data { return Redaction.shortened(key) }
-    return key.utf8.contains(UInt8(ascii: "=")) ? Redaction.scan(Array(key.utf8)) { _ in false } : key
+    return key.utf8.contains(.equals) ? Redaction.scan(Array(key.utf8)) { _ in false } : key
   }
 }
 
@@ -115,7 +117,7 @@ extension Address {
 package enum SignedQuery {
   /// A URL without the parameters of a known signature.
   package static func unsigned(_ address: String) -> String {
-    guard let mark = address.utf8.firstIndex(of: UInt8(ascii: "?")),
+    guard let mark = address.utf8.firstIndex(of: .questionMark),
       case let query = address[address.utf8.index(after: mark)...], mayBeSigned(query)
     else { return address }
     let parameters = query.split(separator: "&").map { (text: $0, name: $0.prefix { $0 != "=" }.lowercased()) }

@@ -16,8 +16,8 @@ package struct CacheControl {
     withBytes { field in
       var start = field.startIndex
       while start <= field.endIndex {
-        let end = field[start...].firstIndex(of: Self.comma) ?? field.endIndex
-        if Self.isName(field[start..<end].prefix { $0 != Self.equals && $0 != Self.quote }, name) {
+        let end = field[start...].firstIndex(of: .comma) ?? field.endIndex
+        if Self.isName(field[start..<end].prefix { $0 != .equals && $0 != .quote }, name) {
           return true
         }
         start = end + 1
@@ -44,12 +44,6 @@ package struct CacheControl {
 
   // MARK: Reading
 
-  // Computed, so that the compiler inlines the numbers.
-  private static var equals: UInt8 { UInt8(ascii: "=") }
-  private static var comma: UInt8 { UInt8(ascii: ",") }
-  private static var quote: UInt8 { UInt8(ascii: "\"") }
-  private static var escape: UInt8 { UInt8(ascii: "\\") }
-
   private func withBytes<Answer>(_ body: (Bytes) -> Answer) -> Answer {
     var field = field
     return field.withUTF8 { body($0[...]) }
@@ -65,11 +59,11 @@ package struct CacheControl {
       let byte = field[index]
       if isEscaped {
         isEscaped = false
-      } else if isQuoted, byte == escape {
+      } else if isQuoted, byte == .backslash {
         isEscaped = true
-      } else if byte == quote {
+      } else if byte == .quote {
         isQuoted.toggle()
-      } else if byte == comma, !isQuoted {
+      } else if byte == .comma, !isQuoted {
         read(field[start..<index], name, body)
         start = index + 1
       }
@@ -78,7 +72,7 @@ package struct CacheControl {
   }
 
   private static func read(_ directive: Bytes, _ name: StaticString, _ body: (Bytes?) -> Void) {
-    let equals = directive.firstIndex(of: equals)
+    let equals = directive.firstIndex(of: .equals)
     guard isName(directive[..<(equals ?? directive.endIndex)], name) else { return }
     guard let equals else { return body(nil) }
     // A blank beside the equals sign (§5.2) makes the argument as invalid as an empty one.
@@ -89,7 +83,7 @@ package struct CacheControl {
   private static func number(_ argument: Bytes) -> Int64? {
     var argument = argument
     while let last = argument.last, OptionalWhiteSpace.contains(last) { argument = argument.dropLast() }
-    guard argument.count >= 2, argument.first == quote, argument.last == quote else {
+    guard argument.count >= 2, argument.first == .quote, argument.last == .quote else {
       return DeltaSeconds.read(argument)
     }
     return DeltaSeconds.read(unescaped(argument.dropFirst().dropLast()))
@@ -98,7 +92,7 @@ package struct CacheControl {
   private static func unescaped(_ quoted: Bytes) -> [UInt8] {
     var isEscaped = false
     return quoted.filter { byte in
-      isEscaped = !isEscaped && byte == escape
+      isEscaped = !isEscaped && byte == .backslash
       return !isEscaped
     }
   }

@@ -65,7 +65,7 @@ package struct ResponseHead: Sendable {
   package static let longestFile: Int64 = 1 << 50
 
   private static func length(_ field: String) -> Int64? {
-    if !field.utf8.contains(UInt8(ascii: ",")) { return number(field[...]) }
+    if !field.utf8.contains(.comma) { return number(field[...]) }
     let lengths = Set(field.split(separator: ",").map { number(OptionalWhiteSpace.trimmed($0)) })
     return lengths.count == 1 ? lengths.first ?? nil : nil
   }
@@ -184,7 +184,7 @@ package struct ResponseHead: Sendable {
         for (index, start) in starts.enumerated() {
           let end = index + 1 < starts.count ? starts[index + 1] : bytes.count
           let colon = start + count
-          guard colon < end, bytes[colon] == UInt8(ascii: ":") else { continue }
+          guard colon < end, bytes[colon] == .colon else { continue }
           var offset = 0
           while offset < count, bytes[start + offset].lowercased == wanted[offset] { offset += 1 }
           if offset == count { body(Self.value(block[colon + 1..<end])) }

@@ -34,8 +34,8 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
         removed == 0
         ? String(utf8: bytes)
         : String(utf8: bytes[..<authority.lowerBound] + bytes[host.lowerBound...])
-      let query = bytes[authority.upperBound...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
-      let slash = bytes[authority.upperBound..<query].lastIndex(of: UInt8(ascii: "/"))
+      let query = bytes[authority.upperBound...].firstIndex(of: .questionMark) ?? bytes.count
+      let slash = bytes[authority.upperBound..<query].lastIndex(of: .slash)
       self.scheme = scheme
       self.key = key
       wireText = removed == 0 ? key : Address.withPlainLogin(bytes, authority.lowerBound, host.lowerBound)
@@ -58,17 +58,17 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     guard !bytes.isEmpty else { throw .empty }
     if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw .controlCharacter }
     if bytes.prefix(3).elementsEqual("s3:".utf8, by: { $0 | 0x20 == $1 | 0x20 }) { Self.normalizeKey(&bytes) }
-    if let hash = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(hash...) }
+    if let hash = bytes.firstIndex(of: .numberSign) { bytes.removeSubrange(hash...) }
 
     let (scheme, colon) = try Self.scheme(bytes)
     let authorityStart = colon + 3
     if scheme == .file { try Self.removeThisMachine(&bytes, at: authorityStart) }
     var authorityEnd =
-      bytes[authorityStart...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? bytes.count
-    let at = bytes[authorityStart..<authorityEnd].lastIndex(of: UInt8(ascii: "@"))
+      bytes[authorityStart...].firstIndex { $0 == .slash || $0 == .questionMark } ?? bytes.count
+    let at = bytes[authorityStart..<authorityEnd].lastIndex(of: .atSign)
     let hostStart = at.map { $0 + 1 } ?? authorityStart
     var hostEnd = scheme == .file ? hostStart : try Self.endOfHost(bytes[hostStart..<authorityEnd])
-    if bytes[hostStart..<hostEnd].contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }),
+    if bytes[hostStart..<hostEnd].contains(where: { $0 >= 0x80 || $0 == .percent }),
       bytes[hostStart] != UInt8(ascii: "[")
     {
       guard let name = asciiHost(bytes[hostStart..<hostEnd]) else { throw .badInternationalHost }
@@ -87,7 +87,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
   /// Removes the host of a `file:` URL, which must be empty or `localhost` (RFC 8089 §2).
   private static func removeThisMachine(_ bytes: inout [UInt8], at start: Int) throws(Malformed) {
-    let end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+    let end = bytes[start...].firstIndex(of: .slash) ?? bytes.count
     guard ["", "localhost"].contains(String(utf8: bytes[start..<end]).lowercased()), end < bytes.count else {
       throw .hostOfFile
     }
@@ -112,7 +112,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
 
   /// - Returns: the scheme, and the position of its colon.
   private static func scheme(_ bytes: [UInt8]) throws(Malformed) -> (Scheme, Int) {
-    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8)
+    guard let colon = bytes.firstIndex(of: .colon), bytes[colon...].starts(with: "://".utf8)
     else { throw .noScheme }
     for scheme in [Scheme.http, .https]
     where bytes[..<colon].elementsEqual(scheme.rawValue.utf8, by: { $0 | 0x20 == $1 }) {
@@ -126,7 +126,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   /// A key may have any character, so that only a version at its end is a query. Each byte has one form: libcurl, the
   /// store and the signature must see the same path. A `%` that encodes a byte stays.
   private static func normalizeKey(_ bytes: inout [UInt8]) {
-    let start = bytes.dropFirst(5).firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+    let start = bytes.dropFirst(5).firstIndex(of: .slash) ?? bytes.count
     let end = bytes[start...].place(of: "?versionId=")?.lowerBound ?? bytes.count
     let octets = PercentEncoding.octets(bytes[start..<end], isStrict: false) ?? []
     let key = PercentEncoding.encoded(octets) { !$0.isLetterOrDigit && !"-._~/".utf8.contains($0) }
@@ -141,7 +141,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     if [";type=i", ";type=a"].contains(path[end...].lowercased()) { bytes.removeLast(7) }
     guard let octets = PercentEncoding.octets(bytes[start...], isStrict: false), !octets.contains(where: { $0 < 0x20 })
     else { throw .controlCharacter }
-    bytes.replaceSubrange(start..., with: PercentEncoding.encoded(bytes[start...]) { $0 == UInt8(ascii: "?") })
+    bytes.replaceSubrange(start..., with: PercentEncoding.encoded(bytes[start...]) { $0 == .questionMark })
   }
 
   /// Host and port as written, in lower case: the key of connections and of per-host limits.
@@ -216,7 +216,7 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
   }
 
   package static func plainLogin(_ login: ArraySlice<UInt8>) -> [UInt8] {
-    login.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
+    login.flatMap { $0 == .atSign ? Array("%40".utf8) : [$0] }
   }
 
   /// The end of the host in `host[:port]` or `[v6]:port`; throws for an empty host and a port outside 1…65535.
@@ -226,8 +226,8 @@ public struct Address: Sendable, Hashable, CustomStringConvertible {
     if first == UInt8(ascii: "[") {
       guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else { throw .badHost }
       end = close + 1
-      guard end == authority.endIndex || authority[end] == UInt8(ascii: ":") else { throw .badHost }
-    } else if let colon = authority.firstIndex(of: UInt8(ascii: ":")) {
+      guard end == authority.endIndex || authority[end] == .colon else { throw .badHost }
+    } else if let colon = authority.firstIndex(of: .colon) {
       end = colon
     }
     guard end > authority.startIndex else { throw .noHost }
@@ -292,7 +292,7 @@ extension UInt8 {
   }
 
   /// Whether it is a blank, a tab or a carriage return.
-  package var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r") }
+  package var isBlank: Bool { self == .blank || self == UInt8(ascii: "\t") || self == .carriageReturn }
 
   /// The lower-case letter of an upper-case ASCII letter, else itself.
   var lowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }

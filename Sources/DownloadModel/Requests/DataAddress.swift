@@ -7,10 +7,10 @@ package struct DataAddress: Sendable {
 
   package init?(_ text: String) {
     // By bytes: a combining mark after the comma forms one `Character` with it.
-    guard Self.isMeant(text), let comma = text.utf8.firstIndex(of: UInt8(ascii: ",")) else { return nil }
+    guard Self.isMeant(text), let comma = text.utf8.firstIndex(of: .comma) else { return nil }
     let head = Substring(text.utf8[..<comma].dropFirst(5)).lowercased()
-    let body = Substring(text.utf8[comma...].dropFirst().prefix { $0 != UInt8(ascii: "#") })
-    let octets = PercentEncoding.decode(body) ?? Array(body.utf8)
+    let body = Substring(text.utf8[comma...].dropFirst().prefix { $0 != .numberSign })
+    let octets = PercentEncoding.decode(body)
     mediaType = head.first == ";" || head.isEmpty ? "text/plain" : String(head.prefix { $0 != ";" })
     guard head.hasSuffix(";base64") else {
       bytes = octets

@@ -78,6 +78,6 @@ public struct DownloadOutcome: Sendable, Equatable {
 
   /// By bytes, because a combining mark after the slash would form one `Character` with it.
   private static func lastSegment(_ path: String) -> String {
-    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    path.utf8.lastIndex(of: .slash).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }
 }

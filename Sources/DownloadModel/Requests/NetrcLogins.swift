@@ -26,7 +26,7 @@ package struct NetrcLogins: Sendable {
     // The keyword whose value the next token is; empty for none.
     var keyword = ""
     var isMacro = false
-    for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+    for line in text.split(separator: .newline, omittingEmptySubsequences: false) {
       let tokens = Self.tokens(line)
       // A macro (`macdef`) ends at an empty line.
       if isMacro {
@@ -68,14 +68,14 @@ package struct NetrcLogins: Sendable {
     var rest = line
     while true {
       rest = rest.drop(while: \.isBlank)
-      guard let first = rest.first, first != UInt8(ascii: "#") else { return tokens }
+      guard let first = rest.first, first != .numberSign else { return tokens }
       var token = rest.prefix { !$0.isBlank }
       rest = rest.dropFirst(token.count)
-      if first == UInt8(ascii: "\"") {
+      if first == .quote {
         rest = line[(token.startIndex + 1)...]
         token = []
-        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-          token.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+        while let byte = rest.popFirst(), byte != .quote {
+          token.append(byte == .backslash ? rest.popFirst() ?? byte : byte)
         }
       }
       tokens.append(String(utf8: token))

@@ -6,9 +6,9 @@ package struct ValueForHost: Sendable, Equatable {
 
   /// - Returns: `nil` for a host that is empty, or a URL.
   package init?(_ text: String) {
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    host = parts.count == 2 ? OptionalWhiteSpace.trimmed(parts[0]).lowercased() : nil
-    value = parts.last.map { String(OptionalWhiteSpace.trimmed($0)) } ?? ""
+    let (first, second) = text.halves(at: "=")
+    host = second == nil ? nil : OptionalWhiteSpace.trimmed(first).lowercased()
+    value = String(OptionalWhiteSpace.trimmed(second ?? first))
     if host?.isEmpty == true || host?.contains("/") == true { return nil }
   }
 

@@ -6,8 +6,9 @@ package protocol SharedAccounts: Sendable {
   /// Books time behind all that is booked.
   /// - Parameters:
   ///   - price, earliest: in nanoseconds, CLOCK_MONOTONIC.
+  ///   - longest: the longest wait, in nanoseconds: a run that has ended may have booked more, at a lower limit.
   /// - Returns: when the booked time starts, at the earliest `earliest`; `nil` if there is no room for the account.
-  func book(_ price: UInt64, of account: UInt64, from earliest: UInt64) -> UInt64?
+  func book(_ price: UInt64, of account: UInt64, from earliest: UInt64, within longest: UInt64) -> UInt64?
 }
 
 /// One of `SharedAccounts`: what one limit allows to all processes together.
@@ -20,7 +21,7 @@ package struct SharedAccount: Sendable {
     number = accounts.number(of: name)
   }
 
-  package func book(_ price: UInt64, from earliest: UInt64) -> UInt64? {
-    accounts.book(price, of: number, from: earliest)
+  package func book(_ price: UInt64, from earliest: UInt64, within longest: UInt64) -> UInt64? {
+    accounts.book(price, of: number, from: earliest, within: longest)
   }
 }

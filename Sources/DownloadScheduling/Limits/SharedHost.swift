@@ -26,12 +26,16 @@ struct SharedHost {
     note = HostUsage(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
   }
 
+  /// Requests of all processes that wait for their time, at most.
+  private static let mostBooked: UInt64 = 32
+
   /// Books the start of a request behind those of all processes.
   /// - Returns: the time; `nil` if there is no room for the host's account.
   func book(_ interval: Duration, at now: Duration) -> Duration? {
     let time = run.notes.now * 1_000_000
     let price = UInt64(interval / .nanoseconds(1))
-    let start = run.notes.book(price, of: run.notes.number(of: "requests \(name)"), from: time)
+    let account = run.notes.number(of: "requests \(name)")
+    let start = run.notes.book(price, of: account, from: time, within: min(price, 1 << 56) * Self.mostBooked)
     return start.map { now + .nanoseconds(Int64($0 - time)) }
   }
 

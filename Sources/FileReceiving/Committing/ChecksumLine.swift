@@ -12,12 +12,12 @@ package enum ChecksumLine: Equatable {
   /// Reads bytes, because a combining mark after a space or slash would form one `Character` with it.
   package init(_ line: String) {
     var line = line.utf8[...]
-    if line.last == UInt8(ascii: "\r") { line.removeLast() }
-    if line.allSatisfy(OptionalWhiteSpace.contains) || line.first == UInt8(ascii: "#") {
+    if line.last == .carriageReturn { line.removeLast() }
+    if line.allSatisfy(OptionalWhiteSpace.contains) || line.first == .numberSign {
       self = .blank
       return
     }
-    let isEscaped = line.first == UInt8(ascii: "\\")
+    let isEscaped = line.first == .backslash
     if isEscaped { line.removeFirst() }
     guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line), name.contains(where: { $0 != .slash })
     else {
@@ -55,11 +55,11 @@ package enum ChecksumLine: Equatable {
     var text = [UInt8]()
     var rest = name
     while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "\\") else {
+      guard byte == .backslash else {
         text.append(byte)
         continue
       }
-      let marks = [UInt8(ascii: "n"): UInt8(ascii: "\n"), UInt8(ascii: "r"): UInt8(ascii: "\r")]
+      let marks = [UInt8(ascii: "n"): UInt8.newline, UInt8(ascii: "r"): UInt8.carriageReturn]
       if let escaped = rest.popFirst() { text.append(marks[escaped] ?? escaped) }
     }
     return text

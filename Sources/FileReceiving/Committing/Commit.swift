@@ -133,7 +133,8 @@ package struct Commit {
     guard let named else { return nil }
     row?.changed = named
     var outcome = outcome(.fetched, name, size: download.length)
-    outcome.isNumbered = !FileNaming.areSame(name, wanted) || directory.isNumbered
+    // The URL's own file may have another name: its user's.
+    outcome.isNumbered = directory.isNumbered || !replacing && !FileNaming.areSame(name, wanted)
     return Committed(outcome: outcome, row: row)
   }
 

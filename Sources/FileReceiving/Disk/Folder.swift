@@ -1,3 +1,4 @@
+import DownloadModel
 package import Glibc
 package import SystemPackage
 

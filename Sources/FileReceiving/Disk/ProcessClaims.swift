@@ -244,13 +244,15 @@ package final class ProcessClaims: SharedAccounts {
     return nil
   }
 
-  package func book(_ price: UInt64, of account: UInt64, from earliest: UInt64) -> UInt64? {
+  package func book(
+    _ price: UInt64, of account: UInt64, from earliest: UInt64, within longest: UInt64
+  ) -> UInt64? {
     let account = account ^ Self.boot
     return table.withLock { table in
       guard let place = Self.place(of: account, table.words, at: earliest) else { return nil }
       var until = place[1].shared
       while true {
-        let start = max(until, earliest)
+        let start = max(min(until, earliest + longest), earliest)
         let result = place[1].compareExchange(
           expected: until, desired: start + price, ordering: .sequentiallyConsistent)
         if result.exchanged { return start }

@@ -13,10 +13,10 @@ struct ContentDisposition {
     guard scanner.token() != nil else { return nil }
     var values: [String: String] = [:]
     while scanner.next() != nil {
-      guard scanner.take(UInt8(ascii: ";")) else { return nil }
+      guard scanner.take(.semicolon) else { return nil }
       // A final ";" and ";;" are common and harmless.
-      if [nil, UInt8(ascii: ";")].contains(scanner.next()) { continue }
-      guard let name = scanner.token()?.lowercased(), scanner.take(UInt8(ascii: "=")) else { return nil }
+      if [nil, .semicolon].contains(scanner.next()) { continue }
+      guard let name = scanner.token()?.lowercased(), scanner.take(.equals) else { return nil }
       let isQuoted = scanner.next() == .quote
       guard let value = isQuoted ? scanner.quotedString() : scanner.looseValue() else { return nil }
       // Two parameters with one name are the sender's mistake, which readers resolve differently.
@@ -49,13 +49,13 @@ struct ContentDisposition {
 /// The encoded words of mail (RFC 2047), which some frameworks send in `filename=`, and browsers decode:
 /// `=?UTF-8?B?…?=`, `=?UTF-8?Q?…?=`. A space only separates two words.
 private enum EncodedWords {
-  private static let mark = UInt8(ascii: "=")
+  private static let mark = UInt8.equals
 
   /// - Returns: `nil` unless the whole text consists of such words.
   static func decode(_ text: String) -> String? {
     let words = text.utf8.split(separator: 0x20)
     let decoded = words.compactMap { word in
-      let parts = word.split(separator: UInt8(ascii: "?"), omittingEmptySubsequences: false)
+      let parts = word.split(separator: .questionMark, omittingEmptySubsequences: false)
       return parts.count == 5 && [parts[0], parts[4]].allSatisfy { $0.elementsEqual([mark]) }
         ? decode(parts[3], Substring(parts[2]).lowercased(), in: Substring(parts[1])) : nil
     }
@@ -64,7 +64,7 @@ private enum EncodedWords {
 
   private static func decode(_ content: Substring.UTF8View, _ kind: String, in charset: Substring) -> String? {
     // `Q` is percent-encoding with another mark, and with `_` for a space.
-    let percent = UInt8(ascii: "%")
+    let percent = UInt8.percent
     let percents = PercentEncoding.encoded(content) { $0 == percent }
       .map { $0 == mark ? percent : $0 == UInt8(ascii: "_") ? 0x20 : $0 }
     let octets = kind == "b" ? Base64.octets(Array(content)) : PercentEncoding.octets(percents[...], isStrict: true)
@@ -98,7 +98,7 @@ private struct FieldScanner {
   }
 
   mutating func looseValue() -> String? {
-    taken(rest.prefix { $0 != UInt8(ascii: ";") }).map { String(OptionalWhiteSpace.trimmed($0[...])) }
+    taken(rest.prefix { $0 != .semicolon }).map { String(OptionalWhiteSpace.trimmed($0[...])) }
   }
 
   /// The text between quotes, with `\x` read as `x`; `nil` if the closing quote is missing.
@@ -107,7 +107,7 @@ private struct FieldScanner {
     var text: [UInt8] = []
     while let byte = rest.popFirst() {
       if byte == .quote { return String(utf8: text) }
-      guard let byte = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte else { return nil }
+      guard let byte = byte == .backslash ? rest.popFirst() : byte else { return nil }
       text.append(byte)
     }
     return nil

@@ -20,7 +20,7 @@ package enum FileNaming {
 
   private static func name(of segment: Substring, from provenance: Provenance) -> String? {
     // Octets that are not UTF-8 stay encoded: the text as written is at least readable and unique.
-    let decoded = PercentEncoding.decode(segment).flatMap { String(validating: $0, as: UTF8.self) }
+    let decoded = String(validating: PercentEncoding.decode(segment), as: UTF8.self)
     let isUsersWord = provenance == .user && NameSanitizer.isMarked(segment.utf8)
     return NameSanitizer.sanitize(decoded ?? String(segment), isUsersWord: isUsersWord)
   }
@@ -151,7 +151,7 @@ package enum FileNaming {
         return bytes.allSatisfy { byte in
           switch byte {
           case _ where byte.isLetterOrDigit, .dot, .dash, UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "~"),
-            UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ","):
+            .atSign, .equals, .comma:
             true
           default: false
           }

@@ -242,7 +242,7 @@ enum EffectiveURL {
   /// - Parameter url: without credentials and fragment.
   static func name(_ url: String) -> String {
     let url = SignedQuery.unsigned(url)
-    guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
+    guard let mark = url.utf8.firstIndex(of: .questionMark) else { return url }
     let place = url[..<mark]
     let query = url[mark...].dropFirst()
     guard !query.isEmpty else { return String(place) }

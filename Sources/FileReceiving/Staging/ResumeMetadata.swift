@@ -34,7 +34,7 @@ package struct ResumeMetadata: Codable {
 
   /// - Returns: `nil` if the bytes are torn, another user's, forged, or of another format.
   init?(json: [UInt8], secret: UserSecret) {
-    guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)), metadata.format == 1,
+    guard var metadata = ResumeMetadata(json: json), metadata.format == 1,
       FileNaming.isUsable(metadata.name), (metadata.held.total ?? 0) >= 0
     else { return nil }
     let seal = metadata.seal

@@ -192,7 +192,7 @@ struct ActiveRow {
   /// A name for a URL before its file has one: the end of its path, else its host.
   static func name(of address: Address, _ glyphs: Glyphs) -> String {
     let segment = address.lastPathSegment
-    let name = segment.isEmpty ? address.host : TerminalText.percentDecoded(segment)
+    let name = segment.isEmpty ? address.host : String(utf8: PercentEncoding.decode(segment))
     return TerminalText.shown(name, glyphs)
   }
 }

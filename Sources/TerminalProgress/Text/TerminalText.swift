@@ -26,11 +26,6 @@ package enum TerminalText {
     return text.map { $0.isASCII ? String($0) : standIns[$0] ?? "?" }.joined()
   }
 
-  /// The text without %-escapes (RFC 3986 §2.1); invalid UTF-8 becomes U+FFFD. For display only.
-  static func percentDecoded(_ text: some StringProtocol) -> String {
-    PercentEncoding.decode(text).map { String(utf8: $0) } ?? String(text)
-  }
-
   /// Text from outside, made harmless, and made ASCII in a locale without Unicode.
   static func shown(_ text: some StringProtocol, _ glyphs: Glyphs) -> String {
     glyphs.isASCII ? inASCII(sanitized(text)) : sanitized(text)

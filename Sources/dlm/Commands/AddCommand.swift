@@ -37,7 +37,7 @@ struct AddCommand: AsyncParsableCommand {
     // A run that has just started is found after its first second.
     for _ in 0..<30 {
       for run in try runs(in: folder) {
-        if let said = try await tell(run) { return try StandardOutput.say(said) }
+        if try await tell(run) { return }
       }
       try await Task.sleep(for: .milliseconds(50))
     }
@@ -76,20 +76,24 @@ struct AddCommand: AsyncParsableCommand {
       "several downloads were started in this folder; choose one with -d: \(folders.joined(separator: ", "))")
   }
 
-  /// - Returns: what was done; `nil` if the run has ended.
-  private func tell(_ run: RunRecords.Found) async throws -> [String]? {
-    guard let visit = RunVisit(run.record) else { return nil }
-    var said: [String] = []
+  /// - Returns: false if the run has ended.
+  private func tell(_ run: RunRecords.Found) async throws -> Bool {
+    guard let visit = try await RunVisit(run.record) else { return false }
     let name = "the run in \(directory ?? run.record.directory)"
     if !limitRate.isEmpty {
-      guard try await visit.ask(["do": "limit", "limits": JSONValue.list(limitRate.map(\.description.json))]) != nil
-      else { return nil }
-      said.append(QuestionMessages.limited(limitRate, name))
+      guard try await visit.ask(["do": "limit", "limits": limitRate.map(\.description)]) != nil
+      else { return false }
+      try StandardOutput.say([QuestionMessages.limited(limitRate, name)])
     }
-    guard !addresses.isEmpty || list != nil else { return said }
+    guard !addresses.isEmpty || list != nil else { return true }
     let path = list.map { FilePath(RunMemory.canonical(".") ?? "").pushing(FilePath($0)).string }
-    let answer = try await visit.ask(["do": "add", "urls": JSONValue.list(addresses.map(\.json)), "list": path])
-    guard let answer else { return nil }
-    return said + [QuestionMessages.added((answer.added ?? 0, answer.known ?? 0), to: name)]
+    let answer = try await visit.ask(["do": "add", "urls": addresses, "list": path])
+    guard let answer else { return false }
+    let addition = Addition(
+      added: answer.added ?? 0, known: answer.known ?? 0, rejected: answer.rejected ?? [])
+    try StandardOutput.say([QuestionMessages.added(addition, to: name)])
+    StandardError.say(addition.rejected.map { "dlm: \($0)" })
+    if !addition.rejected.isEmpty { throw ExitStatus.failed }
+    return true
   }
 }

@@ -21,7 +21,7 @@ struct AttachCommand: AsyncParsableCommand {
     ProgressStyle.auto
 
   func run() async throws {
-    let run = try RunChoice.living(which.run).found.record
+    let run = try RunChoice.attachable(which.run).record
     let viewer = RunViewer(run, progress)
     guard let connection = try? RunStatus.connection(to: run) else { throw try await viewer.say(ended: nil) }
     throw try await viewer.show(connection)

@@ -25,7 +25,7 @@ struct CacheCommand: AsyncParsableCommand {
     @Flag(help: "As one JSON object.") var json = false
 
     func run() async throws {
-      let running = RunStatus.all().filter(\.found.isAlive)
+      let running = RunStatus.all().filter(\.isAlive)
       let folders = CacheAtHand.folders()
       try await CacheAtHand.use { [json] cache in
         let active = Set(running.flatMap { $0.snapshot?.active ?? [] }.map(\.url))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DownloadModel
+import Glibc
 import RunDoors
 import TerminalProgress
 
@@ -15,11 +16,18 @@ struct StopCommand: AsyncParsableCommand {
   @OptionGroup var which: RunArgument
 
   func run() async throws {
-    let run = try RunChoice.living(which.run).found.record
-    let visit = RunVisit(run)
-    _ = try await visit?.ask(["do": "stop"])
-    _ = try await visit?.end()
-    try StandardOutput.say(["run \(run.number) is stopped: dlm resume \(run.number) goes on with it"])
+    let run = try RunChoice.living(which.run).record
+    do throws(RunVisit.Failure) {
+      let visit = try await RunVisit(run)
+      _ = try await visit?.ask(["do": "stop"])
+      _ = try await visit?.end()
+    } catch .unreachable {
+      kill(run.process.number, SIGTERM)
+      while run.process.isAlive { try await Task.sleep(for: .milliseconds(50)) }
+    }
+    try StandardOutput.say([
+      "run \(run.number), into \(run.directory), is stopped: dlm resume \(run.number) goes on with it"
+    ])
   }
 }
 
@@ -37,7 +45,7 @@ struct PauseCommand: AsyncParsableCommand {
   @OptionGroup var which: RunArgument
 
   func run() async throws {
-    let run = try RunChoice.living(which.run).found.record
+    let run = try RunChoice.living(which.run).record
     try await RunVisit.tell(run, "pause")
     try StandardOutput.say(["run \(run.number) is paused: dlm resume \(run.number) goes on with it"])
   }
@@ -58,8 +66,8 @@ struct RetryCommand: AsyncParsableCommand {
 
   func run() async throws {
     let all = RunStatus.all()
-    guard let run = try RunChoice.waiting(which.run, all)?.found.record else {
-      return try await ResumeCommand.goOn(with: try RunChoice.ended(which.run, all).found.record)
+    guard let run = try RunChoice.waiting(which.run, all)?.record else {
+      return try await ResumeCommand.goOn(with: try RunChoice.ended(which.run, all).record)
     }
     let count = try await RunVisit.tell(run, "retry").files ?? 0
     try StandardOutput.say(["run \(run.number): \(Quantity.files(count)) tried again"])

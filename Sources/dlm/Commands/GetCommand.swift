@@ -81,6 +81,9 @@ struct GetCommand: AsyncParsableCommand {
   /// The names of the options that may have values; `nil` for any.
   var given: Set<String>?
 
+  /// The number of the ended run that it goes on with.
+  var resumed: Int?
+
   private enum CodingKeys: CodingKey { case sources, own, lists, shared }
 
   /// Those of the options that may have values. Reading all would take a tenth of a small file's time.
@@ -94,7 +97,8 @@ struct GetCommand: AsyncParsableCommand {
   }
 
   private func detach() throws {
-    let number = try DetachedStart.start(["get"] + RememberedOptions(self).typed + ["--"] + sources)
+    let number = try DetachedStart.start(
+      ["get"] + RememberedOptions(self).typed + ["--"] + sources, resuming: resumed)
     StandardError.say(LoginManager.warning)
     try StandardOutput.say(["run \(number) started · dlm attach \(number)"])
   }

@@ -25,11 +25,15 @@ struct HistoryCommand: AsyncParsableCommand {
 
   func run() async throws {
     let store = RunHistoryStore()
-    let name = list.map { RunMemory.name(of: Source($0, isList: true), store) ?? $0 }
+    let isMeant = { (source: String) in
+      guard let list else { return true }
+      let wanted = Source(list, isList: true)
+      return wanted == .standardInput ? store.isSpool(source) : source == RunMemory.name(of: wanted, store) ?? list
+    }
     StandardError.say(store.warning)
-    let all = store.past.filter { past in name.map { past.sources.contains($0) } ?? true }
+    let all = store.past.filter { $0.sources.contains(where: isMeant) }
     let messages = HistoryMessages(
-      runs: all, folder: store.folder, pipedList: store.spoolPath?.string, most: runs,
+      runs: all, folder: store.folder, isPiped: store.isSpool, most: runs,
       columns: StandardOutput.terminal?.columns)
     if json { return try StandardOutput.say(json: messages.json) }
     guard !all.isEmpty else {

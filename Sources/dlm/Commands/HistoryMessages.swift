@@ -8,7 +8,7 @@ struct HistoryMessages {
   /// Paths are shown as they would be typed there.
   let folder: String
   /// The SOURCE that represents a list from a pipe.
-  let pipedList: String?
+  let isPiped: (_ list: String) -> Bool
   let most: Int
   /// Of the window; `nil` for no window.
   var columns: Int?
@@ -52,7 +52,7 @@ struct HistoryMessages {
   /// In full if there is room, else its last part.
   private func name(_ past: PastRun, cells: Int) -> String {
     let isPiped = past.sources.contains { source in
-      source == pipedList || ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"].contains { source.hasPrefix($0) }
+      self.isPiped(source) || ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"].contains { source.hasPrefix($0) }
     }
     guard !isPiped, let first = past.sources.first else { return "a list from a pipe" }
     let more = past.sources.count > 1 ? " and \(Quantity.count(past.sources.count - 1)) more" : ""

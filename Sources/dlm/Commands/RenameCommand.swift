@@ -1,5 +1,6 @@
 import ArgumentParser
 import DownloadCaching
+import Glibc
 import SystemPackage
 
 struct RenameCommand: AsyncParsableCommand {
@@ -17,6 +18,9 @@ struct RenameCommand: AsyncParsableCommand {
   @Argument(help: .value("name", "Its new name, without a folder.")) var name: String
 
   func run() async throws {
+    guard access(file, F_OK) == 0 else {
+      throw Refusal("dlm: \(file): \(Errno(rawValue: errno)); name a downloaded file (dlm cache list)", .failed)
+    }
     let path = FilePath(RunMemory.canonical(".") ?? "").pushing(FilePath(file))
     let isKnown = try await CacheAtHand.use { [name] cache in try await cache.rename(path, to: name) }
     if !isKnown {

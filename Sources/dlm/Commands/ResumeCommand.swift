@@ -25,30 +25,33 @@ struct ResumeCommand: AsyncParsableCommand {
     let all = RunStatus.all()
     guard let run = try RunChoice.waiting(which.run, all) else {
       return try await Self.goOn(
-        with: try RunChoice.ended(which.run, all).found.record, more + (detach ? ["--detach"] : []))
+        with: try RunChoice.ended(which.run, all).record, more, detached: detach)
     }
-    let number = run.found.record.number
+    let number = run.record.number
     guard run.state == .paused else {
       throw ValidationError("run \(number) is running: dlm attach \(number) shows it")
     }
-    try await RunVisit.tell(run.found.record, "resume")
+    try await RunVisit.tell(run.record, "resume")
     try StandardOutput.say(["run \(number) goes on"])
   }
 
   /// - Parameter more: further options of `dlm get`.
-  static func goOn(with record: RunRecord, _ more: [String] = []) async throws {
+  static func goOn(with record: RunRecord, _ more: [String] = [], detached: Bool = false) async throws {
     guard chdir(record.startedIn) == 0 else {
       throw Refusal(
         "dlm: \(record.startedIn): \(Errno(rawValue: errno)); run \(record.number) was started in that folder",
         .folderUnusable)
     }
-    if !record.withheld.isEmpty, more.isEmpty {
+    // By the option's name: `-H 'Authorization: …'`.
+    let missing = record.withheld.filter { secret in !more.contains { secret.hasPrefix($0.prefix { $0 != "=" }) } }
+    if !missing.isEmpty {
       StandardError.say(
         "dlm: run \(record.number) had secrets, which dlm does not keep: if it needs them, give them again after --: "
-          + record.withheld.joined(separator: ", "))
+          + missing.joined(separator: ", "))
     }
-    let words = record.words + more
-    guard let get = try CommandLineParse.command(["get"] + words) as? GetCommand else { return }
+    let words = record.words + more + (detached ? ["--detach"] : [])
+    guard var get = try CommandLineParse.command(["get"] + words) as? GetCommand else { return }
+    get.resumed = record.number
     try await get.run()
   }
 }

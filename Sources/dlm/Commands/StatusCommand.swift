@@ -14,7 +14,8 @@ struct StatusCommand: AsyncParsableCommand {
         dlm ls                    the same as dlm status
 
       One line each: its number, its state, its list, how much is done, the rate, the time left, and its folder. Those \
-      that have ended come last: the newest 20, for 30 days. A download is shown after its first second.
+      that have ended come last, for 30 days: all that can be resumed, and the newest 20 others. A download is shown \
+      after its first second.
       """)
 
   @Argument(help: .value("run", "The number of a run.")) var run: Int?
@@ -32,10 +33,10 @@ struct StatusCommand: AsyncParsableCommand {
   private func say() throws {
     var runs = RunStatus.all()
     if let run {
-      runs.removeAll { $0.found.record.number != run }
+      runs.removeAll { $0.record.number != run }
       if runs.isEmpty { throw ValidationError("run \(run) is not known; dlm status lists all") }
     }
-    runs = runs.filter(\.found.isAlive) + runs.filter { !$0.found.isAlive }.reversed()
+    runs = runs.filter(\.isAlive) + runs.filter { !$0.isAlive }.reversed()
     if json { return try StandardOutput.say(json: runs.map(\.json)) }
     if runs.isEmpty { return try StandardOutput.say(["no download is running"]) }
     try StandardOutput.say(RunStatus.lines(runs) + (run == nil ? [] : runs[0].files))

@@ -188,7 +188,7 @@ struct ComparisonSession {
       files.ended(request, result)
       if case .failure(let error) = result { failures.add(error) }
     }
-    let wall = start.duration(to: .now)
+    let wall = ContinuousClock.now - start
     recorder.end(width)
     _ = await wiring.loops.close()  // without a cache there are no warnings
     return wall

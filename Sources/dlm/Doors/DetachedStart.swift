@@ -13,6 +13,8 @@ enum DetachedStart {
     var words: [String]
     /// Whether it goes on for a run that stops.
     var isContinued: Bool
+    /// The number of the ended run that it goes on with.
+    var resumed: Int?
   }
 
   /// The command line of the second process.
@@ -31,6 +33,7 @@ enum DetachedStart {
   static var isThisProcess: Bool { isAsked }
 
   static var isContinued: Bool { handed?.isContinued == true }
+  static var resumed: Int? { handed?.resumed }
 
   /// The words of this process: those that were handed over, else those of its command line.
   static var words: [String] { isAsked ? handed?.words ?? [] : Array(CommandLine.arguments.dropFirst()) }
@@ -41,14 +44,14 @@ enum DetachedStart {
     // The terminal that closes must not end it while it leaves.
     signal(SIGHUP, SIG_IGN)
     let bytes = try? FileDescriptor(rawValue: channel).line()
-    return bytes.flatMap { try? JSONDecoder().decode(Words.self, from: Data($0)) }
+    return bytes.flatMap { Words(json: $0) }
   }()
 
   // MARK: The first process
 
   /// - Returns: the number of the run, once it has left the terminal.
   /// - Throws: the exit status of the second process, which has said why.
-  static func start(_ words: [String], isContinued: Bool = false) throws -> Int {
+  static func start(_ words: [String], isContinued: Bool = false, resuming run: Int? = nil) throws -> Int {
     var ends: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       throw refusal(Errno(rawValue: errno))
@@ -66,8 +69,9 @@ enum DetachedStart {
     close(ends[1])
     guard code == 0 else { throw refusal(Errno(rawValue: code)) }
     // Strings always encode. If the process has ended, its status says why.
-    let handed = (try? JSONEncoder().encode(Words(words: words, isContinued: isContinued))).map(Array.init) ?? []
-    _ = try? own.writeWhole(handed + [UInt8(ascii: "\n")])
+    let start = Words(words: words, isContinued: isContinued, resumed: run)
+    let handed = (try? JSONEncoder().encode(start)).map(Array.init) ?? []
+    _ = try? own.writeWhole(handed + [.newline])
     if let line = try? own.line(), let number = Int(String(utf8: line)) { return number }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
@@ -98,7 +102,7 @@ extension FileDescriptor {
   fileprivate func line() throws -> [UInt8] {
     var line: [UInt8] = []
     var byte: UInt8 = 0
-    while try withUnsafeMutableBytes(of: &byte, { try read(into: $0) }) == 1, byte != UInt8(ascii: "\n") {
+    while try withUnsafeMutableBytes(of: &byte, { try read(into: $0) }) == 1, byte != .newline {
       line.append(byte)
     }
     return line

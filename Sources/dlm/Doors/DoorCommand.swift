@@ -1,4 +1,4 @@
-import FoundationEssentials
+import DownloadModel
 import TerminalProgress
 
 /// A line that another process sends to a run's door. Unknown fields are ignored.
@@ -39,10 +39,5 @@ struct DoorCommand: Decodable {
   private enum CodingKeys: String, CodingKey {
     case id, urls, list, folder, files, limits, jobs, watch, key
     case verb = "do"
-  }
-
-  init?(_ line: String) {
-    guard let command = try? JSONDecoder().decode(DoorCommand.self, from: Data(line.utf8)) else { return nil }
-    self = command
   }
 }

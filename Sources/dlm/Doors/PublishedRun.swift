@@ -58,7 +58,7 @@ final class PublishedRun: Sendable {
   }
 
   private func publish() async {
-    if state.withLock({ $0.claim }) == nil {
+    if state.withLock({ $0.claim }) == nil, record().number == 0 {
       // A short run writes nothing. A clock's sleep ends early only for a cancelled task.
       try? await Task.sleep(for: .seconds(1))
       if Task.isCancelled { return }
@@ -75,7 +75,7 @@ final class PublishedRun: Sendable {
       try? claim.end(end)
     }
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.follow() }
+      group.addTask { await self.follow(claim) }
       group.addTask { await self.broadcast.run() }
       await claim.door?.run { await self.serve($0, number: claim.record.number) }
       group.cancelAll()
@@ -83,12 +83,12 @@ final class PublishedRun: Sendable {
   }
 
   /// Measures the rate, over the last five seconds.
-  private func follow() async {
+  private func follow(_ claim: RunClaim) async {
     let start = ContinuousClock.now
     var earlier: [(at: Duration, received: Int64)] = []
     var outlook = RunOutlook()
     while !Task.isCancelled {
-      let now = start.duration(to: .now)
+      let now = ContinuousClock.now - start
       let sample = reader.take()
       earlier.append((now, sample.received))
       if earlier.count > 6 { earlier.removeFirst() }
@@ -99,7 +99,19 @@ final class PublishedRun: Sendable {
       snapshot.fraction = outlook.fraction
       snapshot.secondsLeft = outlook.timeLeft.map { $0 / .seconds(1) }
       state.withLock { $0.snapshot = snapshot }
+      keepAdditions(in: claim)
       try? await Task.sleep(for: .seconds(1))  // ends early only for a cancelled task
+    }
+  }
+
+  /// What was added is resumed, too.
+  private func keepAdditions(in claim: RunClaim) {
+    let now = record()
+    guard now.words != claim.record.words else { return }
+    // If it cannot be written, the run goes on.
+    try? claim.change { record in
+      record.words = now.words
+      record.withheld += now.withheld.filter { !record.withheld.contains($0) }
     }
   }
 
@@ -109,12 +121,14 @@ final class PublishedRun: Sendable {
       status: status.rawValue, at: WallClock.milliseconds(), done: tally.done, failed: tally.failed,
       bytes: tally.finishedBytes + tally.keptBytes)
     end.isHandedOver = isHandedOver()
+    end.failures = Self.failures(feed)
     let ended = end
     let claim = state.withLock { state in
       state.end = ended
       return state.claim
     }
     _ = await state.wait { $0.visitors == 0 ? true : nil }
+    if let claim { keepAdditions(in: claim) }
     claim?.door?.close()
     try? claim?.end(ended)  // else it looks as if it had been killed
   }
@@ -131,11 +145,15 @@ final class PublishedRun: Sendable {
     var now = RunSnapshot(reader.take(), rate: last?.rate ?? 0)
     now.fraction = last?.fraction
     now.secondsLeft = last?.secondsLeft
-    now.failures = feed.failures(most: mostFailures).map { request, error in
+    now.failures = failures(feed)
+    return now
+  }
+
+  private static func failures(_ feed: ProgressFeed) -> [RunSnapshot.Failure] {
+    feed.failures(most: mostFailures).map { request, error in
       let message = Redaction.redacted(ProgressMessages.forDisplay.failure(error))
       return RunSnapshot.Failure(id: request.id, url: request.address.redacted, message: message)
     }
-    return now
   }
 
   private func serve(_ visitor: DoorVisitor, number: Int) async {
@@ -158,7 +176,7 @@ final class PublishedRun: Sendable {
     await withDiscardingTaskGroup { group in
       var watch: VisitorWatch?
       while let line = await visitor.next() {
-        guard let command = DoorCommand(line) else {
+        guard let command = DoorCommand(json: line.utf8) else {
           visitor.send(["error": "not a command"])
           continue
         }
@@ -179,6 +197,7 @@ final class PublishedRun: Sendable {
             await watch?.end()
           default: answer = try await controls.carryOut(command)
           }
+          if let claim = state.withLock({ $0.claim }) { keepAdditions(in: claim) }
           visitor.send(answer.merging(["id": command.id, "ok": true]) { $1 })
         } catch { visitor.send(["id": command.id, "error": error.why]) }
       }

@@ -1,56 +1,69 @@
-import ArgumentParser
 import RunDoors
 
 /// Which run a command means: the named one, this folder's, or the only one.
 enum RunChoice {
   /// - Parameter number: as typed; `nil` without one.
-  /// - Throws: `ValidationError` that lists the runs.
-  static func living(_ number: Int?, _ all: [RunStatus] = RunStatus.all()) throws -> RunStatus {
-    let alive = all.filter(\.found.isAlive)
+  /// - Throws: a usage error that lists the runs.
+  static func living(_ number: Int?, _ all: [RunStatus] = RunStatus.all()) throws(Refusal) -> RunStatus {
+    let alive = all.filter(\.isAlive)
     if let number {
-      if let run = alive.first(where: { $0.found.record.number == number }) { return run }
-      throw ValidationError("run \(number) \(ended(number, all)). " + text(alive))
+      if let run = alive.first(where: { $0.record.number == number }) { return run }
+      throw refusal("run \(number) \(ended(number, all)); \(text(alive))")
     }
     let near = alive.filter(isHere)
     if near.count == 1 { return near[0] }
     if alive.count == 1 { return alive[0] }
-    throw ValidationError(text(alive))
+    throw refusal(text(alive))
+  }
+
+  /// A living run, else the named one or the last one of this folder, which may have ended while its number was typed.
+  static func attachable(_ number: Int?) throws(Refusal) -> RunStatus {
+    let all = RunStatus.all()
+    let ended = all.last { run in
+      !run.isAlive && (number.map { run.record.number == $0 } ?? isHere(run))
+    }
+    do { return try living(number, all) } catch {
+      guard let ended, number != nil || !all.contains(where: \.isAlive) else { throw error }
+      return ended
+    }
   }
 
   private static func isHere(_ run: RunStatus) -> Bool {
     let here = RunMemory.canonical(".")
-    return run.found.record.directory == here || run.found.record.startedIn == here
+    return run.record.directory == here || run.record.startedIn == here
   }
 
   /// The living run that `dlm resume` may mean: the named one, the only paused one, or one of this folder.
-  static func waiting(_ number: Int?, _ all: [RunStatus]) throws -> RunStatus? {
-    let alive = all.filter(\.found.isAlive)
-    if let number { return alive.first { $0.found.record.number == number } }
+  static func waiting(_ number: Int?, _ all: [RunStatus]) throws(Refusal) -> RunStatus? {
+    let alive = all.filter(\.isAlive)
+    if let number { return alive.first { $0.record.number == number } }
     let near = alive.filter(isHere)
     let paused = (near.isEmpty ? alive : near).filter { $0.state == .paused }
-    if paused.count > 1 { throw ValidationError(text(paused)) }
+    if paused.count > 1 { throw refusal(text(paused)) }
     return paused.first ?? near.first
   }
 
   private static func ended(_ number: Int, _ all: [RunStatus]) -> String {
-    guard let run = all.first(where: { $0.found.record.number == number }) else { return "is not known" }
+    guard let run = all.first(where: { $0.record.number == number }) else { return "is not known" }
     return run.state == .died ? "was killed: dlm resume \(number) goes on with it" : "has ended"
   }
 
   /// A run that can go on: it was stopped or killed, or has failed.
-  static func ended(_ number: Int?, _ all: [RunStatus]) throws -> RunStatus {
-    let open = all.filter { !$0.found.isAlive && $0.state != .done && $0.found.record.end?.isHandedOver != true }
+  static func ended(_ number: Int?, _ all: [RunStatus]) throws(Refusal) -> RunStatus {
+    let open = all.filter { !$0.isAlive && !$0.record.isFinished }
     if let number {
-      if let run = open.first(where: { $0.found.record.number == number }) { return run }
-      throw ValidationError("run \(number) cannot go on: it is not known, or is done")
+      if let run = open.first(where: { $0.record.number == number }) { return run }
+      let isKnown = all.contains { $0.record.number == number }
+      throw refusal("run \(number) \(isKnown ? "is done: nothing is left to resume" : "is not known")")
     }
     if let run = open.last(where: isHere) ?? (open.count == 1 ? open[0] : nil) { return run }
-    throw ValidationError(
-      open.isEmpty ? "no run is left to resume" : "name one of these runs:\n" + lines(open))
+    throw refusal(open.isEmpty ? "no run is left to resume" : "name one of these runs:\n" + lines(open))
   }
 
+  private static func refusal(_ text: String) -> Refusal { Refusal("dlm: \(text)", .usage) }
+
   private static func text(_ alive: [RunStatus]) -> String {
-    alive.isEmpty ? "No download is running" : "Name one of the runs:\n" + lines(alive)
+    alive.isEmpty ? "no download is running" : "name one of the runs:\n" + lines(alive)
   }
 
   private static func lines(_ runs: [RunStatus]) -> String {

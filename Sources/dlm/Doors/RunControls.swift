@@ -6,8 +6,8 @@ import FileReceiving
 struct RunControls: Sendable {
   let wiring: Wiring
   let stop: @Sendable () -> Void
-  /// - Returns: how many URLs are new to the run, and how many it already has; `nil` if the run is over.
-  let add: @Sendable ([Source], _ folder: String?) async -> (added: Int, known: Int)?
+  /// - Returns: `nil` if the run is over.
+  let add: @Sendable ([Source], _ folder: String?) async -> Addition?
   /// Tries failed files again: those of these numbers, or all.
   /// - Returns: how many; `nil` if the run is over.
   let retry: @Sendable (Set<Int>?) -> Int?
@@ -53,6 +53,9 @@ struct RunControls: Sendable {
     return count
   }
 
+  /// Rejected lines that an answer names.
+  private static let mostRejected = 20
+
   private func add(_ command: DoorCommand) async throws(Refused) -> JSONFields {
     let urls = command.urls ?? []
     if let text = urls.first(where: { !Source.isFetchable($0) }) {
@@ -61,6 +64,7 @@ struct RunControls: Sendable {
     if let folder = command.folder, !FileNaming.isUsablePath(folder) { throw Refused("not a folder: \(folder)") }
     let sources = urls.map { Source.address($0) } + (command.list.map { [.list(path: $0)] } ?? [])
     guard let files = await add(sources, command.folder) else { throw Refused("the run is over") }
-    return ["added": files.added, "known": files.known]
+    let rejected = Array(files.rejected.prefix(Self.mostRejected))
+    return ["added": files.added, "known": files.known, "rejected": rejected]
   }
 }

@@ -14,8 +14,12 @@ extension RunVisit.Failure {
   var refusal: Refusal {
     switch self {
     case .refused(let why): Refusal("dlm: the run refuses: \(why)", .failed)
-    case .doesNotAnswer:
-      Refusal("dlm: the run does not answer: it may be stopped (Ctrl-Z), or its machine is very busy", .tryAgain)
+    case .doesNotAnswer(let run):
+      Refusal("dlm: run \(run) does not answer: it may be stopped (Ctrl-Z), or its machine is very busy", .tryAgain)
+    case .unreachable(let run):
+      Refusal(
+        "dlm: run \(run.number) goes on as process \(run.process.number), but its socket was removed; dlm stop "
+          + "\(run.number) still ends it", .tryAgain)
     }
   }
 }

@@ -40,6 +40,7 @@ extension RunStatus {
     switch state {
     case .died where record.process.isOfEarlierBoot: "the machine was restarted: dlm resume \(record.number)"
     case .died, .stopped: "dlm resume \(record.number)"
+    case .failed: "dlm retry \(record.number)"
     case .silent: "process \(record.process.number)"
     default: nil
     }
@@ -47,12 +48,12 @@ extension RunStatus {
 
   /// The files in flight and those that have failed, indented.
   var files: [String] {
-    guard let snapshot else { return [] }
-    let files = snapshot.active.map { file in
+    let files = (snapshot?.active ?? []).map { file in
       "  \(file.url): \(Quantity.bytes(file.bytes))" + (file.total.map { " of \(Quantity.bytes($0))" } ?? "")
     }
-    let more = snapshot.more > 0 ? ["  and \(Quantity.count(snapshot.more)) more"] : []
-    return files + more + (snapshot.failures ?? []).map { "  failed: \($0.url): \($0.message)" }
+    let more = snapshot.map { $0.more > 0 ? ["  and \(Quantity.count($0.more)) more"] : [] } ?? []
+    let failures = snapshot?.failures ?? record.end?.failures ?? []
+    return files + more + failures.map { "  failed: \($0.url): \($0.message)" }
   }
 
   var json: JSONValue { CacheJSON.object(fields) }

@@ -78,16 +78,18 @@ struct RunViewer: Sendable {
   /// - Parameter status: `nil` if the run did not tell it.
   /// - Returns: the exit status of the run.
   func say(ended status: Int32?) async throws(Refusal) -> ExitStatus {
+    var isAlive = true
     // Its record says so a moment later.
-    for _ in 0..<20 {
-      let found = RunStatus.all().filter { $0.found.record.number == run.number }
-      if let end = found.first?.found.record.end {
-        if style != .json { StandardError.say(RunStatus.lines(found)) }
+    for _ in 0..<20 where isAlive {
+      let found = RunStatus.all().filter { $0.record.number == run.number }
+      if let end = found.first?.record.end {
+        if style != .json { StandardError.say(RunStatus.lines(found) + found.flatMap(\.files)) }
         return ExitStatus(rawValue: status ?? end.status) ?? .failed
       }
-      if found.first?.found.isAlive != true { break }
+      isAlive = found.first?.isAlive == true
       try? await Task.sleep(for: .milliseconds(100))
     }
+    if isAlive { throw RunVisit.Failure.unreachable(run).refusal }
     throw Refusal("dlm: run \(run.number) was killed: dlm resume \(run.number) goes on with it", .tryAgain)
   }
 
@@ -117,7 +119,7 @@ struct RunViewer: Sendable {
   private func add(_ text: String, _ connection: DoorConnection) -> Bool {
     let links = text.split(whereSeparator: \.isWhitespace).map(String.init)
     guard !links.isEmpty, links.allSatisfy({ Source.isFetchable($0) }) else { return false }
-    try? connection.send(["do": "add", "urls": JSONValue.list(links.map(\.json))])
+    try? connection.send(["do": "add", "urls": links])
     return true
   }
 
@@ -190,12 +192,12 @@ struct RunViewer: Sendable {
     func endWatch() {
       guard (try? connection.send(["id": 0, "do": "unwatch"])) != nil else { return }
       while let bytes = try? connection.line(within: 1000), (try? take(bytes)) == .some(nil) {
-        if (try? JSONDecoder().decode(Line.self, from: Data(bytes)))?.id == 0 { return }
+        if Line(json: bytes)?.id == 0 { return }
       }
     }
 
     private func take(_ bytes: [UInt8]) throws -> End? {
-      guard let line = try? JSONDecoder().decode(Line.self, from: Data(bytes)) else { return nil }
+      guard let line = Line(json: bytes) else { return nil }
       switch line.type {
       case nil where line.id == RunViewer.stopping: viewer.stopAndGoOn(connection)
       case "ended": return .ofRun(line.status ?? 1)

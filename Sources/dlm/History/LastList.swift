@@ -13,8 +13,8 @@ struct LastList {
       throw ValidationError(
         "Nothing to get: name a list or a URL (dlm get urls.txt), or - to read a list from a pipe.")
     }
-    if let path = store.spoolPath, history.command.sources.contains(path.string),
-      OwnFiles.bytes(of: path, upTo: 1).isEmpty
+    if let spool = history.command.sources.first(where: store.isSpool),
+      OwnFiles.bytes(of: FilePath(spool), upTo: 1).isEmpty
     {
       throw ValidationError(
         "The last list of this folder came through a pipe and no longer exists: pipe it in again (dlm get -).")
@@ -44,6 +44,7 @@ struct LastList {
       case .header(let name): !names.contains(name.lowercased())
       case .proxy: given.proxy == nil
       case .login: given.user == nil
+      case .option(let name): (name == "referer" ? given.referer : given.dohURL) == nil
       case .addressLogins: !given.netrc && given.netrcFile == nil
       }
     }.map(\.option)
@@ -54,9 +55,8 @@ struct LastList {
   }
 
   var names: String {
-    let piped = store.spoolPath?.string
-    return history.command.sources.map {
-      $0 == piped ? "the list that came through a pipe" : CommandLineText.quoted($0, from: store.folder)
+    history.command.sources.map {
+      store.isSpool($0) ? "the list that came through a pipe" : CommandLineText.quoted($0, from: store.folder)
     }.joined(separator: " ")
   }
 }

@@ -26,6 +26,8 @@ struct RememberedCommand: Decodable, Equatable {
     case proxy
     /// `--user`.
     case login
+    /// Another option whose URL has a login.
+    case option(name: String)
     /// URLs with logins, from the command line or a pipe.
     case addressLogins
 
@@ -34,6 +36,7 @@ struct RememberedCommand: Decodable, Equatable {
       switch self {
       case .header(let name): "-H '\(name): …'"
       case .proxy: "--proxy with its login"
+      case .option(let name): "--\(name) with its login"
       case .login: "--user"
       case .addressLogins: "the logins of the URLs (name them again, or use --netrc-file)"
       }
@@ -42,6 +45,7 @@ struct RememberedCommand: Decodable, Equatable {
     fileprivate var json: JSONValue {
       switch self {
       case .header(let name): JSONValue(["header": JSONValue(["name": name])])
+      case .option(let name): JSONValue(["option": JSONValue(["name": name])])
       case .proxy, .login, .addressLogins: JSONValue(["\(self)": JSONValue([:])])
       }
     }

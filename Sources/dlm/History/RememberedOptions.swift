@@ -22,7 +22,7 @@ struct RememberedOptions: Equatable {
           switch row.kind {
           case .headers where !HeaderArgument(argument: text).isFile:
             .header(name: HeaderArgument(argument: text).name)
-          case .address where text.unicodeScalars.contains("@"): .proxy
+          case .address where text.unicodeScalars.contains("@"): row.name == "proxy" ? .proxy : .option(name: row.name)
           case .login: .login
           default: nil
           }

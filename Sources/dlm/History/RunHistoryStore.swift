@@ -28,7 +28,27 @@ struct RunHistoryStore {
   private var file: FilePath? { stem.map { FilePath($0 + Self.ending) } }
   private static let ending = ".jsonl"
 
-  var spoolPath: FilePath? { stem.map { FilePath($0 + ".list") } }
+  private static let spoolEnding = ".list"
+
+  /// - Parameter run: each has a file of its own, because an earlier one may still be resumed.
+  func spoolPath(of run: String) -> FilePath? { stem.map { FilePath("\($0)-\(run)\(Self.spoolEnding)") } }
+
+  /// Whether a list came through a pipe to a run of this folder.
+  func isSpool(_ list: String) -> Bool { stem.map(list.hasPrefix) == true && list.hasSuffix(Self.spoolEnding) }
+
+  private static let mostSpools = 20
+
+  /// Removes the oldest lists that came through pipes.
+  func removeOldSpools() {
+    guard let path = stem.map({ FilePath($0).removingLastComponent() }), let folder = try? Folder(standing: path)
+    else { return }
+    let spools = FileManager.default.names(in: path.string).filter { isSpool(path.appending($0).string) }
+    let byChange = spools.map { (name: $0, time: (try? folder.standing($0))?.identity.modified ?? 0) }
+    for spool in byChange.sorted(by: { $0.time > $1.time }).dropFirst(Self.mostSpools) {
+      // Another process may have removed it.
+      try? folder.remove(spool.name)
+    }
+  }
 
   var unnamedPath: FilePath? { stem.map { FilePath($0 + ".unnamed") } }
 

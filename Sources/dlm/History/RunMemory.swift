@@ -12,6 +12,8 @@ final class RunMemory: Sendable {
   private let store: RunHistoryStore
   private let run = String(UInt64.random(in: .min ... .max), radix: 36)
   private let isPiped: Bool
+  /// Where its list from standard input is stored; `nil` without one.
+  let spoolPath: FilePath?
   private let lists: [String]
   private let log: RunLog?
   private let directory: String
@@ -35,12 +37,15 @@ final class RunMemory: Sendable {
     self.log = log
     self.directory = directory
     openOptions = options.open
+    let spool = store.spoolPath(of: run)
     isPiped = sources.contains(.standardInput)
+    spoolPath = isPiped ? spool : nil
     lists = sources.compactMap(\.path).map { Self.absolute($0, store) }
     state = Lock(
       State(
         command: RememberedCommand(
-          sources: sources.compactMap { Self.name(of: $0, store) }, options: options.lasting,
+          sources: sources.compactMap { $0 == .standardInput ? spool?.string : Self.name(of: $0, store) },
+          options: options.lasting,
           withheld: options.withheld, directory: Self.absolute(directory, store), mode: mode)))
   }
 
@@ -63,7 +68,7 @@ final class RunMemory: Sendable {
   /// The SOURCE by which the next run finds the same list; `nil` if it cannot.
   static func name(of source: Source, _ store: RunHistoryStore) -> String? {
     switch source {
-    case .standardInput: store.spoolPath?.string
+    case .standardInput: nil
     case .listAt(let text) where Preset.named(by: text) != nil: text
     case .address(let text), .listAt(let text): ListLine(text.utf8).address?.key
     case .list(let path): absolute(path, store)
@@ -89,12 +94,20 @@ final class RunMemory: Sendable {
     return times(of: digest)?.most?.sizes
   }
 
-  /// The next run uses them, too.
-  func add(_ addresses: [Address]) {
+  /// The next run uses them, too: a list that can be read again by its path, all else line by line.
+  /// - Parameters:
+  ///   - folder: below the output folder.
+  ///   - requests: those that are new to this run.
+  func add(_ sources: [Source], into folder: String?, _ requests: [DownloadRequest]) {
+    let isReadAgain = folder == nil && sources.contains { !$0.isAddress && !$0.isReadOnce }
+    let added =
+      isReadAgain
+      ? sources.compactMap { Self.name(of: $0, store) }
+      : requests.map { $0.address.key + LineOptions($0.key.wishes).text }
     let isNoted = state.withLock { state in
-      state.command.sources += addresses.map(\.key)
-      state.added += addresses.count
-      if addresses.contains(where: \.hasCredentials) { state.command.withheld.append(.addressLogins) }
+      state.command.sources += added
+      state.added += added.count
+      if requests.contains(where: \.address.hasCredentials) { state.command.withheld.append(.addressLogins) }
       return state.hasEarlier != nil
     }
     if isNoted { append([.began(run: run, state.withLock { $0.command })]) }

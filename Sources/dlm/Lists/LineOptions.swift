@@ -132,7 +132,7 @@ extension LineOptions {
       let option = word.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         .map(Substring.init)
       guard option.count == 2 else { throw .option(ListLine.shown(String(word))) }
-      let value = PercentEncoding.decode(option[1]).flatMap { String(validating: $0, as: UTF8.self) } ?? "\(option[1])"
+      let value = String(validating: PercentEncoding.decode(option[1]), as: UTF8.self) ?? "\(option[1])"
       guard set(option[0], value) else { throw .option(ListLine.shown(Self.shown(option[0], value))) }
     }
   }

@@ -72,7 +72,7 @@ final class ListAtAddress: Sendable {
           end = .success(())
         } catch {
           failures += 1
-          let delay = how.delay(error, failures, start.duration(to: .now))
+          let delay = how.delay(error, failures, ContinuousClock.now - start)
           if let delay { how.onWait(address, (error, delay)) } else { end = .failure(error.at(address)) }
           try? await Task.sleep(for: delay ?? .zero)  // cancelled: the next attempt notices
         }

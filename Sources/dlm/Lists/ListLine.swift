@@ -13,7 +13,7 @@ enum ListLine {
   /// - Parameter base: the URL of its list, to which the line may be relative.
   init(_ bytes: some BidirectionalCollection<UInt8>, base: Address? = nil) {
     let content = bytes.trimmed(\.isBlank)
-    guard let first = content.first, first != UInt8(ascii: "#") else {
+    guard let first = content.first, first != .numberSign else {
       self = .blank
       return
     }
@@ -23,7 +23,8 @@ enum ListLine {
       return
     }
     do {
-      self = .address(try Address(utf8: text), nil)
+      let address = try Address(utf8: text)
+      self = address.scheme == .s3 && address.hasCredentials ? Self.bucketWithLogin(content) : .address(address, nil)
     } catch {
       // A URL has no tab, so only an invalid line is searched for options.
       if error == .controlCharacter, let tab = text.firstIndex(of: 0x09) {
@@ -32,7 +33,8 @@ enum ListLine {
       }
       let text = String(utf8: text)
       if case .unsupportedScheme(let scheme) = error, let address = Self.published(text, by: scheme.lowercased()) {
-        self = .address(address, nil)
+        let hasLogin = text.drop { $0 != ":" }.dropFirst(3).prefix { $0 != "/" }.contains("@")
+        self = hasLogin ? Self.bucketWithLogin(content) : .address(address, nil)
       } else if error == .noScheme, DataAddress.isMeant(text) {
         self = Address(data: text).map { .address($0, nil) } ?? .bad(.malformed(.badData), text: Self.shown(text))
       } else if let base, error == .noScheme, !Self.namesScheme(content), first != UInt8(ascii: "<"),
@@ -43,6 +45,12 @@ enum ListLine {
         self = .bad(.malformed(error), text: Self.shown(text))
       }
     }
+  }
+
+  private static func bucketWithLogin(_ text: some Collection<UInt8>) -> ListLine {
+    let why =
+      "a bucket takes no login in its URL; for s3:// use AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or --aws-profile"
+    return .bad(.row(why), text: shown(String(utf8: text)))
   }
 
   /// A public object of Google's or Azure's storage, which is there over https.
@@ -88,7 +96,7 @@ enum ListLine {
 
   /// `mailto:x` is not a relative path (RFC 3986 §4.2).
   private static func namesScheme(_ bytes: some Collection<UInt8>) -> Bool {
-    bytes.prefix { !"/?".utf8.contains($0) }.contains(UInt8(ascii: ":"))
+    bytes.prefix { !"/?".utf8.contains($0) }.contains(.colon)
   }
 
   /// A line that is not a URL may still contain a login or a signature.
@@ -110,7 +118,7 @@ extension Address {
     return query.split(separator: "&").lazy.compactMap { parameter -> Address? in
       let parts = parameter.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, names.contains(parts[0]) else { return nil }
-      let text = PercentEncoding.decode(parts[1]).map { String(validating: $0, as: UTF8.self) } ?? String(parts[1])
+      let text = String(validating: PercentEncoding.decode(parts[1]), as: UTF8.self)
       return text.flatMap { try? Address($0) }.flatMap { $0.scheme.isHTTP ? $0 : nil }
     }.first
   }

@@ -610,6 +610,7 @@ private struct ListedRequests: ~Copyable {
   mutating func request(
     _ address: Address, _ options: LineOptions?, _ place: ListReader.Place
   ) throws(Rejection.Reason) -> DownloadRequest {
+    if address.isServerFolder { throw .row("a folder is no file: name it as a SOURCE of its own") }
     var address = address
     var provenance = options?.provenance ?? .user
     var options = options

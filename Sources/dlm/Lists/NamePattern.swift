@@ -25,7 +25,7 @@ struct NamePattern {
   }
 
   private static func matches(_ pattern: String, _ name: Substring) -> Bool {
-    let text = PercentEncoding.decode(name).map { String(utf8: $0) } ?? String(name)
+    let text = String(utf8: PercentEncoding.decode(name))
     let before = uselocale(locale_t(bitPattern: unicode))
     defer { uselocale(before) }
     return fnmatch(pattern, text, 0) == 0

@@ -68,7 +68,10 @@ struct PageFolders {
       let path = found[current].path
       if robots?.allow(path) == false {
         forbidden.append(path)
-      } else if let page, let address = AddressReference.resolve(path, against: page) {
+        // Two slashes would start a host's name.
+      } else if let page,
+        let address = AddressReference.resolve(path.hasPrefix("//") ? "/.\(path)" : path, against: page)
+      {
         return address
       }
     }

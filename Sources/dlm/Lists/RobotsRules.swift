@@ -42,22 +42,21 @@ struct RobotsRules {
     var agents: Set<String> = []
     var isNamed = false
     for line in String(utf8: text.prefix(Self.most)).split(whereSeparator: \.endsLine) {
-      let parts = line.prefix { $0 != "#" }.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        .map { OptionalWhiteSpace.trimmed($0) }
-      guard parts.count == 2 else { continue }
-      let field = parts[0].lowercased()
+      let (name, text) = line.prefix { $0 != "#" }.halves(at: ":")
+      guard let value = text.map({ OptionalWhiteSpace.trimmed($0) }) else { continue }
+      let field = OptionalWhiteSpace.trimmed(name).lowercased()
       switch field {
       case "user-agent":
         if !isNamed { agents = [] }
         isNamed = true
-        let agent = parts[1].lowercased()
+        let agent = value.lowercased()
         guard ["*", "dlm"].contains(agent) else { continue }
         agents.insert(agent)
         groups[agent, default: []] += []
       case "allow", "disallow":
         isNamed = false
-        guard !parts[1].isEmpty else { continue }
-        for agent in agents { groups[agent]?.append(Rule(parts[1], isAllowed: field == "allow")) }
+        guard !value.isEmpty else { continue }
+        for agent in agents { groups[agent]?.append(Rule(value, isAllowed: field == "allow")) }
       default: break
       }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DownloadModel
 
 /// `I/N`, several as `A-B/N`, or `auto`: the value from the engine of a job array; `auto/N` if it does not give the
 /// number of jobs.
@@ -10,14 +11,14 @@ enum ShardArgument: ExpressibleByArgument, Equatable, CustomStringConvertible {
   private static let most = 1_000_000_000
 
   init?(argument: String) {
-    let parts = argument.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    let count = parts.dropFirst().first.map { Int($0) ?? 0 }
+    let (shards, total) = argument.halves(at: "/")
+    let count = total.map { Int($0) ?? 0 }
     guard (1...Self.most).contains(count ?? 1) else { return nil }
-    if parts[0] == "auto" {
+    if shards == "auto" {
       self = .array(of: count)
       return
     }
-    let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+    let ends = shards.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
     guard let count, let first = ends.first, let last = ends.last, ends.count <= 2, first >= 1, first <= last,
       last <= count
     else { return nil }

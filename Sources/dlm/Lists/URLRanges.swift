@@ -23,10 +23,10 @@ struct URLRanges {
     let text = line.trimmed(\.isBlank)
     var rest = text.prefix { $0 != 0x09 }
     let options = text[rest.endIndex...]
-    if rest.first == UInt8(ascii: "#") || !rest.contains(where: { "{[".utf8.contains($0) }) { return nil }
+    if rest.first == .numberSign || !rest.contains(where: { "{[".utf8.contains($0) }) { return nil }
     var plain: [UInt8] = []
     while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "\\"), let next = rest.first, "{}[]".utf8.contains(next) {
+      if byte == .backslash, let next = rest.first, "{}[]".utf8.contains(next) {
         plain.append(next)
         rest.removeFirst()
         continue
@@ -58,12 +58,12 @@ struct URLRanges {
   /// `[::1]`
   private static func isHost(_ text: ArraySlice<UInt8>) -> Bool {
     let inside = text.prefix(64).prefix { $0 != UInt8(ascii: "]") }
-    return inside.count { $0 == UInt8(ascii: ":") } > 1 && !inside.contains(UInt8(ascii: "-"))
+    return inside.count { $0 == .colon } > 1 && !inside.contains(.dash)
   }
 
   private static func set(_ content: ArraySlice<UInt8>) -> Part? {
     if content.isEmpty || content.contains(UInt8(ascii: "{")) { return nil }
-    return .texts(content.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(Array.init))
+    return .texts(content.split(separator: .comma, omittingEmptySubsequences: false).map(Array.init))
   }
 
   private static func range(_ content: ArraySlice<UInt8>) -> Part? {

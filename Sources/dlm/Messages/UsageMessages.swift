@@ -151,7 +151,7 @@ enum UsageMessages {
     if source.lowercased().hasPrefix("doi:") {
       return "only Zenodo's DOIs name a list; for other files, see https://doi.org/\(source.dropFirst(4))"
     }
-    let (name, rest) = split(source[...], at: ":")
+    let (name, rest) = source.halves(at: ":")
     let port = rest.flatMap { UInt16($0.prefix { $0 != "/" }) }
     if let rest, name != "localhost", !name.contains(".") {
       let presets = Preset.allValueStrings
@@ -181,7 +181,7 @@ enum UsageMessages {
       if isValue { found.append(argument) }
       isValue = false
       if argument.hasPrefix("--") {
-        let (name, value) = split(argument.dropFirst(2), at: "=")
+        let (name, value) = argument.dropFirst(2).halves(at: "=")
         guard takesSecret(name) else { continue }
         isValue = value == nil
         found.append(String(value ?? ""))
@@ -213,17 +213,12 @@ enum UsageMessages {
   }
 
   private static func looksLikeHeader(_ text: String) -> Bool {
-    let (name, value) = split(text[...], at: ":")
+    let (name, value) = text.halves(at: ":")
     guard let value, !value.hasPrefix("//"), !name.isEmpty, !name.contains(where: { $0 == "/" || $0 == " " })
     else { return false }
     return value.first == " "
       || ["authorization", "cookie", "proxy-authorization"].contains(name.lowercased())
       || name.lowercased().hasPrefix("x-")
-  }
-
-  private static func split(_ text: Substring, at separator: Character) -> (Substring, Substring?) {
-    let parts = text.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false)
-    return (parts[0], parts.dropFirst().first)
   }
 }
 

@@ -39,14 +39,16 @@ enum QuestionMessages {
 
   static func lines(_ key: UnknownHostKey, note: String?) -> [String] {
     [
-      "\(key.host) shows a key that your known_hosts does not have: \(key.fingerprint)",
+      "\(key.host)\(key.port == 22 ? "" : ":\(key.port)") shows a key that your known_hosts does not have:",
+      // Alone, because a window may cut a longer line.
+      key.fingerprint,
       "Is it the server's? [y]es, now and later  [n]o" + (note.map { "   \($0)" } ?? ""),
     ]
   }
 
   /// - Parameter run: "the run in data"
-  static func added(_ files: (added: Int, known: Int), to run: String) -> String {
-    if files.added == 0 { return "added nothing to \(run), which has that already" }
+  static func added(_ files: Addition, to run: String) -> String {
+    if files.added == 0 { return "added nothing to \(run)" + (files.known > 0 ? ", which has that already" : "") }
     return "added \(Quantity.files(files.added)) to \(run)"
       + (files.known > 0 ? ", which has \(Quantity.count(files.known)) already" : "")
   }

@@ -41,9 +41,9 @@ actor TerminalKeys {
     await withTaskCancellationHandler {
       var rule = TypingRule()
       let start = ContinuousClock.now
-      while let (keys, asked) = read(within: rule.due.map { $0 - start.duration(to: .now) }) {
+      while let (keys, asked) = read(within: rule.due.map { $0 - (ContinuousClock.now - start) }) {
         let free = keys.filter { !answer($0, asked) }
-        for key in rule.take(free, at: start.duration(to: .now)) { await press(key) }
+        for key in rule.take(free, at: ContinuousClock.now - start) { await press(key) }
       }
     } onCancel: {
       interruption.raise()

@@ -91,7 +91,8 @@ struct DownloadSession {
     if let sizes = order.plan?.sizes { feed.expect(sizes) }
     // Only a screen shows what is to come.
     let looksUp = screen.style != .none
-    reader = Self.reader(order, failures, feed) { [memory] reading in
+    if memory.spoolPath != nil { order.store.removeOldSpools() }
+    reader = Self.reader(order, failures, feed, memory.spoolPath) { [memory] reading in
       if trial == nil, let sizes = memory.read(reading, looksUp: looksUp) { feed.expect(sizes) }
     }
     watched = order.watching == nil ? nil : WatchedLines(order.sources, reader.names, feed)
@@ -123,14 +124,14 @@ struct DownloadSession {
   }
 
   private static func reader(
-    _ order: DownloadOrder, _ failures: FailureLog, _ feed: ProgressFeed,
+    _ order: DownloadOrder, _ failures: FailureLog, _ feed: ProgressFeed, _ spool: FilePath?,
     onRead: @escaping @Sendable (ListReader.Reading) -> Void
   ) -> ListReader {
     let settings = order.settings
     return ListReader(
       order.sources, order.marks, feed: feed,
       fetching: order.sources.contains(where: \.isListAt) ? Wiring.listFetching(settings) : nil,
-      spool: order.readsInput ? order.store.spoolPath.map(ListSpool.init) : nil, onRead: onRead,
+      spool: spool.map(ListSpool.init), onRead: onRead,
       onFormat: { settings.say(["dlm: \($0)"]) }, onReject: { failures.add($0) })
   }
 
@@ -174,13 +175,20 @@ struct DownloadSession {
 
   // MARK: Download
 
+  @Sendable private func record() -> RunRecord {
+    var record = memory.record(of: order.sources)
+    record.number = order.typed.resumed ?? DetachedStart.resumed ?? 0
+    record.isDetached = order.settings.own.detach
+    return record
+  }
+
   private var runtimeFolder: String? { order.settings.environment["XDG_RUNTIME_DIR"] }
 
   /// `nil` for a run that is only for a comparison, and without a folder for its record.
   private func published(_ claim: RunClaim?) -> PublishedRun? {
     guard trial == nil, let state = order.folders.state else { return nil }
     return PublishedRun(
-      { memory.record(of: order.sources) }, in: RunRecords(below: state), feed,
+      record, in: RunRecords(below: state), feed,
       RunControls(wiring: wiring, stop: screen.stop, add: { await add($0, into: $1) }, retry: retry),
       runtime: runtimeFolder, claim: claim, isHandedOver: { handOver.isOn })
   }
@@ -196,9 +204,7 @@ struct DownloadSession {
       throw Refusal("dlm: --detach needs a folder for the record of the run: set HOME or XDG_STATE_HOME")
     }
     do {
-      var record = memory.record(of: order.sources)
-      record.isDetached = true
-      let claim = try RunRecords(below: state).claim(record, runtime: runtimeFolder)
+      let claim = try RunRecords(below: state).claim(record(), runtime: runtimeFolder)
       let log = RunLogFile(claim.folder.appending("\(claim.record.number).log").string)
       try DetachedStart.leave(as: claim.record.number, log)
       screen.write(to: log)
@@ -254,7 +260,7 @@ struct DownloadSession {
     await asking
     feed.leaveUndecided()
     let warnings = await wiring.loops.close()
-    let elapsed = start.duration(to: .now)
+    let elapsed = ContinuousClock.now - start
     observers.hooks?.finish()
     await withTaskCancellationHandler {
       await hooks?.value
@@ -323,9 +329,8 @@ struct DownloadSession {
   private static let lastAdded = Atomic(1 << 40)
 
   /// Adds URLs and lists to the run as if they were at the end of its list.
-  /// - Returns: how many are new to it, and how many it already has; `nil` if the run is over.
-  private func add(_ sources: [Source], into folder: String? = nil, keepers: Int = 0) async -> (added: Int, known: Int)?
-  {
+  /// - Returns: `nil` if the run is over.
+  private func add(_ sources: [Source], into folder: String? = nil, keepers: Int = 0) async -> Addition? {
     var marks = order.marks
     let isOfOneFile = marks.outputName != nil || marks.checksum != nil
     marks.outputName = nil
@@ -334,15 +339,23 @@ struct DownloadSession {
     // Greater than the numbers of all lists.
     let first = Self.lastAdded.wrappingAdd(1 << 24, ordering: .relaxed).oldValue
     let names = watched == nil ? reader.names : NameNumbers()
-    let requests = await ListReader(sources, marks, names: names, first: first).all()
+    let rejected = Lock<[String]>([])
+    let requests = await ListReader(
+      sources, marks, names: names, first: first,
+      onReject: { [failures] rejection in
+        failures.add(rejection)
+        rejected.withLock { $0.append(RejectionMessages(rejection).line) }
+      }
+    ).all()
     let new = watched.map { $0.add(requests) } ?? requests.filter { !$0.isRepeat }
     let isTaken = wiring.add(watched == nil ? new ?? [] : [], keepers: keepers)
     guard let new, isTaken else { return nil }
     // With options for one file, or for lists, they would mean something else.
-    if !isOfOneFile, !order.sources.contains(where: \.isListAt) { memory.add(new.map(\.address)) }
-    let files = (new.count, requests.count - new.count)
-    order.settings.say(["dlm: " + QuestionMessages.added(files, to: "this run")])
-    return files
+    if !isOfOneFile, !order.sources.contains(where: \.isListAt) { memory.add(sources, into: folder, new) }
+    let addition = Addition(
+      added: new.count, known: requests.count - new.count, rejected: rejected.withLock { $0 })
+    order.settings.say(["dlm: " + QuestionMessages.added(addition, to: "this run")])
+    return addition
   }
 
   /// - Returns: how many failed files are tried again; `nil` if the run is over.

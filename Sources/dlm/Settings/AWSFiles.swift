@@ -1,6 +1,5 @@
 import CurlTransport
 import DownloadModel
-import FoundationEssentials
 import SystemPackage
 
 /// The login and the place of S3 storage, as AWS's tools have them: variables, the profile of `~/.aws`, a command.
@@ -34,8 +33,9 @@ struct AWSFiles {
     let login = section(name, in: environment["AWS_SHARED_CREDENTIALS_FILE"] ?? home + "credentials")
     let settings =
       section(name == "default" ? name : "profile \(name)", in: environment["AWS_CONFIG_FILE"] ?? home + "config")
-    if profile != nil, login.isEmpty, settings.isEmpty {
-      throw Self.failure("--aws-profile \(name) is in no file of \(home)")
+    let namedBy = profile == nil ? environment["AWS_PROFILE"].map { _ in "AWS_PROFILE" } : "--aws-profile"
+    if let namedBy, login.isEmpty, settings.isEmpty {
+      throw Self.failure("\(namedBy) \(name) is in no file of \(home)")
     }
     var access = S3Storage.Access()
     access.pays = pays
@@ -48,29 +48,39 @@ struct AWSFiles {
       }
       access.endpoint = address
     }
-    let process = command ?? settings["credential_process"].flatMap(HookCommand.init)
+    let process = command ?? (settings["credential_process"] ?? login["credential_process"]).flatMap(HookCommand.init)
     if command == nil {
       if profile == nil {
         let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]
-        access.credentials = Self.credentials(environment, names)
+        access.credentials = try Self.credentials(environment, names)
       }
       let names = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"]
-      access.credentials = access.credentials ?? Self.credentials(login.isEmpty ? settings : login, names)
+      if access.credentials == nil {
+        access.credentials = try Self.credentials(login.isEmpty ? settings : login, names)
+      }
     }
     if access.credentials == nil, let process { access.credentials = try Self.credentials(of: process) }
+    if let namedBy, access.credentials == nil {
+      throw Self.failure(
+        "\(namedBy) \(name) has no keys; for a role or sso, --aws-command 'aws configure export-credentials --profile "
+          + "\(name)' prints the login")
+    }
     return access
   }
 
   /// - Parameter names: of key, secret and session token.
-  private static func credentials(_ values: [String: String], _ names: [String]) -> S3Credentials? {
+  /// - Throws: if a key has no secret.
+  private static func credentials(
+    _ values: [String: String], _ names: [String]
+  ) throws(DownloadError) -> S3Credentials? {
     let found = names.map { name in values[name].flatMap { $0.isEmpty ? nil : $0 } }
-    guard let key = found[0], let secret = found[1] else { return nil }
+    guard let key = found[0] else { return nil }
+    guard let secret = found[1] else { throw failure("\(names[1]) is missing beside \(names[0])") }
     return S3Credentials(accessKey: key, secretKey: secret, sessionToken: found[2])
   }
 
   private static func credentials(of command: HookCommand) throws(DownloadError) -> S3Credentials {
-    let output = Hooks.output(of: command.words)
-    guard let output, let json = try? JSONDecoder().decode(ProcessLogin.self, from: Data(output)) else {
+    guard let json = Hooks.output(of: command.words).flatMap({ ProcessLogin(json: $0) }) else {
       throw failure("\(command.words[0]) printed no login in JSON, or failed")
     }
     return S3Credentials(accessKey: json.accessKey, secretKey: json.secretKey, sessionToken: json.sessionToken)

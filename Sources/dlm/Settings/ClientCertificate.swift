@@ -46,7 +46,7 @@ enum ClientCertificate {
 
   private static func firstLine(of path: String) throws -> String {
     let bytes = try bytes("--cert-passphrase-file", path)
-    let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") && $0 != 0 }
+    let line = bytes.prefix { $0 != .newline && $0 != .carriageReturn && $0 != 0 }
     return String(utf8: line)
   }
 

@@ -159,7 +159,7 @@ struct ConnectionSettings {
 
   /// - Returns: name and password.
   private static func login(_ text: String) throws -> String {
-    if text.utf8.contains(UInt8(ascii: ":")) { return text }
+    if text.utf8.contains(.colon) { return text }
     guard !text.isEmpty, let password = TerminalPrompt.secret("Password for \(text): ") else {
       throw ValidationError("--user has no password: give NAME:PASSWORD, or a file of logins with --netrc-file.")
     }

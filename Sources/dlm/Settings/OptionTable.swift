@@ -383,8 +383,8 @@ enum OptionTable {
       "resolve", \.shared.resolve, "host:port:address", "Connect to this address for a host; may be repeated", .byOwner
     ),
     value(
-      "doh-url", \.shared.dohURL, "url", "Look hosts up at this DNS-over-HTTPS server", without: "as the system does",
-      .byOwner
+      "doh-url", \.shared.dohURL, kind: .address, "url", "Look hosts up at this DNS-over-HTTPS server",
+      without: "as the system does", .byOwner
     ),
     value(
       "unix-socket", \.shared.unixSocket, "path", "Connect to this socket, whatever the host", .byOwner, file: .read
@@ -393,7 +393,7 @@ enum OptionTable {
       "max-redirs", \.shared.maxRedirs, "N", "Follow so many redirects in a row", usually: "20", .less
     ),
     value(
-      "referer", \.shared.referer, "url", "The Referer header, for the URL's own server", .byOwner
+      "referer", \.shared.referer, kind: .address, "url", "The Referer header, for the URL's own server", .byOwner
     ),
     value(
       "progress", \.shared.progress, "style", "How to show progress", usually: "auto", .anywhere, once: true

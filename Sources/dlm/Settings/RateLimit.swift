@@ -14,12 +14,11 @@ struct RateLimit: ExpressibleByArgument, CustomStringConvertible {
     description = argument
     guard let limit = ValueForHost(argument) else { return nil }
     host = limit.host
-    let parts = limit.value.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-    let rate = String(parts[0])
-    guard let bytes = rate == "none" ? 0 : ByteRate(argument: rate)?.bytesPerSecond else { return nil }
+    let (rate, times) = limit.value.halves(at: "@")
+    guard let bytes = rate == "none" ? 0 : ByteRate(argument: String(rate))?.bytesPerSecond else { return nil }
     bytesPerSecond = bytes
-    hours = parts.count == 2 ? DayHours(parts[1]) : nil
-    if parts.count == 2, hours == nil { return nil }
+    hours = times.flatMap { DayHours($0) }
+    if times != nil, hours == nil { return nil }
   }
 
   /// The limits at a time of the day, by host, 0 for none: one with hours goes before one that is for the whole day,

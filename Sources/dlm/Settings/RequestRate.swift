@@ -14,10 +14,10 @@ struct RequestRate: ExpressibleByArgument, CustomStringConvertible {
     description = argument
     guard let rate = ValueForHost(argument) else { return nil }
     host = rate.host
-    let parts = rate.value.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    let time = parts.count == 2 ? String(parts[1]) : "s"
+    let (number, unit) = rate.value.halves(at: "/")
+    let time = String(unit ?? "s")
     let seconds = TimeSpan.seconds(time.first?.isNumber == true ? time : "1" + time)
-    guard let count = Double(parts[0]), count > 0, count < 1e6, !time.isEmpty, let seconds, seconds > 0,
+    guard let count = Double(number), count > 0, count < 1e6, !time.isEmpty, let seconds, seconds > 0,
       seconds / count <= 86_400
     else { return nil }
     interval = .seconds(seconds / count)

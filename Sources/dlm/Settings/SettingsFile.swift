@@ -45,8 +45,8 @@ struct SettingsFile {
 
   /// - Returns: `nil` for a line without `=`.
   static func setting(_ line: some StringProtocol) -> (name: String, value: String)? {
-    let parts = Substring(line).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
-    return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+    let (name, value) = Substring(line).halves(at: "=")
+    return value.map { (String(trimmed(name)), String(trimmed($0))) }
   }
 
   private mutating func read(_ text: Substring, at line: Int, _ say: ([String]) -> Void) throws {

@@ -33,11 +33,11 @@ actor ListNotices {
 
   func next(within time: Duration) -> [Told] {
     arm()
-    let end = ContinuousClock.now.advanced(by: time)
+    let end = ContinuousClock.now + time
     while true {
-      _ = interruption.waitUntilReadable(queue?.rawValue ?? -1, within: ContinuousClock.now.duration(to: end))
+      _ = interruption.waitUntilReadable(queue?.rawValue ?? -1, within: end - ContinuousClock.now)
       let told = take()
-      let left = ContinuousClock.now.duration(to: end)
+      let left = end - ContinuousClock.now
       if !told.isEmpty || left <= .zero || interruption.isRaised { return told }
       _ = interruption.waitUntilReadable(-1, within: min(Self.pace, left))
     }

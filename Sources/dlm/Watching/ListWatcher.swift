@@ -30,14 +30,14 @@ struct ListWatcher {
     // From now on changes are reported.
     await notices.arm()
     for place in lists.indices { await look(at: &lists[place], believesLosses: true) }
-    var next = nextRound(from: start.duration(to: .now))
-    lines.nextLook(at: next.map { start.advanced(by: $0) })
+    var next = nextRound(from: ContinuousClock.now - start)
+    lines.nextLook(at: next.map { start + $0 })
     lines.begun()
     while !Task.isCancelled {
-      let now = start.duration(to: .now)
+      let now = ContinuousClock.now - start
       if let due = next, now >= due {
         next = nextRound(from: now)
-        lines.nextLook(at: next.map { start.advanced(by: $0) })
+        lines.nextLook(at: next.map { start + $0 })
         for place in lists.indices where lists[place].source.isListAt {
           await look(at: &lists[place], believesLosses: true)
         }
@@ -53,8 +53,8 @@ struct ListWatcher {
         case .look(let believesLosses): await look(at: &lists[place], believesLosses: believesLosses)
         }
       }
-      let told = await notices.next(within: max(.zero, wake - start.duration(to: .now)))
-      for one in told { lists[one.list].stillness.note(one.notice, at: start.duration(to: .now)) }
+      let told = await notices.next(within: max(.zero, wake - (ContinuousClock.now - start)))
+      for one in told { lists[one.list].stillness.note(one.notice, at: ContinuousClock.now - start) }
     }
   }
 

@@ -163,6 +163,6 @@ final class WatchedLines: RequestSource {
   private func status(_ state: State) -> WatchStatus {
     WatchStatus(
       lists: names.dropLast(), files: state.lines.count,
-      nextLook: state.nextLook.map { max(.zero, ContinuousClock.now.duration(to: $0)) })
+      nextLook: state.nextLook.map { max(.zero, $0 - ContinuousClock.now) })
   }
 }

@@ -39,11 +39,20 @@ struct ProcessClaimsTests {
     let first = try #require(ProcessClaims(in: folder.filePath))
     let second = try #require(ProcessClaims(in: folder.filePath))
     let now: UInt64 = 1_000_000_000_000
-    #expect(first.book(5, of: 77, from: now) == now)
-    #expect(second.book(5, of: 77, from: now) == now + 5)
-    #expect(second.book(5, of: 78, from: now) == now)
-    #expect(first.book(5, of: 77, from: now) == now + 10)
-    #expect(first.book(5, of: 77, from: now + 1000) == now + 1000)
+    #expect(first.book(5, of: 77, from: now, within: 1000) == now)
+    #expect(second.book(5, of: 77, from: now, within: 1000) == now + 5)
+    #expect(second.book(5, of: 78, from: now, within: 1000) == now)
+    #expect(first.book(5, of: 77, from: now, within: 1000) == now + 10)
+    #expect(first.book(5, of: 77, from: now + 1000, within: 1000) == now + 1000)
+  }
+
+  /// A run at one request a day held up all later ones at any rate, long after its end.
+  @Test func whatWasBookedAtALowerLimit() throws {
+    let claims = try #require(ProcessClaims(in: TemporaryFolder().filePath))
+    let now: UInt64 = 1_000_000_000_000
+    #expect(claims.book(86_400_000_000_000, of: 77, from: now, within: 1 << 60) == now)
+    #expect(claims.book(5, of: 77, from: now + 1, within: 160) == now + 161)
+    #expect(claims.book(5, of: 77, from: now + 1, within: 160) == now + 161, "at most so long for all")
   }
 
   /// A place that nobody has used for a while is another account's; while all are in use, there is none.
@@ -51,10 +60,10 @@ struct ProcessClaimsTests {
     let folder = try TemporaryFolder()
     let claims = try #require(ProcessClaims(in: folder.filePath))
     let now: UInt64 = 1_000_000_000_000
-    let booked = (UInt64(1)...2000).count { claims.book(1, of: $0, from: now) != nil }
+    let booked = (UInt64(1)...2000).count { claims.book(1, of: $0, from: now, within: 1000) != nil }
     #expect(booked > 150 && booked < 300)
     let later = now + 120_000_000_000
-    #expect((UInt64(5000)...5100).allSatisfy { claims.book(1, of: $0, from: later) != nil })
+    #expect((UInt64(5000)...5100).allSatisfy { claims.book(1, of: $0, from: later, within: 1000) != nil })
   }
 
   /// A process that was killed leaves its slots filled; its lock is gone.

@@ -108,6 +108,11 @@ struct FTPTests {
     #expect(deep.status == 0, "\(deep.errorText)")
     #expect(try place.file("deep/sub/d") == Array("pub/sub/d".utf8))
     #expect(try place.names(in: "deep") == ["a b?.bin", "c#", "sub"] && place.names(in: "deep/sub") == ["d"])
+    // As a line of a list, its listing was a file.
+    let list = try place.list([url])
+    let line = try await place.dlm("get", list, "-d", "line")
+    let words = "urls.txt:1: \"\(url)\": a folder is no file"
+    #expect(line.status == 1 && line.errorText.contains(words), "\(line.errorText)")
     scripted?.stop()
     real?.stop()
   }

@@ -30,7 +30,7 @@ struct S3Tests {
   @Test func aPrefixIsAList() async throws {
     let server = try await S3Server(faults: ["page=2"])
     defer { server.stop() }
-    let keys = (0..<7).map { "data/f\($0)&" } + ["data/sub/g", "data/sub/deep/h", "other"]
+    let keys = (0..<7).map { "data/f\($0)&" } + ["data/sub/g", "data/sub/deep/h", "other", "/lead/x"]
     for key in keys { try server.write(Array(key.utf8), key: key) }
     let place = try Workplace(server.variables)
     let run = try await place.dlm("get", "s3://bucket/data/", "-d", "out")
@@ -39,6 +39,9 @@ struct S3Tests {
     let deep = try await place.dlm("get", "s3://bucket/data/", "--accept", "*", "--depth", "1", "-d", "deep")
     #expect(deep.status == 0, "\(deep.errorText)")
     #expect(try place.file("deep/sub/g") == Array("data/sub/g".utf8))
+    // A key that starts with a slash was left out without a word.
+    let all = try await place.dlm("get", "s3://bucket/", "--accept", "*", "--depth", "9", "-d", "all")
+    #expect(all.status == 0 && all.errorText.contains("11 files"), "\(all.errorText)")
   }
 
   /// A strong tag, ranges: all that HTTP has.
@@ -88,6 +91,13 @@ struct S3Tests {
     #expect(run.status == 0, "\(run.errorText)")
     let none = try await place.dlm("get", "s3://bucket/f", "--aws-profile", "nobody", "-d", "b")
     #expect(none.status == 1 && none.errorText.contains("--aws-profile nobody"), "\(none.errorText)")
+    // Such a login asked as anybody, and the answer was 403.
+    try place.folder.write(
+      Array("[half]\naws_access_key_id = AK\n[role]\nrole_arn = arn:x\n".utf8), to: "home/.aws/credentials")
+    for (profile, words) in [("half", "aws_secret_access_key is missing"), ("role", "has no keys")] {
+      let run = try await place.dlm("get", "s3://bucket/f", "--aws-profile", profile, "-d", "b")
+      #expect(run.status == 1 && run.errorText.contains(words), "\(run.errorText)")
+    }
     let json = #"{"Version":1,"AccessKeyId":"AK/+key","SecretAccessKey":"SK/+secret"}"#
     let script = try place.folder.write(Array("#!/bin/sh\necho '\(json)'\n".utf8), to: "login")
     chmod(script, 0o755)

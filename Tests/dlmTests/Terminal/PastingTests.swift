@@ -32,7 +32,7 @@ struct PastingTests {
       (0, 2, "added nothing to the run in x, which has that already"),
     ])
   func answer(added: Int, known: Int, line: String) {
-    #expect(QuestionMessages.added((added, known), to: "the run in x") == line)
+    #expect(QuestionMessages.added(Addition(added: added, known: known), to: "the run in x") == line)
   }
 
   /// Lines that end are whole, however they were typed; a wrong key between them ends none.

@@ -54,7 +54,7 @@ struct Aria2Lines: LineRule {
     case "user-agent": (name, value) = ("header", "User-Agent: \(value)")
     case "out", "dir", "checksum", "header": break
     // Any other text is not an option, and may be a secret.
-    case _ where name.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }) && parts.count > 1:
+    case _ where name.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == .dash }) && parts.count > 1:
       if passedOver.count < 100 { passedOver.insert(name) }
       return []
     default: return [.bad(.foreign(to: "an aria2 list"), text: "…")]

@@ -1,5 +1,4 @@
 import DownloadModel
-import FoundationEssentials
 
 /// Reads JSON (RFC 8259) a block at a time: reports starts and ends, and keeps only the path and one text. A value may
 /// be followed by another, as in JSON lines.
@@ -43,8 +42,8 @@ struct JSONScanner {
     while index < block.count {
       let byte = block[index]
       switch state {
-      case .text where byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\"):
-        let run = block[index...].prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 >= 0x20 }
+      case .text where byte != .quote && byte != .backslash:
+        let run = block[index...].prefix { $0 != .quote && $0 != .backslash && $0 >= 0x20 }
         if run.isEmpty { throw Damage(why: "a text has a control character") }
         text.keep(run)
         index = run.endIndex
@@ -153,7 +152,7 @@ struct JSONScanner {
 
   private mutating func endText() throws(Damage) -> Event? {
     if isEscaped, text.count <= ListLine.limit {
-      guard let plain = try? JSONDecoder().decode(String.self, from: Data([0x22] + text + [0x22])) else {
+      guard let plain = String(json: [0x22] + text + [0x22]) else {
         throw Damage(why: "a text has an unknown escape")
       }
       text = Array(plain.utf8)

@@ -199,8 +199,8 @@ struct MarkupList: ListFormatReader {
       if value != namespace { own.remove(prefix) } else if own.count < Self.mostPrefixes { own.insert(prefix) }
     }
     prefixes.append(own)
-    let parts = full.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    return own.contains(parts.count > 1 ? parts[0] : "") ? parts.last ?? full : ":\(full)"
+    let (prefix, name) = full.halves(at: ":")
+    return own.contains(name == nil ? "" : prefix) ? name ?? full : ":\(full)"
   }
 
   private mutating func add(_ text: String?, size: String? = nil) {

@@ -41,7 +41,7 @@ final class MarkupParser {
       let isHeld = parser.pointee.told == told
       let bracket = piece.last { "<>".utf8.contains($0) }
       if parser.pointee.is_html != 0, let bracket { isInTag = bracket == UInt8(ascii: "<") }
-      marks = isHeld && isInTag ? marks + piece.count { $0 <= 0x20 || $0 == UInt8(ascii: "=") } : 0
+      marks = isHeld && isInTag ? marks + piece.count { $0 <= 0x20 || $0 == .equals } : 0
     }
     return nil
   }

@@ -45,7 +45,7 @@ struct PlainLines: ListFormatReader {
   /// invalid text.
   static func filled(_ template: String, with bytes: [UInt8]) -> [UInt8] {
     let line = bytes.trimmed(\.isBlank)
-    if line.isEmpty || line.first == UInt8(ascii: "#") || ListLine.fault(bytes) != nil { return bytes }
+    if line.isEmpty || line.first == .numberSign || ListLine.fault(bytes) != nil { return bytes }
     let text = line.prefix { $0 != 0x09 }
     let word = PercentEncoding.encode(String(utf8: text), keeping: "/")
     return Array(template.replacing("{}", with: word).utf8) + line[text.endIndex...]

@@ -73,11 +73,11 @@ struct RowFields {
 
   /// `host/a;host/b` and `https://h/a;https://g/b` are two URLs each, as in ENA's reports.
   private func separator(in value: ArraySlice<UInt8>) -> UInt8? {
-    let semicolon = UInt8(ascii: ";")
+    let semicolon = UInt8.semicolon
     guard prefix == nil, template == nil, value.contains(semicolon) else { return nil }
     let parts = value.split(separator: semicolon)
-    let host = (parts.first ?? []).prefix { $0 != UInt8(ascii: "/") }
-    let isOfOneHost = host.contains(UInt8(ascii: ".")) && parts.allSatisfy { $0.starts(with: host + [0x2F]) }
+    let host = (parts.first ?? []).prefix { $0 != .slash }
+    let isOfOneHost = host.contains(.dot) && parts.allSatisfy { $0.starts(with: host + [0x2F]) }
     return isOfOneHost || parts.allSatisfy(Self.holdsAddress) ? semicolon : nil
   }
 
@@ -109,8 +109,8 @@ struct RowFields {
       return ListLine(
         prefix.utf8 + value.flatMap { "%#?".utf8.contains($0) ? Array("%\([$0].hexadecimal)".utf8) : [$0] })
     }
-    let host = value.prefix { $0 != UInt8(ascii: "/") }
-    let isHost = base == nil && host.count < value.count && host.dropFirst().contains(UInt8(ascii: "."))
+    let host = value.prefix { $0 != .slash }
+    let isHost = base == nil && host.count < value.count && host.dropFirst().contains(.dot)
     return isHost ? ListLine("https://".utf8 + value) : ListLine(value, base: base)
   }
 

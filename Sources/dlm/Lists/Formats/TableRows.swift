@@ -15,7 +15,6 @@ struct TableRows: ListFormatReader {
   /// By field.
   private var columns: [Int?] = []
 
-  private static let quote = UInt8(ascii: "\"")
   private static let mostSampled = 8
 
   private struct Row {
@@ -32,13 +31,13 @@ struct TableRows: ListFormatReader {
       if isOpen { text.keep([0x0A]) }
       var rest = line[...]
       repeat {
-        if !isOpen, rest.first == quote { isOpen = rest.popFirst() != nil }
+        if !isOpen, rest.first == .quote { isOpen = rest.popFirst() != nil }
         while isOpen {
-          let quoted = rest.prefix { $0 != quote }
+          let quoted = rest.prefix { $0 != .quote }
           text.keep(quoted)
           rest = rest[quoted.endIndex...]
           if rest.popFirst() == nil { return }
-          isOpen = rest.first == quote
+          isOpen = rest.first == .quote
           if isOpen, let doubled = rest.popFirst() { text.keep([doubled]) }
         }
         let plain = rest.prefix { $0 != separator }
@@ -58,16 +57,16 @@ struct TableRows: ListFormatReader {
   static func separator(of start: [UInt8]) -> UInt8 {
     let header = start.prefix { $0 != 0x0A }
     if let declared = declared(in: header) { return declared }
-    let plain = header.split(separator: quote, omittingEmptySubsequences: false).enumerated()
+    let plain = header.split(separator: .quote, omittingEmptySubsequences: false).enumerated()
       .filter { $0.offset.isMultiple(of: 2) }.flatMap(\.element)
-    let comma = UInt8(ascii: ",")
-    let semicolon = UInt8(ascii: ";")
+    let comma = UInt8.comma
+    let semicolon = UInt8.semicolon
     return plain.count { $0 == semicolon } > plain.count { $0 == comma } ? semicolon : comma
   }
 
   /// Excel's `sep=;`, which precedes the header.
   private static func declared(in line: some Sequence<UInt8>) -> UInt8? {
-    let text = line.filter { $0 != quote && $0 != 0x0D && $0 < 0x80 }
+    let text = line.filter { $0 != .quote && $0 != 0x0D && $0 < 0x80 }
     return text.count == 5 && text.starts(with: "sep=".utf8) ? text[4] : nil
   }
 
@@ -77,7 +76,7 @@ struct TableRows: ListFormatReader {
     let header = start.prefix { $0 != 0x0A }
     let holdsAddress = RowFields.holdsAddress
     if declared(in: header) != nil { return .csv }
-    let isPlain = header.contains(UInt8(ascii: "=")) || header.first == UInt8(ascii: "#") || holdsAddress(header)
+    let isPlain = header.contains(.equals) || header.first == .numberSign || holdsAddress(header)
     if isPlain, !isAsked { return nil }
     let file = name.prefix { $0 != "?" && $0 != "#" }.lowercased().replacing(/\.(gz|zst|xz)$/, with: "")
     let isTabbed = header.contains(0x09) || file.hasSuffix(".tsv")
