@@ -57,7 +57,7 @@ struct DLM: AsyncParsableCommand {
     } catch let status as ExitStatus {
       end(status)
     } catch let refusal as Refusal {
-      StandardError.say(refusal.line)
+      StandardError.say([refusal.line] + refusal.further)
       end(refusal.status)
     } catch let failure as RunVisit.Failure {
       StandardError.say(failure.refusal.line)

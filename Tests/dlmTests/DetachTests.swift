@@ -279,6 +279,18 @@ struct AttachTests {
     try await runs.end()
   }
 
+  /// They stood on one line.
+  @Test func oneOfSeveralIsNamed() async throws {
+    let runs = try await started()
+    #expect(try await runs.place.dlm("get", runs.origin.url("/big"), "--detach", "-d", "other").status == 0)
+    let said = try await runs.place.dlm("stop")
+    let lines = said.errorText.split(separator: "\n")
+    #expect(said.status == 64 && lines.first == "dlm: name one of these runs:", "\(said.errorText)")
+    #expect(lines.count == 3 && lines[1].hasPrefix("  1  running"), "\(said.errorText)")
+    for number in ["1", "2"] { #expect(try await runs.place.dlm("stop", number).status == 0) }
+    try await runs.end()
+  }
+
   /// Each run keeps its list from a pipe: that of a later run once took its place.
   @Test func listsFromPipes() async throws {
     let runs = try await Runs()

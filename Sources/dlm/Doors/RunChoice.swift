@@ -8,12 +8,12 @@ enum RunChoice {
     let alive = all.filter(\.isAlive)
     if let number {
       if let run = alive.first(where: { $0.record.number == number }) { return run }
-      throw refusal("run \(number) \(ended(number, all)); \(text(alive))")
+      throw refusal("run \(number) \(ended(number, all)); ", alive)
     }
     let near = alive.filter(isHere)
     if near.count == 1 { return near[0] }
     if alive.count == 1 { return alive[0] }
-    throw refusal(text(alive))
+    throw refusal("", alive)
   }
 
   /// A living run, else the named one or the last one of this folder, which may have ended while its number was typed.
@@ -39,7 +39,7 @@ enum RunChoice {
     if let number { return alive.first { $0.record.number == number } }
     let near = alive.filter(isHere)
     let paused = (near.isEmpty ? alive : near).filter { $0.state == .paused }
-    if paused.count > 1 { throw refusal(text(paused)) }
+    if paused.count > 1 { throw refusal("", paused) }
     return paused.first ?? near.first
   }
 
@@ -54,19 +54,18 @@ enum RunChoice {
     if let number {
       if let run = open.first(where: { $0.record.number == number }) { return run }
       let isKnown = all.contains { $0.record.number == number }
-      throw refusal("run \(number) \(isKnown ? "is done: nothing is left to resume" : "is not known")")
+      let why = isKnown ? "is done: nothing is left to resume" : "is not known"
+      throw Refusal("dlm: run \(number) \(why)", .usage)
     }
     if let run = open.last(where: isHere) ?? (open.count == 1 ? open[0] : nil) { return run }
-    throw refusal(open.isEmpty ? "no run is left to resume" : "name one of these runs:\n" + lines(open))
+    throw refusal("", open, none: "no run is left to resume")
   }
 
-  private static func refusal(_ text: String) -> Refusal { Refusal("dlm: \(text)", .usage) }
-
-  private static func text(_ alive: [RunStatus]) -> String {
-    alive.isEmpty ? "no download is running" : "name one of the runs:\n" + lines(alive)
-  }
-
-  private static func lines(_ runs: [RunStatus]) -> String {
-    RunStatus.lines(runs).map { "  " + $0 }.joined(separator: "\n")
+  private static func refusal(
+    _ start: String, _ runs: [RunStatus], none: String = "no download is running"
+  ) -> Refusal {
+    Refusal(
+      "dlm: \(start)\(runs.isEmpty ? none : "name one of these runs:")", .usage,
+      further: RunStatus.lines(runs).map { "  " + $0 })
   }
 }
