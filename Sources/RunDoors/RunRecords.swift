@@ -67,7 +67,7 @@ package struct RunRecords: Sendable {
     if let resumed = earlier.first(where: { $0.record.number == record.number && !$0.isAlive }),
       let file = try? folder.open("\(record.number).json", O_RDWR), file.lock()
     {
-      // What it needed and was not given again is still withheld.
+      // Secrets of the earlier run are still missing.
       record.withheld += resumed.record.withheld.filter { !record.withheld.contains($0) }
       return try claim(record, file, runtime)
     }

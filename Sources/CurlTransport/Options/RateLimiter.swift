@@ -44,7 +44,7 @@ package final class RateLimiter: Sendable {
     }
   }
 
-  /// Transfers of all processes, each of which has booked the time of one buffer at most.
+  /// The transfers that wait for a shared limit, in all processes. Each books the time of one buffer at a time.
   private static let mostTransfers = 256
 
   /// - Returns: nanoseconds.

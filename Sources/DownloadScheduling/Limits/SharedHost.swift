@@ -26,7 +26,7 @@ struct SharedHost {
     note = HostUsage(host: run.notes.number(of: host), ceiling: ceiling, isBackground: run.isBackground)
   }
 
-  /// Requests of all processes that wait for their time, at most.
+  /// The requests that wait for a shared rate, in all processes. Each books its start once.
   private static let mostBooked: UInt64 = 32
 
   /// Books the start of a request behind those of all processes.
